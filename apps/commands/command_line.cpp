@@ -1,0 +1,128 @@
+#include <headrace/apps/commands/command_line.h>
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include <headrace/apps/config/units.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
+  command
+      .add_option("--set", settings,
+                  "Set a key of the configuration: a.b=c (repeatable, later wins)")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+CLI::App* add_train(CLI::App& program, TrainOptions& options) {
+  CLI::App* command = program.add_subcommand("train", "Train a model as a configuration says");
+  CLI::Option* config = command->add_option("CONFIG", options.config, "Configuration (YAML)");
+  add_settings(*command, options.settings);
+  command->add_option("--resume", options.resume, "Go on with a run folder where it stopped");
+  command->add_option("--fold", options.fold, "Train this fold only")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--dry-run", options.dry_run,
+                    "Check everything and forecast memory, then stop before the first step");
+  command->callback([command, config, &options] {
+    if (config->count() == 0 && options.resume.empty()) {
+      throw CLI::RequiredError("CONFIG or --resume RUN");
+    }
+    if (config->count() > 0 && !options.resume.empty()) {
+      throw CLI::ValidationError("--resume",
+                                 "a run goes on with its own configuration; "
+                                 "leave CONFIG out and change keys with --set");
+    }
+    (void)command;
+  });
+  return command;
+}
+
+CLI::App* add_predict(CLI::App& program, PredictOptions& options) {
+  CLI::App* command =
+      program.add_subcommand("predict", "Write class probabilities for a file of samples as CSV");
+  command->add_option("--checkpoint", options.checkpoint, "Weights that a run has written")
+      ->required();
+  command->add_option("--data", options.data, "HDF5 file with the samples")->required();
+  command->add_option("--output", options.output, "CSV file to write")->required();
+  command->add_option("--device", options.device, "auto, cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--batch", options.batch, "Samples at once")->check(CLI::NonNegativeNumber);
+  return command;
+}
+
+CLI::App* add_bench_loader(CLI::App& bench, BenchLoaderOptions& options, std::string& step) {
+  CLI::App* command = bench.add_subcommand(
+      "loader", "Run a configuration's pipeline without a model: rate, wait, memory, bottleneck");
+  command->add_option("CONFIG", options.config, "Configuration (YAML)")->required();
+  add_settings(*command, options.settings);
+  command->add_option("--step", step, "Put a consumer of this pace behind it: 20ms");
+  command->add_option("--epochs", options.epochs, "Epochs to run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--batches", options.batches, "Stop after so many batches")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--json", options.json, "Write everything measured to this file");
+  return command;
+}
+
+CLI::App* add_prepare_glaucoma(CLI::App& prepare, PrepareGlaucomaOptions& options) {
+  CLI::App* command = prepare.add_subcommand(
+      "glaucoma", "Six maps of five classes from Debian's Fashion-MNIST, as one HDF5 file");
+  command->add_option("--side", options.side, "Height and width of a map, in pixels")
+      ->check(CLI::Range(16, 1024))
+      ->capture_default_str();
+  command->add_option("--output", options.output, "HDF5 file to write")->required();
+  command
+      ->add_option("--limit", options.limit,
+                   "Most training samples (test samples: a sixth of it); 0: all 30,000")
+      ->check(CLI::Range(0, 30000));
+  command->add_option("--threads", options.threads, "Threads; 0: usable cores")
+      ->check(CLI::NonNegativeNumber);
+  return command;
+}
+
+double step_seconds(const std::string& text) {
+  const std::optional<Duration> step = parse_duration(text);
+  if (!step) throw CLI::ValidationError("--step", "must be a duration such as 20ms, got " + text);
+  return step->seconds;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  TrainOptions train;
+  PredictOptions predict;
+  BenchLoaderOptions bench_loader;
+  PrepareGlaucomaOptions prepare_glaucoma;
+  std::string step;
+
+  CLI::App program("Trains models whose GPU never waits for data.", "headrace");
+  program.require_subcommand(1);
+  program.set_version_flag("--version", "headrace " HEADRACE_VERSION);
+  CLI::App* train_command = add_train(program, train);
+  CLI::App* predict_command = add_predict(program, predict);
+  CLI::App* bench = program.add_subcommand("bench", "Measure");
+  bench->require_subcommand(1);
+  CLI::App* bench_command = add_bench_loader(*bench, bench_loader, step);
+  CLI::App* prepare = program.add_subcommand("prepare", "Make a data file from packaged data");
+  prepare->require_subcommand(1);
+  CLI::App* prepare_command = add_prepare_glaucoma(*prepare, prepare_glaucoma);
+
+  try {
+    program.parse(argc, argv);
+    if (!step.empty()) bench_loader.step_s = step_seconds(step);
+  } catch (const CLI::ParseError& error) {
+    return {.exit_code = program.exit(error, std::cout, std::cerr) == 0 ? 0 : 2};
+  }
+  if (*train_command) return {.command = train};
+  if (*predict_command) return {.command = predict};
+  if (*bench_command) return {.command = bench_loader};
+  if (*prepare_command) return {.command = prepare_glaucoma};
+  return {.exit_code = 2};
+}
+
+}  // namespace headrace::inline v1::app

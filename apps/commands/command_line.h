@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// `headrace train`.
+struct TrainOptions {
+  std::filesystem::path config;
+  std::vector<std::string> settings;  ///< "a.b=c", later ones win.
+  std::filesystem::path resume;       ///< A run folder; empty for a new run.
+  std::optional<int> fold;            ///< Only this fold.
+  bool dry_run = false;               ///< Check, forecast, and stop before the first step.
+};
+
+/// `headrace predict`.
+struct PredictOptions {
+  std::filesystem::path checkpoint;
+  std::filesystem::path data;
+  std::filesystem::path output;
+  std::string device = "auto";
+  int batch = 0;  ///< Rows at once; 0: as in training.
+};
+
+/// `headrace bench loader`.
+struct BenchLoaderOptions {
+  std::filesystem::path config;
+  std::vector<std::string> settings;
+  double step_s = 0.0;  ///< Pace of the consumer; 0: as fast as batches come.
+  int epochs = 1;
+  long batches = 0;  ///< Stop after so many; 0: whole epochs.
+  std::filesystem::path json;
+};
+
+/// `headrace prepare glaucoma`.
+struct PrepareGlaucomaOptions {
+  int side = 28;
+  std::filesystem::path output;
+  int limit = 0;    ///< Most training samples; 0: all 30,000. Test samples are a sixth of that.
+  int threads = 0;  ///< 0: usable cores.
+};
+
+using Command =
+    std::variant<TrainOptions, PredictOptions, BenchLoaderOptions, PrepareGlaucomaOptions>;
+
+/// What the command line asks for: a command, or nothing but an exit code (help was printed to
+/// standard output, or a mistake was reported on standard error).
+struct CommandLine {
+  std::optional<Command> command{};
+  int exit_code = 0;
+};
+
+/// Reads a command line. All programs share it, so that help and mistakes are answered by
+/// whichever was started, without LibTorch. Never throws for what a user typed.
+CommandLine parse_command_line(int argc, const char* const* argv);
+
+}  // namespace headrace::inline v1::app

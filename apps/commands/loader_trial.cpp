@@ -1,0 +1,164 @@
+#include <headrace/apps/commands/loader_trial.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::int64_t bytes_of(const Batch& batch) {
+  std::int64_t sum = 0;
+  for (const std::string& name : batch.names()) {
+    sum += static_cast<std::int64_t>(batch[name].bytes());
+  }
+  return sum;
+}
+
+std::int64_t planned_batches(const Loader& loader, const LoaderTrialOptions& options) {
+  const std::int64_t all = loader.batches_per_epoch() * options.epochs;
+  return options.batches > 0 ? std::min(all, options.batches) : all;
+}
+
+// The consumer: takes batches, keeps each for a step, and times its own waiting.
+class Consumer {
+ public:
+  Consumer(Loader& loader, const LoaderTrialOptions& options)
+      : loader_(loader),
+        options_(options),
+        planned_(planned_batches(loader, options)),
+        warmup_(std::min(options.warmup, planned_ / 4)) {}
+
+  LoaderTrial run() {
+    begin_ = asked_ = window_ = Clock::now();
+    for (int epoch = 0; epoch < options_.epochs && !done_; ++epoch) {
+      for (Batch& batch : loader_.epoch(epoch)) {
+        take(batch);
+        if (done_) break;
+      }
+    }
+    trial_.elapsed_s = seconds_since(window_);
+    return trial_;
+  }
+
+ private:
+  void take(const Batch& batch) {
+    const double waited = seconds_since(asked_);
+    if (taken_ == 0) trial_.first_batch_s = seconds_since(begin_);
+    if (taken_ >= warmup_) {
+      trial_.wait_s += waited;
+      ++trial_.batches;
+      trial_.samples += batch.size();
+      trial_.bytes += bytes_of(batch);
+    }
+    const double step = options_.step_s + options_.delay_s;
+    if (step > 0.0) std::this_thread::sleep_for(std::chrono::duration<double>(step));
+    ++taken_;
+    if (taken_ == warmup_) begin_window();
+    done_ = taken_ >= planned_ || options_.stop.stop_requested();
+    asked_ = Clock::now();
+  }
+
+  void begin_window() {
+    trial_.peak_bytes = loader_.stats().peak_bytes_held;
+    trial_.warmup_batches = warmup_;
+    loader_.reset_stats();
+    window_ = Clock::now();
+  }
+
+  Loader& loader_;
+  const LoaderTrialOptions& options_;
+  std::int64_t planned_;
+  std::int64_t warmup_;
+  std::int64_t taken_ = 0;
+  bool done_ = false;
+  Clock::time_point begin_;
+  Clock::time_point asked_;
+  Clock::time_point window_;
+  LoaderTrial trial_;
+};
+
+nlohmann::ordered_json to_json(const Durations& durations) {
+  return {{"count", durations.count},
+          {"total_s", durations.total_s},
+          {"p50_s", durations.p50_s},
+          {"p99_s", durations.p99_s},
+          {"max_s", durations.max_s}};
+}
+
+nlohmann::ordered_json stages_of(const LoaderStats& stats) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const StageStats& stage : stats.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"stage", stage.stage},
+                      {"items", stage.items},
+                      {"failures", stage.failures},
+                      {"busy_s", stage.busy_s},
+                      {"limit", stage.limit},
+                      {"service", to_json(stage.service)}});
+  }
+  return stages;
+}
+
+}  // namespace
+
+LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) {
+  LoaderTrial trial = Consumer(loader, options).run();
+  trial.wait_share = trial.elapsed_s > 0.0 ? trial.wait_s / trial.elapsed_s : 0.0;
+  trial.stats = loader.stats();
+  trial.peak_bytes = std::max(trial.peak_bytes, trial.stats.peak_bytes_held);
+  for (const MemoryForecast::Item& item : loader.forecast().items) {
+    trial.forecast_bytes += item.bytes;
+    if (item.name == "source") trial.source_bytes = item.bytes;
+  }
+  monitor::LoaderLoad load = monitor::loader_load(trial.stats);
+  load.elapsed_s = trial.elapsed_s;
+  load.consumer_wait_s = trial.wait_s;
+  trial.verdict = monitor::judge(load);
+  return trial;
+}
+
+std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
+                    const std::string& configuration) {
+  const LoaderStats& stats = trial.stats;
+  const nlohmann::ordered_json document{
+      {"configuration", configuration},
+      {"step_s", options.step_s},
+      {"samples_per_s", trial.samples_per_s()},
+      {"bytes_per_s", trial.bytes_per_s()},
+      {"first_batch_s", trial.first_batch_s},
+      {"elapsed_s", trial.elapsed_s},
+      {"batches", trial.batches},
+      {"warmup_batches", trial.warmup_batches},
+      {"samples", trial.samples},
+      {"bytes", trial.bytes},
+      {"consumer_wait_s", trial.wait_s},
+      {"consumer_wait_share", trial.wait_share},
+      {"wait", to_json(stats.wait)},
+      {"forecast_bytes", trial.forecast_bytes},
+      {"peak_bytes", trial.peak_bytes},
+      {"process_forecast_bytes", trial.process_forecast_bytes},
+      {"process_peak_bytes", trial.process_peak_bytes},
+      {"threads", stats.threads},
+      {"io_threads", stats.io_threads},
+      {"slabs", stats.slabs},
+      {"readiness", stats.readiness},
+      {"full_share", stats.full_share},
+      {"ready_depth", stats.ready_depth},
+      {"room_wait_s", stats.room_wait_s},
+      {"reorder_wait_s", stats.reorder_wait_s},
+      {"bad_samples", stats.bad_samples},
+      {"stages", stages_of(stats)},
+      {"verdict", nlohmann::ordered_json::parse(trial.verdict.json())}};
+  return document.dump(2) + "\n";
+}
+
+}  // namespace headrace::inline v1::app

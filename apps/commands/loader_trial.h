@@ -1,0 +1,56 @@
+#pragma once
+
+#include <headrace/engine/loader.h>
+#include <headrace/monitor/verdict.h>
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// How to drive a loader without a model.
+struct LoaderTrialOptions {
+  double step_s = 0.0;   ///< The consumer holds each batch for so long; 0: takes them as they come.
+  double delay_s = 0.0;  ///< Slowness planted on top of the step.
+  int epochs = 1;
+  std::int64_t batches = 0;   ///< Stop after so many; 0: whole epochs.
+  std::int64_t warmup = 10;   ///< Batches before the measured window, at most a quarter of all.
+  std::stop_token stop = {};  ///< Ends the trial after the batch at hand.
+};
+
+/// What was measured. The window begins after the warm-up.
+struct LoaderTrial {
+  double first_batch_s = 0.0;  ///< From the request to the first batch.
+  double elapsed_s = 0.0;      ///< Of the window.
+  std::int64_t batches = 0;
+  std::int64_t samples = 0;
+  std::int64_t bytes = 0;
+  double wait_s = 0.0;      ///< Of the consumer, in the window.
+  double wait_share = 0.0;  ///< wait_s / elapsed_s.
+  std::int64_t warmup_batches = 0;
+  LoaderStats stats;                         ///< Of the window.
+  std::size_t forecast_bytes = 0;            ///< Of the loader, its source included.
+  std::size_t source_bytes = 0;              ///< Of these, data kept in memory.
+  std::int64_t peak_bytes = 0;               ///< Most that slabs and samples took; the whole trial.
+  std::uint64_t process_forecast_bytes = 0;  ///< Given by the caller,
+  std::uint64_t process_peak_bytes = 0;      ///< likewise.
+  monitor::Verdict verdict;
+
+  double samples_per_s() const {
+    return elapsed_s > 0.0 ? static_cast<double>(samples) / elapsed_s : 0.0;
+  }
+  double bytes_per_s() const {
+    return elapsed_s > 0.0 ? static_cast<double>(bytes) / elapsed_s : 0.0;
+  }
+};
+
+/// Runs the loader from the beginning of epoch 0 with a consumer of the given pace, and judges it.
+/// Throws what the loader throws.
+LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options);
+
+/// The measurement as a JSON document for machines, with the name of the configuration.
+std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
+                    const std::string& configuration);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Where a value was written.
+struct Place {
+  std::shared_ptr<const std::string> source{};  ///< A file's name, or "--set a.b=c".
+  int line = 0;                                 ///< From 1; 0 for a source without lines.
+  int column = 0;
+
+  /// "train.yaml:12:5"
+  std::string text() const;
+};
+
+struct Entry;
+
+/// A value of a YAML document, with its place. Aliases have been replaced by copies.
+struct Node {
+  enum class Kind { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  std::string text{};   ///< Of a scalar.
+  bool quoted = false;  ///< A quoted scalar is never null, a number or a truth value.
+  Place place{};
+  std::vector<Node> items{};
+  std::vector<Entry> entries{};
+
+  const Entry* find(std::string_view key) const;
+  Entry* find(std::string_view key);
+};
+
+struct Entry {
+  std::string key{};
+  Place place{};
+  Node value{};
+};
+
+/// "a list", "a map", "\"text\"": what an error says it got.
+std::string describe(const Node& node);
+
+/// What a document may be at most; a configuration file that exceeds it is refused.
+struct DocumentLimits {
+  std::size_t bytes = 1 << 20;
+  std::size_t depth = 64;
+  std::size_t nodes = 20'000;  ///< With aliases written out.
+};
+
+/// Parses one YAML document. Throws ConfigError with the place for syntax errors, a key written
+/// twice, a key that is no scalar, more than one document, or a limit exceeded.
+Node parse_document(std::string_view text, const std::string& source,
+                    const DocumentLimits& limits = {});
+
+/// Reads and parses a file. Throws ConfigError.
+Node read_document(const std::filesystem::path& file, const DocumentLimits& limits = {});
+
+/// Applies "a.b=value": the value is YAML and replaces what stood at that path. Throws ConfigError.
+void apply_override(Node& root, const std::string& assignment, const DocumentLimits& limits = {});
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <headrace/engine/error.h>
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1::app {
+
+/// How the programs end.
+enum class ExitCode : int {
+  done = 0,           ///< Also when stopped early by rule.
+  bug = 1,            ///< Unexpected error inside.
+  configuration = 2,  ///< Usage or configuration.
+  data = 3,           ///< Budget of bad samples used up, or nothing to read.
+  resources = 4,      ///< Memory or disk do not suffice.
+  numeric = 5,        ///< Non-finite numbers, by policy.
+  checkpoint = 6,     ///< Unreadable, or of another model or configuration.
+  device = 7,         ///< Asked for and unusable.
+  interrupted = 130,  ///< SIGINT, with a durable checkpoint.
+  hang = 134,         ///< Found by the watchdog.
+  terminated = 143,   ///< SIGTERM, with a durable checkpoint.
+};
+
+/// "2 (configuration)"
+std::string to_string(ExitCode code);
+
+/// An error of a program that knows its exit code: where no library error says it.
+class Failure : public Error {
+ public:
+  Failure(ExitCode code, const std::string& what) : Error(what), code_(code) {}
+  ExitCode code() const noexcept { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+/// The exit code for an error: Failure's own, ConfigError 2, DataError 3, PipelineError 3,
+/// ResourceError and std::bad_alloc 4, DeviceError 7, anything else 1.
+ExitCode exit_code_of(const std::exception& error) noexcept;
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,173 @@
+#include <headrace/apps/config/fields.h>
+
+#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/error.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace headrace::inline v1::app {
+namespace detail {
+
+void refuse_value(const Node& node, const std::string& path, const std::string& must_be) {
+  throw ConfigError(fmt::format("[config] {}: key \"{}\" must be {}, got {}", node.place.text(),
+                                path, must_be, describe(node)));
+}
+
+void refuse_word(const Node& node, const std::string& path, const std::vector<std::string>& words) {
+  const auto meant = nearest_name(node.text, words);
+  throw ConfigError(fmt::format("[config] {}: key \"{}\" must be one of {}, got {}{}",
+                                node.place.text(), path, fmt::join(words, ", "), describe(node),
+                                meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+}
+
+bool within(double value, const KeyOptions& options) {
+  return !(options.min && value < *options.min) && !(options.max && value > *options.max) &&
+         !(options.above && value <= *options.above) && !(options.below && value >= *options.below);
+}
+
+std::string range_rule(const KeyOptions& options, std::string (*show)(double)) {
+  std::vector<std::string> rules;
+  if (options.min) rules.push_back("at least " + show(*options.min));
+  if (options.above) rules.push_back("above " + show(*options.above));
+  if (options.max) rules.push_back("at most " + show(*options.max));
+  if (options.below) rules.push_back("below " + show(*options.below));
+  return fmt::format("{}", fmt::join(rules, " and "));
+}
+
+}  // namespace detail
+
+Fields::Field& Fields::add(std::string name, KeyOptions options) {
+  if (find(name) != nullptr) throw std::logic_error("key described twice: " + name);
+  fields_.push_back(std::make_unique<Field>());
+  fields_.back()->name = std::move(name);
+  fields_.back()->options = std::move(options);
+  return *fields_.back();
+}
+
+const Fields::Field* Fields::find(std::string_view name) const {
+  const auto it = std::find_if(fields_.begin(), fields_.end(),
+                               [&](const auto& field) { return field->name == name; });
+  return it == fields_.end() ? nullptr : it->get();
+}
+
+Fields::Field* Fields::find(std::string_view name) {
+  return const_cast<Field*>(std::as_const(*this).find(name));
+}
+
+void Fields::section(std::string name, const std::function<void(Fields&)>& describe,
+                     KeyOptions options) {
+  Field& field = add(std::move(name), std::move(options));
+  field.section = std::make_unique<Fields>();
+  describe(*field.section);
+}
+
+void Fields::refuse_unknown(const Entry& entry, const std::string& prefix,
+                            const Fields& root) const {
+  std::vector<std::string> siblings;
+  for (const auto& field : fields_)
+    siblings.push_back(field->name);
+  std::optional<std::string> meant = nearest_name(entry.key, siblings);
+  if (meant) meant = prefix + *meant;
+  const std::vector<std::string> all = root.paths();
+  for (const std::string& path : all) {
+    if (!meant && path.ends_with("." + entry.key)) meant = path;
+  }
+  if (!meant) meant = nearest_name(prefix + entry.key, all);
+  throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not known{}", entry.place.text(),
+                                prefix, entry.key,
+                                meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+}
+
+void Fields::read_map(const Node& map, const std::string& prefix, const Fields& root) {
+  const std::string path = prefix.substr(0, prefix.empty() ? 0 : prefix.size() - 1);
+  if (map.kind != Node::Kind::map && map.kind != Node::Kind::null) {
+    if (path.empty())
+      throw ConfigError(fmt::format("[config] {}: must be a map of keys", map.place.text()));
+    detail::refuse_value(map, path, "a map of keys");
+  }
+  for (const Entry& entry : map.entries) {
+    Field* field = find(entry.key);
+    if (field == nullptr) refuse_unknown(entry, prefix, root);
+    field->set = true;
+    field->place = entry.place;
+    if (field->section) {
+      field->section->read_map(entry.value, prefix + entry.key + ".", root);
+    } else {
+      field->read(entry.value, prefix + entry.key);
+    }
+  }
+}
+
+void Fields::check_use(const std::string& prefix) const {
+  for (const auto& field : fields_) {
+    const bool used = !field->options.used_if || field->options.used_if();
+    if (field->set && !used) {
+      throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not used unless {}; remove it",
+                                    field->place.text(), prefix, field->name,
+                                    field->options.used_when));
+    }
+    if (used && field->options.required && !field->set) {
+      throw ConfigError(fmt::format("[config] key \"{}{}\" must be given{}", prefix, field->name,
+                                    field->options.doc.empty() ? "" : ": " + field->options.doc));
+    }
+    if (used && field->section) field->section->check_use(prefix + field->name + ".");
+    for (std::size_t i = 0; i < field->items.size(); ++i) {
+      field->items[i]->check_use(fmt::format("{}{}.{}.", prefix, field->name, i));
+    }
+  }
+}
+
+void Fields::read(const Node& document) {
+  read_map(document, "", *this);
+  check_use("");
+}
+
+Node Fields::write() const {
+  Node map{.kind = Node::Kind::map};
+  for (const auto& field : fields_) {
+    if (field->options.used_if && !field->options.used_if()) continue;
+    Entry entry;
+    entry.key = field->name;
+    entry.value = field->section ? field->section->write() : field->write();
+    map.entries.push_back(std::move(entry));
+  }
+  return map;
+}
+
+bool Fields::was_set(std::string_view path) const {
+  const auto dot = path.find('.');
+  const Field* field = find(path.substr(0, dot));
+  if (field == nullptr || !field->set) return false;
+  if (dot == std::string_view::npos) return true;
+  return field->section && field->section->was_set(path.substr(dot + 1));
+}
+
+void Fields::collect_paths(const std::string& prefix, std::vector<std::string>& paths) const {
+  for (const auto& field : fields_) {
+    if (field->section) {
+      field->section->collect_paths(prefix + field->name + ".", paths);
+    } else {
+      paths.push_back(prefix + field->name);
+    }
+  }
+}
+
+std::vector<std::string> Fields::paths() const {
+  std::vector<std::string> result;
+  collect_paths("", result);
+  return result;
+}
+
+void load(Fields& fields, const std::filesystem::path& file,
+          const std::vector<std::string>& overrides) {
+  Node document = read_document(file);
+  for (const std::string& assignment : overrides)
+    apply_override(document, assignment);
+  fields.read(document);
+}
+
+}  // namespace headrace::inline v1::app

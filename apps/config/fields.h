@@ -1,0 +1,125 @@
+#pragma once
+
+#include <headrace/apps/config/document.h>
+#include <headrace/apps/config/values.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What is said of a key beside its name and the variable it sets. Limits are in the variable's
+/// unit (bytes, seconds).
+struct KeyOptions {
+  std::string doc{};   ///< One line for a person.
+  std::string unit{};  ///< "samples"; shown beside the doc.
+  std::optional<double> min{};
+  std::optional<double> above{};  ///< Exclusive.
+  std::optional<double> max{};
+  std::optional<double> below{};  ///< Exclusive.
+  bool required = false;
+  std::function<bool()> used_if{};  ///< False once all is read: the key may not be set.
+  std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
+};
+
+/// One word of an enumeration.
+template <class Enum>
+struct Choice {
+  std::string name{};
+  Enum value{};
+};
+
+/// The keys of a configuration (or a section of one), each bound to a variable that holds its
+/// default. Describe once:
+///
+///     void describe(Fields& fields, Optimizer& o) {
+///       fields.key("lr", o.lr, {.doc = "learning rate", .above = 0.0, .max = 10.0});
+///       fields.choice("kind", o.kind, {{"adamw", Kind::adamw}, {"sgd", Kind::sgd}});
+///     }
+///     fields.section("optimizer", [&](Fields& f) { describe(f, config.optimizer); });
+///
+/// The variables must outlive the Fields and stay where they are. Not thread-safe.
+class Fields {
+ public:
+  Fields() = default;
+  Fields(Fields&&) = default;
+  Fields& operator=(Fields&&) = default;
+
+  /// bool, integers, float, double, std::string, std::filesystem::path, Bytes, Duration;
+  /// std::optional of these (null or nothing for none); std::vector of these. Limits hold for each
+  /// item of a list.
+  template <class T>
+  void key(std::string name, T& target, KeyOptions options = {});
+
+  /// A word out of several.
+  template <class Enum>
+  void choice(std::string name, Enum& target, std::vector<Choice<Enum>> choices,
+              KeyOptions options = {});
+
+  /// A map of keys.
+  void section(std::string name, const std::function<void(Fields&)>& describe,
+               KeyOptions options = {});
+
+  /// A list of maps; each item starts from a default-constructed T.
+  template <class T>
+  void list_of(std::string name, std::vector<T>& target, std::function<void(Fields&, T&)> describe,
+               KeyOptions options = {});
+
+  /// Sets the variables from a document. Throws ConfigError with place, full path of the key and
+  /// the way out: unknown, missing, unused, of the wrong type or out of its range. Variables keep
+  /// what was set before the error.
+  void read(const Node& document);
+
+  /// Every key in use with its present value. Reading it back gives the same values.
+  Node write() const;
+
+  /// The same as YAML text; with docs, each key below a comment.
+  std::string to_yaml(bool with_docs = false) const;
+
+  /// Whether the key ("train.lr") was in what was read, not left at its default.
+  bool was_set(std::string_view path) const;
+
+  /// Full paths of all keys: "train.lr".
+  std::vector<std::string> paths() const;
+
+ private:
+  struct Field {
+    std::string name{};
+    KeyOptions options{};
+    std::function<void(const Node&, const std::string& path)> read{};
+    std::function<Node()> write{};
+    std::unique_ptr<Fields> section{};
+    std::vector<std::unique_ptr<Fields>> items{};  // of a list of maps, as read
+    bool set = false;
+    Place place{};
+  };
+
+  Field& add(std::string name, KeyOptions options);
+  Field* find(std::string_view name);
+  const Field* find(std::string_view name) const;
+  void read_map(const Node& map, const std::string& prefix, const Fields& root);
+  void check_use(const std::string& prefix) const;
+  [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
+                                   const Fields& root) const;
+  void collect_paths(const std::string& prefix, std::vector<std::string>& paths) const;
+  void write_yaml(std::string& text, std::size_t depth, bool with_docs) const;
+
+  std::vector<std::unique_ptr<Field>> fields_{};
+};
+
+/// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws
+/// ConfigError.
+void load(Fields& fields, const std::filesystem::path& file,
+          const std::vector<std::string>& overrides = {});
+
+/// The node as YAML text.
+std::string to_yaml(const Node& node);
+
+}  // namespace headrace::inline v1::app
+
+#include <headrace/apps/config/fields_inline.h>

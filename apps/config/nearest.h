@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1::app {
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The name a writer most likely meant; nothing if none is near enough (more than a third of its
+/// letters differ).
+std::optional<std::string> nearest_name(std::string_view written,
+                                        std::span<const std::string> names);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,133 @@
+#include <headrace/apps/config/fields.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::string_view word_characters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+
+bool reads_back_plain(const std::string& text) {
+  if (text.empty() || text == "null" || text == "Null" || text == "NULL") return false;
+  if (text.front() == '-') return false;
+  return text.find_first_not_of(word_characters) == std::string::npos;
+}
+
+std::string double_quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\x{:02x}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string scalar_text(const Node& node) {
+  if (node.kind == Node::Kind::null) return "null";
+  if (!node.quoted || reads_back_plain(node.text)) return node.text;
+  return double_quoted(node.text);
+}
+
+bool is_flat(const Node& list) {
+  return std::all_of(list.items.begin(), list.items.end(), [](const Node& item) {
+    return item.kind == Node::Kind::scalar || item.kind == Node::Kind::null;
+  });
+}
+
+std::string flow_list(const Node& list) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < list.items.size(); ++i)
+    text += (i > 0 ? ", " : "") + scalar_text(list.items[i]);
+  return text + "]";
+}
+
+void write_map(const Node& map, std::size_t depth, std::string& text);
+
+// After "key:" or "-": the rest of the line, and the lines below it.
+void write_value(const Node& node, std::size_t depth, std::string& text) {
+  if (node.kind == Node::Kind::map && !node.entries.empty()) {
+    text += '\n';
+    write_map(node, depth + 1, text);
+  } else if (node.kind == Node::Kind::map) {
+    text += " {}\n";
+  } else if (node.kind == Node::Kind::list && is_flat(node)) {
+    text += ' ' + flow_list(node) + '\n';
+  } else if (node.kind == Node::Kind::list) {
+    text += '\n';
+    for (const Node& item : node.items) {
+      text += std::string(2 * (depth + 1), ' ') + '-';
+      write_value(item, depth + 1, text);
+    }
+  } else {
+    text += ' ' + scalar_text(node) + '\n';
+  }
+}
+
+std::string key_text(const std::string& key) {
+  return reads_back_plain(key) ? key : double_quoted(key);
+}
+
+void write_map(const Node& map, std::size_t depth, std::string& text) {
+  for (const Entry& entry : map.entries) {
+    text += std::string(2 * depth, ' ') + key_text(entry.key) + ':';
+    write_value(entry.value, depth, text);
+  }
+}
+
+std::string comment_of(const KeyOptions& options) {
+  std::string comment = options.doc;
+  if (!options.unit.empty()) comment += (comment.empty() ? "" : ", ") + options.unit;
+  std::replace(comment.begin(), comment.end(), '\n', ' ');
+  return comment;
+}
+
+}  // namespace
+
+std::string to_yaml(const Node& node) {
+  std::string text;
+  if (node.kind == Node::Kind::map && !node.entries.empty()) {
+    write_map(node, 0, text);
+    return text;
+  }
+  write_value(node, 0, text);
+  return text.substr(text.find_first_not_of(' '));
+}
+
+void Fields::write_yaml(std::string& text, std::size_t depth, bool with_docs) const {
+  const std::string indent(2 * depth, ' ');
+  for (const auto& field : fields_) {
+    if (field->options.used_if && !field->options.used_if()) continue;
+    const std::string comment = comment_of(field->options);
+    if (with_docs && !comment.empty()) text += indent + "# " + comment + '\n';
+    text += indent + key_text(field->name) + ':';
+    if (field->section && !field->section->fields_.empty()) {
+      text += '\n';
+      field->section->write_yaml(text, depth + 1, with_docs);
+    } else {
+      write_value(field->section ? field->section->write() : field->write(), depth, text);
+    }
+  }
+}
+
+std::string Fields::to_yaml(bool with_docs) const {
+  std::string text;
+  write_yaml(text, 0, with_docs);
+  return text.empty() ? "{}\n" : text;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,22 @@
+#include <headrace/apps/commands/bench_loader.h>
+#include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/commands/prepare_glaucoma.h>
+#include <headrace/apps/commands/run_command.h>
+#include <headrace/apps/commands/start_train_program.h>
+
+// The program for everything that needs no LibTorch. Training and prediction live in a program of
+// their own, which it becomes.
+int main(int argc, char** argv) {
+  namespace app = headrace::app;
+  const app::CommandLine line = app::parse_command_line(argc, argv);
+  if (!line.command) return line.exit_code;
+  return app::run_command([&] {
+    if (const auto* bench = std::get_if<app::BenchLoaderOptions>(&*line.command)) {
+      return app::bench_loader(*bench);
+    }
+    if (const auto* prepare = std::get_if<app::PrepareGlaucomaOptions>(&*line.command)) {
+      return app::prepare_glaucoma(*prepare);
+    }
+    app::start_train_program(argv);
+  });
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/jobs/loader_job.h>
+#include <headrace/engine/device.h>
+#include <headrace/engine/pipeline.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Which record of the file is for what.
+struct GlaucomaRows {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> train_labels;  ///< Class of each of `train`.
+  std::vector<std::int64_t> test;          ///< The outer split: never used to select anything.
+};
+
+/// The file as a source of records: six maps and `labels`.
+PlannedSource plan_glaucoma_source(const GlaucomaData& data);
+
+/// The same, without labels where the file has none, for prediction.
+PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& file);
+
+/// Reads labels and split. Throws DataError for a file that does not have both.
+GlaucomaRows read_glaucoma_rows(const std::filesystem::path& file);
+
+/// Pair mean, flip, rotation, batches in a fresh order every epoch, ImageNet's statistics. Batches:
+/// `image` float32 [N, 3, H, W], or [N, H, W, 3] for training.channels_last, and `label` int64 [N].
+Pipeline glaucoma_training_pipeline(std::shared_ptr<const Source> records,
+                                    const GlaucomaConfig& config, Device device);
+
+/// The same without augmentation, in order, the last batch shorter.
+Pipeline glaucoma_evaluation_pipeline(std::shared_ptr<const Source> records, std::int64_t batch,
+                                      bool channels_last, Device device);
+
+/// The training pipeline over the whole training split, for a bench.
+LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/apps/jobs/loader_settings.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+enum class SourceKind : unsigned char { synthetic, hdf5, images };
+
+/// Where a plain loader's samples come from.
+struct SourceConfig {
+  SourceKind kind = SourceKind::synthetic;
+  std::int64_t rows = 1'000'000;      ///< synthetic: rows in memory
+  std::int64_t row_bytes = 640;       ///< synthetic: bytes of a row
+  std::filesystem::path file;         ///< hdf5
+  std::vector<std::string> datasets;  ///< hdf5: fields of a sample
+  Bytes resident{2ULL << 30};         ///< hdf5: most that is kept in memory
+  std::filesystem::path folder;       ///< images: a folder for each class
+};
+
+/// What is done to a sample that is an image.
+struct ImageConfig {
+  int side = 224;         ///< Of the random crop that is resized to a square.
+  double flip = 0.5;      ///< Probability of a horizontal flip.
+  double rotation = 0.0;  ///< Largest rotation either way, in degrees; 0: none.
+};
+
+/// A configuration of `kind: loader`: a pipeline without a model.
+struct LoaderConfig {
+  std::uint64_t seed = 42;
+  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
+  SourceConfig source;
+  ImageConfig image;
+  bool shuffle = true;
+  std::int64_t batch = 256;
+  bool drop_last = true;
+  int prefetch = 4;
+  ThreadSettings threads;
+  PlantedDelays delay;
+};
+
+/// The keys beside `kind`.
+void describe(Fields& fields, LoaderConfig& config);
+
+}  // namespace headrace::inline v1::app

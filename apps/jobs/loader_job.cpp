@@ -1,0 +1,162 @@
+#include <headrace/apps/jobs/loader_job.h>
+
+#include <headrace/apps/jobs/delay.h>
+#include <headrace/augment/flip.h>
+#include <headrace/augment/rotate.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/synthetic/synthetic.h>
+
+#include <fstream>
+#include <utility>
+
+#include <sys/resource.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+PlannedSource synthetic_source(const SourceConfig& config, std::uint64_t seed) {
+  const SyntheticOptions options{
+      .rows = config.rows,
+      .fields = {FieldSpec::fixed("row", DType::uint8, {config.row_bytes}),
+                 FieldSpec::fixed("label", DType::int64, {})},
+      .seed = seed};
+  const auto outline = std::make_shared<const SyntheticSource>(options);
+  const auto row = static_cast<std::size_t>(config.row_bytes) + sizeof(std::int64_t);
+  return {.outline = outline,
+          .resident_bytes = row * static_cast<std::size_t>(config.rows),
+          .open = [outline] { return std::make_shared<const Table>(outline->table()); }};
+}
+
+PlannedSource image_source(const SourceConfig& config) {
+  if (config.folder.empty()) {
+    throw ConfigError("[config] source.folder must name a folder of pictures, got nothing");
+  }
+  const auto folder = std::make_shared<const ImageFolder>(config.folder);
+  return {.outline = folder, .resident_bytes = 0, .open = [folder] { return folder; }};
+}
+
+PlannedSource table_source(const SourceConfig& config) {
+  if (config.file.empty() || config.datasets.empty()) {
+    throw ConfigError("[config] source.file and source.datasets must name what to read");
+  }
+  Hdf5TableOptions options{.file = config.file, .memory = config.resident.value};
+  for (const std::string& dataset : config.datasets) {
+    options.fields.push_back({.name = {}, .dataset = dataset});
+  }
+  return plan_table(options);
+}
+
+PlannedSource plan_source(const LoaderConfig& config) {
+  switch (config.source.kind) {
+    case SourceKind::synthetic:
+      return synthetic_source(config.source, config.seed);
+    case SourceKind::hdf5:
+      return table_source(config.source);
+    case SourceKind::images:
+      return image_source(config.source);
+  }
+  throw ConfigError("[config] source.kind is none of the known ones");
+}
+
+Pipeline with_sample_steps(Pipeline pipeline, const LoaderConfig& config) {
+  if (config.source.kind == SourceKind::images) {
+    const int side = config.image.side;
+    pipeline = std::move(pipeline).then(
+        DecodeImage{.crop = RandomResizedCrop{.height = side, .width = side},
+                    .flip = static_cast<float>(config.image.flip)});
+    if (config.image.rotation > 0.0) {
+      pipeline = std::move(pipeline).then(Rotate{.degrees = config.image.rotation});
+    }
+  }
+  if (config.delay.decode.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(config.delay.decode)});
+  }
+  if (config.delay.augment.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
+  }
+  return pipeline;
+}
+
+Pipeline make_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source) {
+  if (config.delay.read.seconds > 0.0) {
+    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
+  }
+  Pipeline pipeline = Pipeline::from(std::move(source)).named("bench").seed(config.seed);
+  pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
+                            : std::move(pipeline).order(Sequential{});
+  pipeline =
+      with_sample_steps(std::move(pipeline), config)
+          .batch({.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
+  if (config.delay.transfer.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
+  }
+  return pipeline;
+}
+
+std::uint64_t data_segment() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kibibytes = 0;
+    if (word == "VmData:" && status >> kibibytes) return kibibytes << 10;
+  }
+  return 0;
+}
+
+bool data_is_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+std::uint64_t stack_bytes() {
+  rlimit limit{};
+  constexpr std::uint64_t usual = 8ULL << 20;
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual;
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+Loader LoaderJob::build() const {
+  LoaderOptions with_runtime = options;
+  with_runtime.runtime = Runtime(runtime);
+  return pipeline(source.open()).build(with_runtime);
+}
+
+monitor::MemoryForecast LoaderJob::forecast() const {
+  LoaderOptions with_runtime = options;
+  with_runtime.runtime = Runtime(runtime);
+  monitor::MemoryForecast forecast;
+  for (const MemoryForecast::Item& item :
+       pipeline(source.outline).build(with_runtime).forecast().items) {
+    if (item.bytes > 0) forecast.add(item.name, item.bytes);
+  }
+  if (source.resident_bytes > 0) forecast.add("data in memory", source.resident_bytes);
+  return forecast;
+}
+
+LoaderJob make_loader_job(const LoaderConfig& config) {
+  return {.source = plan_source(config),
+          .pipeline =
+              [config](std::shared_ptr<const Source> source) {
+                return make_pipeline(config, std::move(source));
+              },
+          .options = {.prefetch = config.prefetch},
+          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .consumer_delay_s = config.delay.consumer.seconds};
+}
+
+void add_process(monitor::MemoryForecast& forecast, int new_threads) {
+  const auto threads = static_cast<std::uint64_t>(new_threads);
+  if (data_is_limited()) {
+    forecast.add("process as it is", data_segment(), "address space");
+    forecast.add("stacks", threads * stack_bytes(), std::to_string(new_threads) + " threads");
+    return;
+  }
+  constexpr std::uint64_t touched = 512ULL << 10;  // of a stack, and the thread's own heap
+  forecast.add("process as it is", monitor::read_process_memory().held());
+  forecast.add("stacks", threads * touched, std::to_string(new_threads) + " threads");
+  forecast.add("small things", 8ULL << 20, "queues, statistics, lists");
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+
+namespace headrace::inline v1::app {
+
+/// Threads of a run. Loader and LibTorch share the machine's cores.
+struct ThreadSettings {
+  int loader = 0;  ///< Workers of the loader; 0: usable cores.
+  int io = 0;      ///< Threads that may wait for storage; 0: 4.
+  int torch = 0;   ///< Of LibTorch's operators; 0: usable cores.
+};
+
+/// Slowness to plant into a pipeline, to see whether the verdict finds it.
+struct PlantedDelays {
+  Duration read;      ///< Each record.
+  Duration decode;    ///< Each sample.
+  Duration augment;   ///< Each sample.
+  Duration transfer;  ///< Each batch.
+  Duration consumer;  ///< Each step, on top of its pace.
+};
+
+/// The section `threads`; `torch` is a key of it only where a model is trained.
+void describe(Fields& fields, ThreadSettings& threads, bool trains);
+
+/// The section `delay`.
+void describe(Fields& fields, PlantedDelays& delay);
+
+}  // namespace headrace::inline v1::app

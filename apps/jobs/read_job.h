@@ -1,0 +1,35 @@
+#pragma once
+
+#include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/jobs/loader_job.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A configuration of any kind, as far as its loader goes.
+struct BenchJob {
+  LoaderJob loader;
+  std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
+};
+
+/// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is glaucoma or loader.
+/// Throws ConfigError.
+BenchJob read_bench_job(const std::filesystem::path& file,
+                        const std::vector<std::string>& settings);
+
+/// A configuration for training and its text with every key in use.
+struct TrainingJob {
+  GlaucomaConfig glaucoma;
+  std::string yaml;
+};
+
+/// Reads a configuration that can be trained; `kind` is glaucoma. Throws ConfigError.
+TrainingJob read_training_job(const std::filesystem::path& file,
+                              const std::vector<std::string>& settings);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// How a started program ended.
+struct ChildResult {
+  int status =
+      0;  ///< Exit status; 127 when it could not be started, 128 + n when signal n ended it.
+  std::string output;  ///< Its standard output and error together.
+};
+
+/// Runs a program found on PATH to its end, without a shell; `folder` is its working directory when
+/// given. Throws ResourceError when no process or pipe can be had.
+ChildResult run_child(const std::vector<std::string>& arguments,
+                      const std::filesystem::path& folder = {});
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,123 @@
+#include <headrace/apps/terminal/live_block.h>
+
+#include <headrace/apps/terminal/text_width.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Several lines cleaned one by one, each ending in a line end.
+std::string clean_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    result += clean_text(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string utc_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
+}
+
+LiveBlock::LiveBlock(LiveBlockOptions options) : options_(std::move(options)) {}
+
+bool LiveBlock::redraw_due(Clock::time_point now) const {
+  return !drew_ || now - last_drawing_ >= options_.redraw;
+}
+bool LiveBlock::line_due(Clock::time_point now) const {
+  return !said_ || now - last_line_ >= options_.interval;
+}
+
+bool LiveBlock::due() const {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  return line_due(now) || (options_.mode == TerminalMode::live && redraw_due(now));
+}
+
+void LiveBlock::update(const std::vector<std::string>& lines, std::string_view plain) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (line_due(now)) {
+    said_ = true;
+    last_line_ = now;
+    const std::string line = clean_text(plain);
+    if (options_.mode == TerminalMode::lines) write(utc_time() + ' ' + line + '\n');
+    if (options_.on_line) options_.on_line(line);
+  }
+  if (options_.mode == TerminalMode::live && redraw_due(now)) {
+    drew_ = true;
+    last_drawing_ = now;
+    lines_ = lines;
+    const std::string old_rows = erasure();  // by the widths that drawing() replaces
+    write(old_rows + drawing());
+  }
+}
+
+void LiveBlock::print(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (options_.mode == TerminalMode::lines) {
+    write(clean_lines(text));
+    return;
+  }
+  const std::string above = erasure();
+  write(above + clean_lines(text) + drawing());
+}
+
+void LiveBlock::clear() {
+  const std::lock_guard lock(mutex_);
+  if (options_.mode != TerminalMode::live) return;
+  write(erasure());
+  lines_.clear();
+  drawn_widths_.clear();
+}
+
+// A terminal made narrower has wrapped what was drawn: each line then takes several rows.
+std::string LiveBlock::erasure() const {
+  if (drawn_widths_.empty()) return {};
+  const std::size_t columns = terminal_columns(options_.file_descriptor);
+  std::size_t rows = 0;
+  for (const std::size_t width : drawn_widths_)
+    rows += std::max<std::size_t>(1, (width + columns - 1) / columns);
+  return fmt::format("\x1b[{}A\r\x1b[J", rows);
+}
+
+std::string LiveBlock::drawing() {
+  const std::size_t columns = terminal_columns(options_.file_descriptor);
+  drawn_widths_.clear();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines_.size(), options_.most_lines); ++i) {
+    const std::string line = clean_text(lines_[i], columns - 1);
+    drawn_widths_.push_back(text_width(line));
+    text += line + '\n';
+  }
+  return text;
+}
+
+// One write for all of it: no half-drawn block. A stream that is gone ends the display, not the
+// run.
+void LiveBlock::write(const std::string& text) const {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(options_.file_descriptor, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace headrace::inline v1::app

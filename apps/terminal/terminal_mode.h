@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+
+namespace headrace::inline v1::app {
+
+/// What a stream leads to.
+enum class TerminalMode {
+  lines,  ///< A file, a pipe, a dumb terminal or a build service: whole lines, no escapes.
+  live,   ///< A terminal that understands cursor movement.
+};
+
+/// A terminal, TERM neither empty nor "dumb", and CI not set (or "false"). Nothing of ours uses
+/// colour, so NO_COLOR is honoured in both modes.
+TerminalMode terminal_mode(int file_descriptor);
+
+/// Columns of the terminal at this moment; 80 if it does not say.
+std::size_t terminal_columns(int file_descriptor);
+
+}  // namespace headrace::inline v1::app

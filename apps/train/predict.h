@@ -1,0 +1,12 @@
+#pragma once
+
+#include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/config/exit_codes.h>
+
+namespace headrace::inline v1::app {
+
+/// `headrace predict`: a CSV with a row for each sample of the file, in its order: index, the
+/// probability of each class, and the class with the largest.
+ExitCode predict(const PredictOptions& options);
+
+}  // namespace headrace::inline v1::app

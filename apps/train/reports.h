@@ -1,0 +1,40 @@
+#pragma once
+
+#include <headrace/monitor/step_budget.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+/// One optimiser step, as it is shown.
+struct StepFacts {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;           ///< Since the start of the fold.
+  std::int64_t samples = 0;        ///< Of this step.
+  std::int64_t epoch_samples = 0;  ///< Of the epoch so far.
+  double learning_rate = 0.0;
+  std::optional<double> loss{};  ///< Mean of the step, where it was read.
+  monitor::StepTimes times{};
+};
+
+/// One epoch, as it is shown. Figures that were not taken are not numbers.
+struct EpochFacts {
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double learning_rate = 0.0;
+  double train_loss = none;
+  double train_accuracy = none;
+  double validation_loss = none;
+  double validation_accuracy = none;
+  bool improved = false;
+  std::int64_t steps = 0;      ///< Of this process.
+  monitor::StepTimes times{};  ///< Sum over these steps.
+  double validation_s = none;
+  double seconds = 0.0;
+};
+
+}  // namespace headrace::inline v1::app

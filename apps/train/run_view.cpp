@@ -1,0 +1,231 @@
+#include <headrace/apps/train/run_view.h>
+
+#include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/terminal/live_block.h>
+#include <headrace/apps/train/epoch_table.h>
+#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/format.h>
+#include <headrace/monitor/step_budget.h>
+#include <headrace/monitor/verdict.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using monitor::format_bytes;
+using monitor::format_rate;
+using monitor::format_seconds;
+using monitor::format_share;
+
+constexpr std::chrono::seconds row_interval{5};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string bar(double share) {
+  constexpr int width = 20;
+  const int full = std::clamp(static_cast<int>(share * width + 0.5), 0, width);
+  std::string text;
+  for (int i = 0; i < width; ++i)
+    text += i < full ? "█" : "░";
+  return text;
+}
+
+}  // namespace
+
+class RunView::Impl {
+ public:
+  Impl(RunFolder& folder, bool on_gpu);
+
+  spdlog::logger& log() { return *logger_; }
+  spdlog::logger& file_log() { return *file_log_; }
+  void begin_fold(const FoldView& fold, Loader& loader);
+  void end_fold();
+  void on_step(const StepFacts& step);
+  void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
+
+ private:
+  void begin_training_part(const StepFacts& step);
+  void end_training_part();
+  void show(const StepFacts& step);
+  monitor::Verdict judge(const monitor::StepBudget& budget) const;
+  void write_metrics(const EpochFacts& epoch, const monitor::StepBudget& budget,
+                     const monitor::Verdict& verdict, const monitor::MemoryWatch& memory);
+
+  RunFolder& folder_;
+  bool on_gpu_;
+  std::shared_ptr<spdlog::logger> logger_;
+  std::shared_ptr<spdlog::logger> file_log_;
+  std::shared_ptr<LiveBlock> block_;
+  FoldView fold_;
+  Loader* loader_ = nullptr;
+  monitor::StepBudgetMeter meter_;
+  monitor::CpuSampler cpu_;        // over training parts
+  monitor::CpuSampler shown_cpu_;  // since the last line
+  monitor::AdviceMemory advice_;
+  LoaderStats stats_;        // of the epoch's training part
+  monitor::CpuUsage usage_;  // likewise
+  bool part_ended_ = true;
+  std::int64_t first_samples_ = 0;  // of the epoch, when this process began with it
+  Clock::time_point part_start_;
+  double loss_sum_ = 0.0;  // since the last line
+  std::int64_t losses_ = 0;
+  Clock::time_point last_row_;
+};
+
+RunView::Impl::Impl(RunFolder& folder, bool on_gpu)
+    : folder_(folder), on_gpu_(on_gpu), meter_({.on_gpu = on_gpu}) {
+  // The block tells the log file of its plain lines, the logger prints above the block.
+  const auto file = std::make_shared<std::shared_ptr<spdlog::logger>>();
+  LiveBlockOptions options;
+  options.on_line = [file](const std::string& line) {
+    if (*file) log_to_file_only(**file, line);
+  };
+  block_ = std::make_shared<LiveBlock>(options);
+  logger_ = make_run_logger(folder.path(), block_);
+  *file = file_log_ = make_run_logger(folder.path());
+}
+
+void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
+  fold_ = fold;
+  loader_ = &loader;
+  meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
+  part_ended_ = true;
+}
+
+void RunView::Impl::end_fold() {
+  block_->clear();
+  loader_ = nullptr;
+}
+
+void RunView::Impl::on_step(const StepFacts& report) {
+  if (part_ended_) begin_training_part(report);
+  meter_.add(report.times);
+  if (report.loss) {
+    loss_sum_ += *report.loss;
+    ++losses_;
+  }
+  if (block_->due()) show(report);
+  if (report.epoch_samples >= fold_.samples_per_epoch) end_training_part();
+}
+
+void RunView::Impl::begin_training_part(const StepFacts& step) {
+  part_ended_ = false;
+  first_samples_ = step.epoch_samples;  // the rate is taken from the second step on
+  loader_->reset_stats();
+  cpu_.sample();
+  part_start_ = Clock::now();
+}
+
+// What the loader and the processor did until here; the evaluation is not to be in it.
+void RunView::Impl::end_training_part() {
+  stats_ = loader_->stats();
+  usage_ = cpu_.sample();
+  part_ended_ = true;
+}
+
+void RunView::Impl::show(const StepFacts& report) {
+  const double done =
+      static_cast<double>(report.epoch_samples) / static_cast<double>(fold_.samples_per_epoch);
+  const double elapsed = seconds_since(part_start_);
+  const auto here = static_cast<double>(report.epoch_samples - first_samples_);
+  if (here <= 0.0 || elapsed <= 0.0) return;
+  const double rate = here / elapsed;
+  const double left = static_cast<double>(fold_.samples_per_epoch - report.epoch_samples) / rate;
+  const double loss = losses_ > 0 ? loss_sum_ / static_cast<double>(losses_) : 0.0;
+  const std::string step = meter_.summary().sentence();
+  const std::string machine =
+      fmt::format("CPU {} · memory {}", format_share(shown_cpu_.sample().process_share),
+                  format_bytes(monitor::read_process_memory().held()));
+  const std::string head = fmt::format("fold {}/{} epoch {}/{}", fold_.fold + 1, fold_.folds,
+                                       report.epoch + 1, fold_.epochs);
+  const std::string figures = fmt::format("loss {:.4f} lr {:.2g}", loss, report.learning_rate);
+  const std::string pace =
+      fmt::format("{} samples/s · epoch done in {}", format_rate(rate), format_seconds(left));
+  block_->update({fmt::format("{} {} {}", head, bar(done), format_share(done)),
+                  fmt::format("{} · {}", pace, figures), step, machine},
+                 fmt::format("{} {} · {} · {} · {} · {}", head, format_share(done), pace, figures,
+                             step, machine));
+  loss_sum_ = 0.0;
+  losses_ = 0;
+  if (Clock::now() - last_row_ < row_interval) return;
+  last_row_ = Clock::now();
+  folder_.metrics_jsonl().write({{"fold", static_cast<std::int64_t>(fold_.fold)},
+                                 {"epoch", report.epoch},
+                                 {"step", report.step},
+                                 {"loss", loss},
+                                 {"learning_rate", report.learning_rate},
+                                 {"samples_per_s", rate}});
+}
+
+monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
+  const auto cores = monitor::usable_cores();
+  return monitor::judge(budget, monitor::loader_load(stats_),
+                        {.usable_cores = cores,
+                         .process_cpu_share = usage_.process_share,
+                         .io_pressure_share = usage_.io_pressure_share.value_or(-1.0)});
+}
+
+void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatch& memory) {
+  const monitor::StepBudget budget = meter_.summary();
+  const monitor::Verdict verdict = judge(budget);
+  logger_->info("fold {}/{}\n{}{} ({})\n{}", fold_.fold + 1, fold_.folds,
+                epoch_table(report, fold_.epochs, memory.peak_held()), budget.sentence(),
+                budget.window(), verdict.sentence());
+  write_metrics(report, budget, verdict, memory);
+  if (verdict.advice && advice_.should_say(*verdict.advice)) {
+    logger_->info(verdict.advice->line());
+    folder_.advice().write_json(verdict.advice->json());
+  }
+  meter_.next_epoch();
+  part_ended_ = true;
+}
+
+void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepBudget& budget,
+                                  const monitor::Verdict& verdict,
+                                  const monitor::MemoryWatch& memory) {
+  MetricRow row = epoch_row(report);
+  row.insert(row.begin(), {"fold", static_cast<std::int64_t>(fold_.fold)});
+  row.insert(row.end(), {{"data_stall_fraction", budget.data_stall_fraction()},
+                         {"bottleneck", verdict.bottleneck},
+                         {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
+  folder_.metrics_csv().write(row);
+  folder_.metrics_jsonl().write(row);
+}
+
+RunView::RunView(RunFolder& folder, bool on_gpu) : impl_(std::make_unique<Impl>(folder, on_gpu)) {}
+RunView::~RunView() = default;
+
+void RunView::info(const std::string& line) {
+  impl_->log().info(line);
+}
+void RunView::warn(const std::string& line) {
+  impl_->log().warn(line);
+}
+void RunView::note(const std::string& line) {
+  impl_->file_log().info(line);
+}
+void RunView::note_error(const std::string& line) {
+  impl_->file_log().error(line);
+}
+void RunView::begin_fold(const FoldView& fold, Loader& loader) {
+  impl_->begin_fold(fold, loader);
+}
+void RunView::end_fold() {
+  impl_->end_fold();
+}
+void RunView::on_step(const StepFacts& step) {
+  impl_->on_step(step);
+}
+void RunView::on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory) {
+  impl_->on_epoch(epoch, memory);
+}
+
+}  // namespace headrace::inline v1::app

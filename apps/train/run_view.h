@@ -1,0 +1,54 @@
+#pragma once
+
+#include <headrace/apps/train/reports.h>
+#include <headrace/engine/loader.h>
+#include <headrace/monitor/memory_watch.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// What a fold is, for the lines about it.
+struct FoldView {
+  int fold = 0;
+  int folds = 1;
+  std::int64_t epochs = 1;
+  std::int64_t samples_per_epoch = 1;
+};
+
+class RunFolder;
+
+/// Shows a training run to a person and writes it to the run folder: a live block or whole lines, a
+/// table with the step budget and a verdict after each epoch, metrics and advice. Used by the
+/// thread that trains, but for info() and warn().
+class RunView {
+ public:
+  /// The folder outlives the view.
+  RunView(RunFolder& folder, bool on_gpu);
+  ~RunView();
+  RunView(const RunView&) = delete;
+  RunView& operator=(const RunView&) = delete;
+
+  /// A line to the log and, above the block, to the terminal. Thread-safe.
+  void info(const std::string& line);
+  void warn(const std::string& line);
+  /// Lines to the log file alone: results go to standard output as well, and what ends the run is
+  /// said on standard error by the program.
+  void note(const std::string& line);
+  void note_error(const std::string& line);
+
+  /// From now on steps are of this fold; `loader` feeds it and outlives the fold.
+  void begin_fold(const FoldView& fold, Loader& loader);
+  void end_fold();
+
+  void on_step(const StepFacts& step);
+  void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,28 @@
+#include <headrace/apps/train/torch_backend.h>
+
+#include <headrace/apps/train/choose_device.h>
+#include <headrace/apps/train/glaucoma_run.h>
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+namespace headrace::inline v1::app {
+
+std::string TorchBackend::version() const {
+  return TORCH_VERSION;
+}
+
+void TorchBackend::set_threads(int threads) {
+  at::set_num_threads(threads);
+}
+
+ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
+  return app::choose_device(choice);
+}
+
+std::unique_ptr<TrainingRun> TorchBackend::make_run(const GlaucomaConfig& config,
+                                                    const ChosenDevice& device) {
+  return std::make_unique<GlaucomaRun>(config, device);
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <headrace/apps/train/training_run.h>
+
+namespace headrace::inline v1::app {
+
+/// Training over LibTorch.
+class TorchBackend final : public TrainingBackend {
+ public:
+  std::string version() const override;
+  void set_threads(int threads) override;
+  ChosenDevice choose_device(DeviceChoice choice) override;
+  std::unique_ptr<TrainingRun> make_run(const GlaucomaConfig& config,
+                                        const ChosenDevice& device) override;
+};
+
+}  // namespace headrace::inline v1::app

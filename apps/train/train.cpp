@@ -1,0 +1,141 @@
+#include <headrace/apps/train/train.h>
+
+#include <headrace/apps/commands/memory_guard.h>
+#include <headrace/apps/commands/stop_signals.h>
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/run_folder.h>
+#include <headrace/engine/runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <opencv2/core/utility.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainingJob read_job(const TrainOptions& options) {
+  std::vector<std::string> settings = options.settings;
+  if (options.fold) settings.push_back(fmt::format("training.fold={}", *options.fold));
+  const fs::path file = options.resume.empty() ? options.config : options.resume / "config.yaml";
+  return read_training_job(file, settings);
+}
+
+RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
+  if (!options.resume.empty()) return RunFolder::open(options.resume);
+  return RunFolder::create(job.glaucoma.runs, RunFolder::dated_name("glaucoma"));
+}
+
+// A line for each fold, and one for all of them.
+std::string results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) {
+  std::string text;
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const auto& [fold, outcome] : outcomes) {
+    text += fmt::format(
+        "fold {}: test accuracy {:.4f}, selected at epoch {} by validation accuracy {:.4f}\n", fold,
+        outcome.test_accuracy, outcome.best_epoch + 1, outcome.validation_accuracy);
+    sum += outcome.test_accuracy;
+    squares += outcome.test_accuracy * outcome.test_accuracy;
+  }
+  const auto count = static_cast<double>(outcomes.size());
+  const double mean = sum / count;
+  if (outcomes.size() == 1) return text + fmt::format("test accuracy {:.4f}", mean);
+  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+  return text + fmt::format("test accuracy {:.4f} +- {:.4f} over {} folds", mean, deviation,
+                            outcomes.size());
+}
+
+class TrainCommand {
+ public:
+  TrainCommand(const TrainOptions& options, const std::vector<std::string>& arguments,
+               TrainingBackend& backend)
+      : options_(options), arguments_(arguments), backend_(backend), job_(read_job(options)) {}
+
+  ExitCode run() {
+    cv::setNumThreads(0);
+    backend_.set_threads(torch_threads());
+    const ChosenDevice device = backend_.choose_device(job_.glaucoma.device);
+    const std::unique_ptr<TrainingRun> run = backend_.make_run(job_.glaucoma, device);
+    const std::optional<Bytes> configured = job_.glaucoma.memory;
+    const monitor::MemoryLimit limit = monitor::tightest_memory_limit(
+        configured ? std::optional(configured->value) : std::nullopt);
+    const monitor::MemoryForecast forecast = run->forecast();
+    forecast.require(limit);
+    if (options_.dry_run) {
+      fmt::print("{}", forecast.table(limit));
+      return ExitCode::done;
+    }
+    return run_in_folder(*run, device, limit, forecast);
+  }
+
+ private:
+  int torch_threads() const {
+    const int threads = job_.glaucoma.threads.torch;
+    return threads > 0 ? threads : headrace::usable_cores();
+  }
+
+  ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device,
+                         const monitor::MemoryLimit& limit,
+                         const monitor::MemoryForecast& forecast) {
+    RunFolder folder = open_folder(options_, job_);
+    folder.write_config(job_.yaml);
+    folder.write_command(arguments_);
+    folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
+    RunView view(folder, device.device.is_cuda());
+    view.info("run folder " + folder.path().string());
+    view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
+    view.info("memory forecast\n" + forecast.table(limit));
+    try {
+      return train_folds(run, folder, view, limit);
+    } catch (const std::exception& error) {
+      view.note_error(error.what());
+      throw;
+    }
+  }
+
+  ExitCode train_folds(TrainingRun& run, const RunFolder& folder, RunView& view,
+                       const monitor::MemoryLimit& limit) {
+    StopSignals signals;
+    MemoryGuard guard(limit, signals, [&view](const std::string& line) { view.warn(line); });
+    run.open();
+    std::vector<std::pair<int, FoldOutcome>> outcomes;
+    for (const int fold : run.folds()) {
+      const FoldOutcome outcome =
+          run.train_fold(fold, folder.checkpoints(), view, guard.watch(), signals.token());
+      if (outcome.interrupted) return stopped(folder, view, signals, guard);
+      outcomes.emplace_back(fold, outcome);
+    }
+    const std::string text = results(outcomes);
+    view.note(text);
+    fmt::print("{}\n", text);
+    return ExitCode::done;
+  }
+
+  ExitCode stopped(const RunFolder& folder, RunView& view, const StopSignals& signals,
+                   const MemoryGuard& guard) const {
+    const std::string command =
+        shell_quoted({arguments_.front(), "train", "--resume", folder.path().string()});
+    view.info("stopped and saved; to go on: " + command);
+    if (guard.over()) return ExitCode::resources;
+    return signals.exit_code();
+  }
+
+  const TrainOptions& options_;
+  const std::vector<std::string>& arguments_;
+  TrainingBackend& backend_;
+  TrainingJob job_;
+};
+
+}  // namespace
+
+ExitCode train(const TrainOptions& options, const std::vector<std::string>& arguments,
+               TrainingBackend& backend) {
+  return TrainCommand(options, arguments, backend).run();
+}
+
+}  // namespace headrace::inline v1::app

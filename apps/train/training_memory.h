@@ -1,0 +1,21 @@
+#pragma once
+
+#include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/engine/loader.h>
+#include <headrace/monitor/memory_forecast.h>
+
+#include <cstdint>
+
+namespace headrace::inline v1::app {
+
+/// What a training run of the job is reckoned to hold on a CPU, beside data and loaders: weights
+/// with their gradients and moments, saved activations of a training batch (231 floats a pixel) or
+/// the working set of an evaluation, copies for checkpoints, and what LibTorch itself takes.
+void add_training_memory(monitor::MemoryForecast& forecast, const GlaucomaTraining& training,
+                         std::int64_t pixels);
+
+/// Adds what a loader will take, its source left out; `name` goes before each item.
+void add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
+                       const Loader& loader);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/run_view.h>
+#include <headrace/engine/device.h>
+#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/memory_watch.h>
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Where a run computes.
+struct ChosenDevice {
+  Device device{};
+  std::string why{};  ///< For a person: "cpu (auto: this machine has no GPU)".
+};
+
+/// A job's folds, trained one after the other. Not thread-safe.
+class TrainingRun {
+ public:
+  TrainingRun() = default;
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+  virtual ~TrainingRun() = default;
+
+  /// The folds that are to be trained.
+  virtual std::vector<int> folds() const = 0;
+  /// All that the run will hold in memory; reads no pictures.
+  virtual monitor::MemoryForecast forecast() const = 0;
+  /// Reads what is kept in memory.
+  virtual void open() = 0;
+  /// Trains one fold into `folder`/fold-k; goes on where it stopped when there is something there.
+  virtual FoldOutcome train_fold(int fold, const std::filesystem::path& folder, RunView& view,
+                                 const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
+};
+
+/// What a program that trains needs of LibTorch, whose headers bring another fmt with them: no file
+/// includes both.
+class TrainingBackend {
+ public:
+  TrainingBackend() = default;
+  TrainingBackend(const TrainingBackend&) = delete;
+  TrainingBackend& operator=(const TrainingBackend&) = delete;
+  virtual ~TrainingBackend() = default;
+
+  virtual std::string version() const = 0;
+  /// Threads of an operator; called by the thread that trains.
+  virtual void set_threads(int threads) = 0;
+  /// Throws DeviceError when a GPU was asked for and cannot be used.
+  virtual ChosenDevice choose_device(DeviceChoice choice) = 0;
+  /// Checks data and folds; reads labels and split, but no pictures. Throws DataError, ConfigError.
+  virtual std::unique_ptr<TrainingRun> make_run(const GlaucomaConfig& config,
+                                                const ChosenDevice& device) = 0;
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::bench {
+
+/// One side of a comparison: does its work once and returns how many items that was.
+struct Contender {
+  std::string name;
+  std::function<double()> run;
+};
+
+/// Rates of one contender over the repeats, items a second.
+struct Rates {
+  std::string name;
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double cpu = 0;  ///< CPU seconds an item, median
+};
+
+/// Runs the contenders in turn, `repeats` rounds after one that is not counted, so that a change of
+/// the machine's mood meets all of them.
+std::vector<Rates> compare(const std::vector<Contender>& contenders, int repeats);
+
+/// Prints median, spread and the ratio of each to the contender called `reference`.
+void print(const std::string& title, const std::string& unit, const std::vector<Rates>& rates,
+           const std::string& reference);
+
+/// CPU, cores, memory, compiler, date: one line, so that no figure stands without its machine.
+std::string machine_line();
+
+double median(std::vector<double> values);
+double seconds();
+/// CPU time of the whole process, seconds.
+double cpu_seconds();
+
+}  // namespace headrace::inline v1::bench

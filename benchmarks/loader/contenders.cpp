@@ -1,0 +1,121 @@
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <headrace/benchmarks/loader/workload.h>
+#include <headrace/engine/detail/layout.h>
+#include <headrace/engine/huge_pages.h>
+
+namespace headrace::inline v1::bench {
+
+namespace {
+
+/// Runs `work(thread)` on every thread and waits.
+template <class Work>
+void in_threads(Work work) {
+  std::vector<std::thread> crew;
+  for (int t = 0; t < threads; ++t)
+    crew.emplace_back([&, t] { work(t); });
+  for (std::thread& thread : crew)
+    thread.join();
+}
+
+/// The slabs of the limit: same layout, same number, as the loader's.
+class Ring {
+ public:
+  Ring(const Schema& schema, std::int64_t batch)
+      : layout(schema, batch, false), memory_(layout.bytes() * static_cast<std::size_t>(ring)) {}
+  std::byte* slab(std::int64_t batch) const {
+    return memory_.data() + layout.bytes() * static_cast<std::size_t>(batch % ring);
+  }
+  const detail::Layout layout;
+
+ private:
+  HugePages memory_;
+};
+
+}  // namespace
+
+Shuffled passes(const Source& source) {
+  return {.seed = order_seed, .epoch_size = 4 * source.size()};
+}
+
+std::function<double()> through_loader(Pipeline pipeline, LoaderOptions options) {
+  options.runtime = Runtime({.threads = threads});
+  options.join_epochs = false;
+  auto loader = std::make_shared<Loader>(pipeline.build(options));
+  auto epoch = std::make_shared<std::int64_t>(0);
+  return [loader, epoch] {
+    double rows = 0;
+    for (Batch& batch : loader->epoch((*epoch)++))
+      rows += static_cast<double>(batch.size());
+    return rows;
+  };
+}
+
+std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int64_t batch,
+                                  std::int64_t block) {
+  auto slabs = std::make_shared<Ring>(source->fields(), batch);
+  auto order = passes(*source).bind(source->size());
+  auto epoch = std::make_shared<std::int64_t>(0);
+  return [=] {
+    const std::int64_t n = order->length();
+    std::atomic<std::int64_t> next{0};
+    in_threads([&](int) {
+      std::vector<std::int64_t> indices;
+      std::vector<Rows::Column> columns;
+      for (;;) {
+        const std::int64_t first = next.fetch_add(block, std::memory_order_relaxed);
+        if (first >= n) return;
+        const std::int64_t in_batch = first % batch;
+        const std::int64_t count = std::min({block, n - first, batch - in_batch});
+        indices.resize(static_cast<std::size_t>(count));
+        order->indices(*epoch, first, indices);
+        columns.clear();
+        for (const auto& field : slabs->layout.fields()) {
+          columns.push_back({slabs->layout.cell(slabs->slab(first / batch), field.values, in_batch),
+                             slabs->layout.columns()[field.values].row_bytes});
+        }
+        source->gather(indices, Rows(columns, count));
+      }
+    });
+    ++*epoch;
+    return static_cast<double>(n);
+  };
+}
+
+std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source,
+                                      std::int64_t batch) {
+  const DecodeImage decode = decode_224();
+  auto slabs = std::make_shared<Ring>(decode.schema(source->fields()), batch);
+  auto order = passes(*source).bind(source->size());
+  auto epoch = std::make_shared<std::int64_t>(0);
+  return [=] {
+    const std::int64_t n = order->length();
+    std::atomic<std::int64_t> next{0};
+    in_threads([&](int) {
+      Sample sample;
+      for (;;) {
+        const std::int64_t at = next.fetch_add(1, std::memory_order_relaxed);
+        if (at >= n) return;
+        std::int64_t index = 0;
+        order->indices(*epoch, at, std::span(&index, 1));
+        sample.reset();
+        for (const auto& field : slabs->layout.fields()) {
+          std::byte* cell = slabs->layout.cell(slabs->slab(at / batch), field.values, at % batch);
+          sample.bind_row(field.spec.name,
+                          Tensor::borrow(cell, field.spec.dtype, field.spec.shape));
+        }
+        source->read(index, sample);
+        Random random({.seed = order_seed, .epoch = *epoch, .position = at});
+        decode(sample, random);
+      }
+    });
+    ++*epoch;
+    return static_cast<double>(n);
+  };
+}
+
+}  // namespace headrace::inline v1::bench

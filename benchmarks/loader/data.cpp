@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include <headrace/benchmarks/loader/workload.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
+#include <jpeglib.h>
+
+namespace headrace::inline v1::bench {
+
+namespace {
+
+/// Octaves of smoothed noise: the spectrum of a photograph, about one and a half bits a pixel.
+class Picture {
+ public:
+  Picture(int width, int height, std::uint64_t seed) {
+    for (int octave = 0; octave < octaves; ++octave) {
+      Lattice& lattice = lattices_[static_cast<std::size_t>(octave)];
+      lattice.across = (width >> octave) + 2;
+      Random random({.seed = seed, .operation = static_cast<std::uint32_t>(octave)});
+      lattice.corners.resize(
+          static_cast<std::size_t>(lattice.across * ((height >> octave) + 2) * 3));
+      for (float& corner : lattice.corners)
+        corner = static_cast<float>(random.uniform(-1.0, 1.0));
+    }
+  }
+
+  std::uint8_t at(int x, int y, int channel) const {
+    float value = 128;
+    float weight = 70;
+    for (int octave = octaves - 1; octave >= 0; --octave) {
+      value += weight * smooth(x, y, octave, octave > 2 ? channel : 0);
+      weight *= 0.62F;
+    }
+    return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
+  }
+
+ private:
+  static constexpr int octaves = 8;
+  struct Lattice {
+    int across = 0;
+    std::vector<float> corners;
+  };
+
+  float smooth(int x, int y, int octave, int channel) const {
+    const Lattice& lattice = lattices_[static_cast<std::size_t>(octave)];
+    const int cell = 1 << octave;
+    const auto corner = [&](int cx, int cy) {
+      return lattice.corners[static_cast<std::size_t>((cy * lattice.across + cx) * 3 + channel)];
+    };
+    const float fx = static_cast<float>(x % cell) / static_cast<float>(cell);
+    const float fy = static_cast<float>(y % cell) / static_cast<float>(cell);
+    const int cx = x / cell;
+    const int cy = y / cell;
+    return std::lerp(std::lerp(corner(cx, cy), corner(cx + 1, cy), fx),
+                     std::lerp(corner(cx, cy + 1), corner(cx + 1, cy + 1), fx), fy);
+  }
+
+  std::array<Lattice, octaves> lattices_;
+};
+
+void write_jpeg(const std::filesystem::path& file, int width, int height, std::uint64_t seed) {
+  const Picture picture(width, height, seed);
+  std::FILE* out = std::fopen(file.c_str(), "wb");
+  if (out == nullptr) throw ConfigError("[benchmark] cannot write " + file.string());
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  jpeg_stdio_dest(&jpeg, out);
+  jpeg.image_width = static_cast<JDIMENSION>(width);
+  jpeg.image_height = static_cast<JDIMENSION>(height);
+  jpeg.input_components = 3;
+  jpeg.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, 90, TRUE);
+  jpeg_start_compress(&jpeg, TRUE);
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(width) * 3);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < 3; ++c)
+        row[static_cast<std::size_t>(3 * x + c)] = picture.at(x, y, c);
+    }
+    JSAMPROW line = row.data();
+    jpeg_write_scanlines(&jpeg, &line, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  std::fclose(out);
+}
+
+}  // namespace
+
+std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std::int64_t rows,
+                                       std::int64_t bytes) {
+  std::filesystem::create_directories(folder);
+  const auto file = folder / ("rows-" + std::to_string(rows) + "x" + std::to_string(bytes) + ".h5");
+  if (!std::filesystem::exists(file)) {
+    Hdf5Writer writer(file);
+    writer.add("row", DType::uint8, rows, Shape{bytes});
+    writer.add("label", DType::int64, rows, Shape{});
+    constexpr std::int64_t part = 8192;
+    for (std::int64_t first = 0; first < rows; first += part) {
+      const std::int64_t count = std::min(part, rows - first);
+      Tensor data = Tensor::empty(DType::uint8, Shape{count, bytes});
+      Tensor labels = Tensor::empty(DType::int64, Shape{count});
+      Random random({.seed = 1, .position = first});
+      for (std::int64_t i = 0; i + 4 <= count * bytes; i += 4) {
+        const std::uint32_t bits = random();
+        std::copy_n(reinterpret_cast<const std::uint8_t*>(&bits), 4, data.data<std::uint8_t>() + i);
+      }
+      for (std::int64_t i = 0; i < count; ++i)
+        labels.data<std::int64_t>()[i] = first + i;
+      writer.append("row", data);
+      writer.append("label", labels);
+    }
+    writer.finish();
+  }
+  Hdf5TableOptions options;
+  options.file = file;
+  options.fields = {{"row", "/row"}, {"label", "/label"}};
+  options.memory = 8_GiB;
+  options.residence = Residence::resident;
+  return std::make_shared<const Hdf5Table>(std::move(options));
+}
+
+std::shared_ptr<const ImageFolder> pictures(const std::filesystem::path& folder, int files) {
+  const auto root = folder / "pictures-500x375";
+  for (int i = 0; i < files; ++i) {
+    const auto file = root / (i % 2 == 0 ? "even" : "odd") / (std::to_string(i) + ".jpg");
+    if (std::filesystem::exists(file)) continue;
+    std::filesystem::create_directories(file.parent_path());
+    write_jpeg(file, 500, 375, static_cast<std::uint64_t>(i));
+  }
+  return std::make_shared<const ImageFolder>(root);
+}
+
+DecodeImage decode_224() {
+  return {.crop = RandomResizedCrop{224, 224}, .flip = 0.5F};
+}
+
+}  // namespace headrace::inline v1::bench

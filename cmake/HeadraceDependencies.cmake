@@ -1,0 +1,43 @@
+# Libraries from the system. Programs' libraries are asked for only when programs are built.
+include_guard(GLOBAL)
+
+find_package(TBB REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+# headrace_find(<name> HEADER <file> LIBRARY <name>... [SUFFIXES <folder>...])
+# An imported target headrace::<name> over one header and one library, for what ships no CMake file of its own.
+function(headrace_find name)
+  cmake_parse_arguments(arg "" "HEADER" "LIBRARY;SUFFIXES" ${ARGN})
+  find_path(HEADRACE_${name}_INCLUDE ${arg_HEADER} PATH_SUFFIXES ${arg_SUFFIXES} REQUIRED)
+  find_library(HEADRACE_${name}_LIBRARY NAMES ${arg_LIBRARY} REQUIRED)
+  mark_as_advanced(HEADRACE_${name}_INCLUDE HEADRACE_${name}_LIBRARY)
+  add_library(headrace::${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(headrace::${name} PROPERTIES
+    IMPORTED_LOCATION "${HEADRACE_${name}_LIBRARY}"
+    INTERFACE_INCLUDE_DIRECTORIES "${HEADRACE_${name}_INCLUDE}")
+endfunction()
+
+headrace_find(deflate HEADER libdeflate.h LIBRARY deflate)
+# OpenCV's own CMake file belongs to a package that draws in a window system and VTK.
+headrace_find(opencv_core HEADER opencv2/core.hpp LIBRARY opencv_core SUFFIXES opencv4)
+headrace_find(opencv_imgproc HEADER opencv2/imgproc.hpp LIBRARY opencv_imgproc SUFFIXES opencv4)
+headrace_find(opencv_imgcodecs HEADER opencv2/imgcodecs.hpp LIBRARY opencv_imgcodecs SUFFIXES opencv4)
+# CMake's module asks for the C language and compiles probes; Debian's serial flavour has fixed names.
+headrace_find(hdf5_c HEADER hdf5.h LIBRARY hdf5_serial hdf5 SUFFIXES hdf5/serial)
+headrace_find(hdf5 HEADER H5Cpp.h LIBRARY hdf5_serial_cpp hdf5_cpp SUFFIXES hdf5/serial)
+target_link_libraries(headrace::opencv_imgproc INTERFACE headrace::opencv_core)
+target_link_libraries(headrace::opencv_imgcodecs INTERFACE headrace::opencv_core)
+target_link_libraries(headrace::hdf5 INTERFACE headrace::hdf5_c)
+
+find_package(fmt REQUIRED)  # monitor's sentences
+if(HEADRACE_APPS OR HEADRACE_TORCH)
+  find_package(spdlog REQUIRED)
+  find_package(yaml-cpp REQUIRED)
+  find_package(CLI11 REQUIRED)
+endif()
+if(HEADRACE_TESTS)
+  find_package(doctest REQUIRED)
+endif()

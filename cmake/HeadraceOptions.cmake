@@ -1,0 +1,72 @@
+# Options, the build type, and where the toolkits are looked for.
+include_guard(GLOBAL)
+
+# The environment that scripts/setup makes; a parent project may point elsewhere.
+file(GLOB headrace_site LIST_DIRECTORIES true
+     "${CMAKE_CURRENT_SOURCE_DIR}/.venv/lib/python3*/site-packages")
+list(POP_BACK headrace_site HEADRACE_SITE_PACKAGES)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+
+set(HEADRACE_TORCH_DIR "${HEADRACE_SITE_PACKAGES}/torch" CACHE PATH
+    "LibTorch: the folder that holds include/ and lib/")
+if(EXISTS "${HEADRACE_TORCH_DIR}/lib/libtorch_cpu.so")
+  set(headrace_torch_found ON)
+else()
+  set(headrace_torch_found OFF)
+endif()
+
+find_program(HEADRACE_NVCC nvcc
+  HINTS ENV CUDACXX ENV CUDA_HOME
+  PATHS /usr/local/cuda "${HEADRACE_SITE_PACKAGES}/nvidia/cu13"
+  PATH_SUFFIXES bin
+  DOC "The CUDA compiler")
+if(DEFINED ENV{CUDACXX} AND EXISTS "$ENV{CUDACXX}")
+  set(HEADRACE_NVCC "$ENV{CUDACXX}" CACHE FILEPATH "The CUDA compiler" FORCE)
+endif()
+if(CMAKE_CUDA_COMPILER OR HEADRACE_NVCC)
+  set(headrace_cuda_found ON)
+else()
+  set(headrace_cuda_found OFF)
+endif()
+
+option(HEADRACE_CUDA "Build the device code (needs nvcc)" ${headrace_cuda_found})
+option(HEADRACE_TORCH "Build the rooms that need LibTorch" ${headrace_torch_found})
+option(HEADRACE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(HEADRACE_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(HEADRACE_APPS "Build the program headrace" ${PROJECT_IS_TOP_LEVEL})
+option(HEADRACE_WERROR "Treat warnings as errors" OFF)
+set(HEADRACE_SANITIZE "" CACHE STRING "Sanitizers: address;undefined or thread")
+set(HEADRACE_DEVICE_ARCHITECTURES "90-real" CACHE STRING
+    "Device code to make; releases: 75-real;80-real;86-real;89-real;90-real;100-real;120")
+
+if(HEADRACE_CUDA AND NOT headrace_cuda_found)
+  message(FATAL_ERROR "[headrace] HEADRACE_CUDA is ON: no nvcc on PATH, in CUDACXX, CUDA_HOME, "
+                      "/usr/local/cuda or .venv; run scripts/setup or pass -DHEADRACE_CUDA=OFF")
+endif()
+if(HEADRACE_TORCH AND NOT headrace_torch_found)
+  message(FATAL_ERROR "[headrace] HEADRACE_TORCH is ON: no LibTorch in '${HEADRACE_TORCH_DIR}'; "
+                      "run scripts/setup or pass -DHEADRACE_TORCH_DIR=DIR")
+endif()
+
+function(headrace_summary)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
+  message(STATUS "headrace ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, C++ ${CMAKE_CXX_COMPILER_VERSION}")
+  if(HEADRACE_CUDA)
+    message(STATUS "  CUDA      ${CMAKE_CUDA_COMPILER_VERSION} for ${HEADRACE_DEVICE_ARCHITECTURES}")
+  else()
+    message(STATUS "  CUDA      off: host code only")
+  endif()
+  if(HEADRACE_TORCH)
+    message(STATUS "  LibTorch  ${HEADRACE_TORCH_DIR}")
+  else()
+    message(STATUS "  LibTorch  off: engine, loaders, augment and monitor only")
+  endif()
+  if(HEADRACE_SANITIZE)
+    message(STATUS "  sanitize  ${HEADRACE_SANITIZE}")
+  endif()
+endfunction()

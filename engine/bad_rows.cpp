@@ -1,0 +1,144 @@
+// What happens to rows that failed: the part of BlockRunner that a healthy run never enters.
+#include <new>
+#include <string>
+#include <utility>
+
+#include <headrace/engine/detail/block_runner.h>
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+
+namespace {
+
+struct Caught {
+  std::exception_ptr error = std::current_exception();
+  std::string text;
+  bool about_data = false;  ///< the rule for bad samples applies
+
+  Caught() {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      text = e.what();
+      about_data = dynamic_cast<const ConfigError*>(&e) == nullptr &&
+                   dynamic_cast<const ResourceError*>(&e) == nullptr &&
+                   dynamic_cast<const DeviceError*>(&e) == nullptr &&
+                   dynamic_cast<const PipelineError*>(&e) == nullptr &&
+                   dynamic_cast<const std::bad_alloc*>(&e) == nullptr;
+    } catch (...) {
+      text = "an exception that is no std::exception";
+    }
+  }
+};
+
+}  // namespace
+
+std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
+                              const std::exception_ptr& cause) {
+  try {
+    try {
+      std::rethrow_exception(cause);
+    } catch (...) {
+      std::throw_with_nested(DataError(stage, origin, Caught().text));
+    }
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void BlockRunner::handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
+                         int slot) const {
+  const Caught caught;
+  recorder_.fail(slot, stage);
+  BadSampleLog::Case bad = bad_case(block, k, stage, caught.text);
+  try {
+    const BadSamples::Rule rule = plan_.recipe.bad_samples.rule;
+    if (rule == BadSamples::Rule::fail || !caught.about_data) {
+      log_.add(bad, plan_.epoch_samples);
+      fail(block, k, with_stage(bad.stage, bad.origin, caught.error));
+    } else if (rule == BadSamples::Rule::shrink) {
+      shrink(block, k, bad);
+    } else {
+      replace(node, block, k, bad, slot);
+    }
+  } catch (...) {
+    fail(block, k, with_stage(bad.stage, bad.origin, std::current_exception()));
+  }
+}
+
+/// File and part are left out where the source cannot say them: the cause matters more.
+BadSampleLog::Case BlockRunner::bad_case(const Block& block, std::int64_t k, std::size_t stage,
+                                         std::string cause) const {
+  BadSampleLog::Case bad{
+      .stage = plan_.stages[stage].name, .origin = place(block, k), .cause = std::move(cause)};
+  try {
+    bad.origin.part = plan_.recipe.source->part(bad.origin.index);
+    bad.origin.file = plan_.recipe.source->origin(bad.origin.index);
+  } catch (...) {
+    return bad;
+  }
+  return bad;
+}
+
+void BlockRunner::fail(Block& block, std::int64_t k, std::exception_ptr error) const {
+  block.attempts[static_cast<std::size_t>(k)] = Block::dead;
+  block.flight->fail(block.first + k, std::move(error));
+}
+
+bool BlockRunner::within_budget(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const {
+  const std::string exhausted = log_.add(bad, plan_.epoch_samples);
+  if (exhausted.empty()) return true;
+  fail(block, k, std::make_exception_ptr(PipelineError(exhausted)));
+  return false;
+}
+
+void BlockRunner::shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const {
+  if (!within_budget(block, k, bad)) return;
+  std::byte* memory = block.flight->bind(pool_)->memory;
+  plan_.layout.clear_row(memory, block.first + k);
+  plan_.layout.set_valid(memory, block.first + k, false);
+  block.attempts[static_cast<std::size_t>(k)] = Block::dead;
+}
+
+void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
+                          BadSampleLog::Case bad, int slot) const {
+  const auto at = static_cast<std::size_t>(k);
+  const auto attempts = static_cast<std::uint32_t>(plan_.recipe.bad_samples.attempts);
+  while (block.attempts[at] < attempts) {
+    const std::uint32_t attempt = block.attempts[at] + 1;
+    bad.replacement = replacement(block, k, attempt);
+    if (!within_budget(block, k, bad)) return;
+    block.attempts[at] = attempt;
+    block.indices[at] = bad.replacement;
+    std::size_t stage = plan_.read_stage();
+    try {
+      read(block, k);
+      if (plan_.io && !node.reads) bind_rows(block, k);
+      for (std::size_t s = 0; s < node.last_step; ++s) {
+        stage = plan_.step_stage(s);
+        step(s, block, k, slot);
+      }
+      stage = plan_.collate_stage();
+      if (node.collates) collate(block, k);
+      std::lock_guard lock(block.flight->mutex);
+      block.flight->replaced.emplace_back(block.first + k, bad.replacement);
+      return;
+    } catch (const std::exception& error) {
+      recorder_.fail(slot, stage);
+      bad = bad_case(block, k, stage, error.what());
+    }
+  }
+  bad.replacement = -1;
+  bad.cause += "; " + std::to_string(attempts) + " replacements failed too";
+  if (!within_budget(block, k, bad)) return;
+  fail(block, k, std::make_exception_ptr(DataError(bad.stage, bad.origin, bad.cause)));
+}
+
+std::int64_t BlockRunner::replacement(const Block& block, std::int64_t k,
+                                      std::uint32_t attempt) const {
+  RandomKey key = this->key(block, k, static_cast<std::uint32_t>(hash_name("replacement")));
+  key.attempt = attempt;
+  return Random(key).below(plan_.recipe.source->size());
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,177 @@
+#include <headrace/engine/batch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <headrace/engine/detail/slab.h>
+
+namespace headrace::inline v1 {
+
+namespace {
+
+/// A name that the layout gives to the offsets of a ragged field has one more row than the batch.
+const detail::Layout::Field* ragged_of(const detail::Layout& layout, std::string_view name,
+                                       bool& offsets) {
+  for (const auto& field : layout.fields()) {
+    if (field.spec.kind != FieldSpec::Kind::ragged) continue;
+    offsets = layout.columns()[field.extra].name == name;
+    if (offsets || field.spec.name == name) return &field;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::int64_t Batch::number() const noexcept {
+  return loan_->place().number;
+}
+std::int64_t Batch::epoch() const noexcept {
+  return loan_->place().epoch;
+}
+
+bool Batch::has(std::string_view name) const noexcept {
+  const auto& extra = loan_->extra;
+  return loan_->layout().find(name) != nullptr ||
+         std::any_of(extra.begin(), extra.end(),
+                     [&](const auto& field) { return field.first == name; });
+}
+
+std::vector<std::string> Batch::names() const {
+  std::vector<std::string> names;
+  for (const auto& column : loan_->layout().columns())
+    names.push_back(column.name);
+  for (const auto& [name, tensor] : loan_->extra) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+Tensor Batch::operator[](std::string_view name) const {
+  bool offsets = false;
+  const auto* ragged = ragged_of(loan_->layout(), name, offsets);
+  const std::int64_t rows = loan_->place().size;
+  for (const auto& [extra_name, tensor] : loan_->extra) {
+    if (extra_name != name) continue;
+    // A view holds the loan and the memory: the field may be made anew while the view is read.
+    auto held =
+        std::make_shared<const std::pair<std::shared_ptr<detail::Loan>, Tensor>>(loan_, tensor);
+    const Tensor whole = Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(),
+                                        std::move(held), tensor.device());
+    if (ragged != nullptr) return offsets ? whole.rows(first_, last_ + 1) : whole;
+    const bool per_row = whole.shape().rank() > 0 && whole.shape()[0] == rows;
+    return per_row ? whole.rows(first_, last_) : whole;
+  }
+  const auto* column = loan_->layout().find(name);
+  if (column == nullptr) {
+    std::string known;
+    for (const auto& each : names())
+      known += (known.empty() ? "" : ", ") + each;
+    throw PipelineError("[batch] field \"" + std::string(name) +
+                        "\" was asked for, this batch has: " + known);
+  }
+  std::byte* values = loan_->slab()->memory + column->offset;
+  if (ragged == nullptr) {
+    return Tensor::borrow(values, column->dtype, column->row.batched(loan_->place().size), loan_)
+        .rows(first_, last_);
+  }
+  const auto& offset_column = loan_->layout().columns()[ragged->extra];
+  const auto* starts =
+      reinterpret_cast<const std::int64_t*>(loan_->slab()->memory + offset_column.offset);
+  if (offsets)
+    return Tensor::borrow(values, DType::int64, Shape{size() + 1 + first_}, loan_)
+        .rows(first_, last_ + 1);
+  return Tensor::borrow(values, column->dtype, Shape{starts[loan_->place().size]}, loan_);
+}
+
+Batch Batch::rows(std::int64_t first, std::int64_t last) const {
+  if (first < 0 || last < first || last > size()) {
+    throw PipelineError("[batch] rows [" + std::to_string(first) + ", " + std::to_string(last) +
+                        ") must lie in a batch of " + std::to_string(size()));
+  }
+  return Batch(loan_, first_ + first, first_ + last);
+}
+
+std::vector<Origin> Batch::origins() const {
+  const auto& place = loan_->place();
+  const auto& context = loan_->context();
+  const std::int64_t present = std::clamp<std::int64_t>(place.rows - first_, 0, size());
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(present));
+  context.order->indices(place.epoch, place.first + first_, indices);
+  for (const auto& [row, index] : loan_->replaced) {
+    if (row >= first_ && row < first_ + present)
+      indices[static_cast<std::size_t>(row - first_)] = index;
+  }
+  std::vector<Origin> origins(static_cast<std::size_t>(size()));
+  for (std::int64_t i = 0; i < size(); ++i) {
+    Origin& origin = origins[static_cast<std::size_t>(i)];
+    origin.epoch = place.epoch;
+    origin.batch = place.number;
+    origin.row = i;
+    if (i >= present) continue;
+    origin.index = indices[static_cast<std::size_t>(i)];
+    origin.part = context.source->part(origin.index);
+    origin.position = place.first + first_ + i;
+    origin.file = context.source->origin(origin.index);
+  }
+  return origins;
+}
+
+Position Batch::position_after() const {
+  const auto& order = *loan_->context().order;
+  return {.seed = order.seed(),
+          .epoch = epoch(),
+          .position = loan_->place().after,
+          .order_version = IndexStream::version};
+}
+
+void Batch::also_used_on(Stream) const {}
+
+void Batch::set(std::string_view name, Tensor tensor) {
+  // A view of this batch holds its loan; kept in the loan itself, it would hold it for ever.
+  const auto* bytes = static_cast<const std::byte*>(tensor.raw());
+  const auto lies_in = [&](const void* first, std::size_t size) {
+    const auto* begin = static_cast<const std::byte*>(first);
+    return begin != nullptr && bytes >= begin && bytes < begin + size;
+  };
+  const auto without_loan = [&](std::shared_ptr<const void> keep) {
+    return Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), std::move(keep),
+                          tensor.device());
+  };
+  if (lies_in(loan_->slab()->memory, loan_->layout().bytes())) tensor = without_loan({});
+  for (const auto& [known, value] : loan_->extra) {
+    if (lies_in(value.raw(), value.bytes())) tensor = without_loan(value.keep());
+  }
+  for (auto& [known, value] : loan_->extra) {
+    if (known != name) continue;
+    value = std::move(tensor);
+    return;
+  }
+  loan_->extra.emplace_back(std::string(name), std::move(tensor));
+}
+
+Tensor& Batch::make(std::string_view name, DType dtype, const Shape& shape) {
+  auto& extra = loan_->extra;
+  auto field =
+      std::find_if(extra.begin(), extra.end(), [&](const auto& f) { return f.first == name; });
+  if (field == extra.end()) field = extra.emplace(extra.end(), std::string(name), Tensor());
+  const void* present = field->second.raw();
+  Tensor* pooled = nullptr;
+  for (auto& [known, tensor] : loan_->slab()->made) {
+    if (known == name && tensor.raw() != present && tensor.dtype() == dtype &&
+        tensor.shape() == shape) {
+      pooled = &tensor;
+    }
+  }
+  if (pooled == nullptr) {
+    std::erase_if(loan_->slab()->made, [&](const auto& old) {
+      return old.first == name && old.second.raw() != present &&
+             (old.second.dtype() != dtype || old.second.shape() != shape);
+    });
+    pooled =
+        &loan_->slab()->made.emplace_back(std::string(name), Tensor::empty(dtype, shape)).second;
+  }
+  field->second = *pooled;
+  return field->second;
+}
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,291 @@
+#include <headrace/engine/detail/block_runner.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+
+namespace {
+
+/// Rows whose stages are timed one by one: all of a short block, one in sixteen of a long one.
+bool timed(std::int64_t rows, std::int64_t k) {
+  return rows <= 4 || (k & 15) == 0;
+}
+
+}  // namespace
+
+Slab* Flight::bind(SlabPool& pool) {
+  Slab* bound = slab.load(std::memory_order_acquire);
+  if (bound != nullptr) return bound;
+  std::lock_guard lock(mutex);
+  bound = slab.load(std::memory_order_relaxed);
+  if (bound == nullptr) {
+    bound = pool.take();
+    slab.store(bound, std::memory_order_release);
+  }
+  return bound;
+}
+
+void Flight::fail(std::int64_t row, std::exception_ptr cause) {
+  std::lock_guard lock(mutex);
+  run->fail(sequence);
+  if (row >= error_row) return;
+  error_row = row;
+  error = std::move(cause);
+}
+
+/// Shares the time of a block out among its stages: measured whole, split as the timed rows were.
+class BlockRunner::Stopwatch {
+ public:
+  Stopwatch(const BlockRunner& runner, std::int64_t rows, int slot)
+      : runner_(runner), rows_(rows), slot_(slot), on_(runner.recorder_.on()), begun_(now_ns()) {}
+
+  int slot() const noexcept { return slot_; }
+  void start_row(std::int64_t k) noexcept {
+    row_timed_ = on_ && timed(rows_, k);
+    if (row_timed_) last_ = now_ns();
+  }
+  /// The stage that is about to run: where an exception belongs.
+  void enter(std::size_t stage) noexcept { stage_ = stage; }
+  std::size_t stage() const noexcept { return stage_; }
+  void leave() noexcept {
+    if (!row_timed_) return;
+    const std::int64_t now = now_ns();
+    split_[stage_ < most ? stage_ : most - 1] += now - last_;
+    last_ = now;
+  }
+  std::int64_t stop(const NodePlan& node) {
+    const std::int64_t whole = now_ns() - begun_;
+    if (!on_) return whole;
+    std::int64_t sum = 0;
+    for (const std::int64_t part : split_)
+      sum += part;
+    const double scale = sum > 0 ? static_cast<double>(whole) / static_cast<double>(sum) : 0.0;
+    const auto share = [&](std::size_t stage) {
+      const std::int64_t part = split_[stage < most ? stage : most - 1];
+      runner_.recorder_.add(slot_, stage, rows_,
+                            static_cast<std::int64_t>(static_cast<double>(part) * scale));
+    };
+    if (node.reads) share(runner_.plan_.read_stage());
+    for (std::size_t s = node.first_step; s < node.last_step; ++s)
+      share(runner_.plan_.step_stage(s));
+    if (node.collates) share(runner_.plan_.collate_stage());
+    return whole;
+  }
+
+ private:
+  static constexpr std::size_t most = 32;
+
+  const BlockRunner& runner_;
+  std::int64_t rows_;
+  int slot_;
+  bool on_;
+  bool row_timed_ = false;
+  std::int64_t begun_;
+  std::int64_t last_ = 0;
+  std::size_t stage_ = 0;
+  std::array<std::int64_t, most> split_{};
+};
+
+BlockRunner::BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder, BadSampleLog& log)
+    : plan_(plan), pool_(pool), recorder_(recorder), log_(log) {
+  const bool replaces = plan.recipe.bad_samples.rule == BadSamples::Rule::replace;
+  for (const SampleStep& step : plan.recipe.sample_steps)
+    gates_.push_back(replaces && step.limit > 0 ? std::make_unique<Gate>(step.limit) : nullptr);
+}
+
+void BlockRunner::order(Block& block) const noexcept {
+  block.indices.assign(static_cast<std::size_t>(block.rows), 0);
+  block.attempts.assign(static_cast<std::size_t>(block.rows), 0);
+  const BatchPlace& place = block.flight->place;
+  try {
+    plan_.order->indices(place.epoch, place.first + block.first, block.indices);
+  } catch (...) {
+    std::fill(block.attempts.begin(), block.attempts.end(), Block::dead);
+    Origin origin = this->place(block, 0);
+    origin.index = -1;
+    block.flight->fail(block.first, with_stage("order", origin, std::current_exception()));
+  }
+}
+
+std::size_t BlockRunner::estimate(const Block& block) const noexcept {
+  std::size_t bytes = 0;
+  for (const std::int64_t index : block.indices) {
+    try {
+      bytes += plan_.recipe.source->working_bytes(index);
+    } catch (...) {
+      // A record that cannot be estimated cannot be read either: its read says why.
+      continue;
+    }
+  }
+  return bytes;
+}
+
+void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexcept {
+  if (block.flight->skipped() || block.rows == 0) return;
+  if (plan_.gathers) {
+    if (node.reads) gather(block, slot);
+    return;
+  }
+  if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
+    block.samples.resize(static_cast<std::size_t>(block.rows));
+  }
+  Stopwatch watch(*this, block.rows, slot);
+  for (std::int64_t k = 0; k < block.rows; ++k) {
+    if (block.attempts[static_cast<std::size_t>(k)] == Block::dead) continue;
+    watch.start_row(k);
+    try {
+      run_row(node, block, k, watch);
+    } catch (...) {
+      handle(node, block, k, watch.stage(), slot);
+    }
+  }
+  block.busy_ns += watch.stop(node);
+}
+
+void BlockRunner::run_row(const NodePlan& node, Block& block, std::int64_t k,
+                          Stopwatch& watch) const {
+  if (node.reads) {
+    watch.enter(plan_.read_stage());
+    read(block, k);
+    watch.leave();
+  } else if (plan_.io && &node == &plan_.nodes[1]) {
+    bind_rows(block, k);
+  }
+  for (std::size_t s = node.first_step; s < node.last_step; ++s) {
+    watch.enter(plan_.step_stage(s));
+    step(s, block, k, watch.slot());
+    watch.leave();
+  }
+  if (node.collates) {
+    watch.enter(plan_.collate_stage());
+    collate(block, k);
+    watch.leave();
+  }
+}
+
+void BlockRunner::read(Block& block, std::int64_t k) const {
+  Sample& sample = block.samples[static_cast<std::size_t>(k)];
+  sample.reset();
+  sample.origin() = origin(block, k);
+  if (!plan_.io) bind_rows(block, k);
+  plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], sample);
+}
+
+void BlockRunner::step(std::size_t s, Block& block, std::int64_t k, int slot) const {
+  const SampleStep& step = plan_.recipe.sample_steps[s];
+  Random random = step.random ? Random(key(block, k, plan_.step_keys[s])) : Random();
+  const Gate::Turn turn(gates_[s].get());
+  step.run(block.samples[static_cast<std::size_t>(k)], random, slot);
+}
+
+void BlockRunner::bind_rows(Block& block, std::int64_t k) const {
+  std::byte* memory = block.flight->bind(pool_)->memory;
+  const Layout& layout = plan_.layout;
+  Sample& sample = block.samples[static_cast<std::size_t>(k)];
+  for (const Layout::Field& field : layout.fields()) {
+    if (field.spec.kind != FieldSpec::Kind::fixed) continue;
+    std::byte* cell = layout.cell(memory, field.values, block.first + k);
+    sample.bind_row(field.spec.name, Tensor::borrow(cell, field.spec.dtype, field.spec.shape));
+  }
+}
+
+void BlockRunner::collate(Block& block, std::int64_t k) const {
+  std::byte* memory = block.flight->bind(pool_)->memory;
+  const Layout& layout = plan_.layout;
+  const Sample& sample = block.samples[static_cast<std::size_t>(k)];
+  for (std::size_t f = 0; f < layout.fields().size(); ++f) {
+    const std::string rule =
+        layout.store(memory, f, block.first + k, sample[layout.fields()[f].spec.name]);
+    if (!rule.empty()) throw DataError(rule);
+  }
+  layout.set_valid(memory, block.first + k, true);
+}
+
+void BlockRunner::gather(Block& block, int slot) const {
+  const std::int64_t begun = now_ns();
+  const Layout& layout = plan_.layout;
+  std::byte* memory = block.flight->bind(pool_)->memory;
+  std::array<Rows::Column, most_gathered> columns;
+  const std::size_t fields = plan_.source_columns.size();
+  for (std::size_t f = 0; f < fields; ++f) {
+    const std::size_t column = plan_.source_columns[f];
+    columns[f] = {layout.cell(memory, column, block.first), layout.columns()[column].row_bytes};
+  }
+  try {
+    plan_.recipe.source->gather(block.indices, Rows(std::span(columns.data(), fields), block.rows));
+    if (layout.has_valid()) {
+      for (std::int64_t k = 0; k < block.rows; ++k)
+        layout.set_valid(memory, block.first + k, true);
+    }
+  } catch (...) {
+    gather_one_by_one(block, slot);
+  }
+  const std::int64_t took = now_ns() - begun;
+  block.busy_ns += took;
+  if (!recorder_.on()) return;
+  recorder_.add(slot, plan_.read_stage(), block.rows, took);
+  recorder_.add(slot, plan_.collate_stage(), block.rows, 0);
+}
+
+/// Finds the rows that spoiled a gather.
+void BlockRunner::gather_one_by_one(Block& block, int slot) const {
+  if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
+    block.samples.resize(static_cast<std::size_t>(block.rows));
+  }
+  NodePlan whole{.name = "read", .reads = true, .collates = true};
+  for (std::int64_t k = 0; k < block.rows; ++k) {
+    std::size_t stage = plan_.read_stage();
+    try {
+      Sample& sample = block.samples[static_cast<std::size_t>(k)];
+      sample.reset();
+      sample.origin() = origin(block, k);
+      plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], sample);
+      stage = plan_.collate_stage();
+      collate(block, k);
+    } catch (...) {
+      handle(whole, block, k, stage, slot);
+    }
+  }
+}
+
+void BlockRunner::finish(Flight& flight) const {
+  Slab* slab = flight.bind(pool_);
+  for (std::int64_t row = flight.place.rows; row < flight.place.size; ++row) {
+    plan_.layout.clear_row(slab->memory, row);
+    plan_.layout.set_valid(slab->memory, row, false);
+  }
+  plan_.layout.pack_ragged(slab->memory, flight.place.size);
+}
+
+Origin BlockRunner::origin(const Block& block, std::int64_t k) const {
+  Origin origin = place(block, k);
+  origin.part = plan_.recipe.source->part(origin.index);
+  return origin;
+}
+
+Origin BlockRunner::place(const Block& block, std::int64_t k) const {
+  const BatchPlace& place = block.flight->place;
+  Origin origin;
+  origin.index = block.indices[static_cast<std::size_t>(k)];
+  origin.epoch = place.epoch;
+  origin.position = place.first + block.first + k;
+  origin.batch = place.number;
+  origin.row = block.first + k;
+  return origin;
+}
+
+RandomKey BlockRunner::key(const Block& block, std::int64_t k, std::uint32_t operation) const {
+  const BatchPlace& place = block.flight->place;
+  return {.seed = plan_.seed,
+          .loader = plan_.loader_hash,
+          .epoch = place.epoch,
+          .position = place.first + block.first + k,
+          .operation = operation,
+          .attempt = block.attempts[static_cast<std::size_t>(k)]};
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/detail/bad_sample_log.h>
+#include <headrace/engine/detail/flight.h>
+#include <headrace/engine/detail/plan.h>
+#include <headrace/engine/detail/recorder.h>
+
+namespace headrace::inline v1::detail {
+
+/// A DataError that says stage and origin, with `cause` nested.
+std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
+                              const std::exception_ptr& cause);
+
+/// Holds a step's limit where its node cannot: a replaced row runs all steps in the node that found
+/// it bad.
+class Gate {
+ public:
+  explicit Gate(int places) : free_(places) {}
+
+  /// A place inside; no gate, no wait.
+  class Turn {
+   public:
+    explicit Turn(Gate* gate) : gate_(gate) {
+      if (gate_ == nullptr) return;
+      std::unique_lock lock(gate_->mutex_);
+      gate_->freed_.wait(lock, [this] { return gate_->free_ > 0; });
+      --gate_->free_;
+    }
+    ~Turn() {
+      if (gate_ == nullptr) return;
+      std::lock_guard lock(gate_->mutex_);
+      ++gate_->free_;
+      gate_->freed_.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Gate* gate_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  int free_;
+};
+
+/// What node bodies do to the rows of a block: read, steps, collate, and the rules for bad samples.
+/// Const but for the counters; one call works on one block.
+class BlockRunner {
+ public:
+  /// Sources with more fields are read row by row.
+  static constexpr std::size_t most_gathered = 64;
+
+  BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder, BadSampleLog& log);
+
+  /// Asks the order which records the block's rows are; if it throws, the batch fails.
+  void order(Block& block) const noexcept;
+  /// Bytes that the block's samples need between read and collate, as the source says.
+  std::size_t estimate(const Block& block) const noexcept;
+  /// Runs a node's part on every row; never throws.
+  void run(const NodePlan& node, Block& block, int slot) const noexcept;
+  /// The last touch before a batch leaves collate: rows without samples, ragged fields.
+  void finish(Flight& flight) const;
+
+ private:
+  class Stopwatch;
+
+  void gather(Block& block, int slot) const;
+  void gather_one_by_one(Block& block, int slot) const;
+  void run_row(const NodePlan& node, Block& block, std::int64_t k, Stopwatch& watch) const;
+  void read(Block& block, std::int64_t k) const;
+  void step(std::size_t s, Block& block, std::int64_t k, int slot) const;
+  void bind_rows(Block& block, std::int64_t k) const;
+  void collate(Block& block, std::int64_t k) const;
+  void handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
+              int slot) const;
+  void replace(const NodePlan& node, Block& block, std::int64_t k, BadSampleLog::Case bad,
+               int slot) const;
+  void shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
+  void fail(Block& block, std::int64_t k, std::exception_ptr error) const;
+  bool within_budget(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
+  std::int64_t replacement(const Block& block, std::int64_t k, std::uint32_t attempt) const;
+  RandomKey key(const Block& block, std::int64_t k, std::uint32_t operation) const;
+  Origin origin(const Block& block, std::int64_t k) const;
+  Origin place(const Block& block, std::int64_t k) const;
+  BadSampleLog::Case bad_case(const Block& block, std::int64_t k, std::size_t stage,
+                              std::string cause) const;
+
+  const Plan& plan_;
+  SlabPool& pool_;
+  Recorder& recorder_;
+  BadSampleLog& log_;
+  std::vector<std::unique_ptr<Gate>>
+      gates_;  ///< of the steps with a limit, where rows are replaced
+};
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <headrace/engine/detail/flow.h>
+#include <headrace/engine/runtime.h>
+
+namespace headrace::inline v1::detail {
+
+/// Threads that may wait for a disk or network. Jobs run in the order they came.
+class IoPool {
+ public:
+  using Job = std::function<void(int slot)>;
+
+  explicit IoPool(int threads);
+  ~IoPool();
+  IoPool(const IoPool&) = delete;
+  IoPool& operator=(const IoPool&) = delete;
+
+  void submit(Job job);
+
+ private:
+  void live(int slot);
+  void stop();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// What the handles of a runtime share. Threads start when the first loader asks for them.
+class RuntimeCore {
+ public:
+  explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {}
+
+  static std::shared_ptr<RuntimeCore> share(const Runtime& runtime) { return runtime.core_; }
+
+  const RuntimeOptions& options() const noexcept { return options_; }
+  Crew& crew();
+  IoPool& io();
+
+  /// Takes a share of the byte budget; throws ResourceError with the sum when it is not there.
+  void acquire(std::size_t bytes, const std::string& who);
+  void release(std::size_t bytes) noexcept;
+  std::size_t in_use() const;
+
+ private:
+  RuntimeOptions options_;
+  mutable std::mutex mutex_;
+  std::size_t in_use_ = 0;
+  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<IoPool> io_;
+};
+
+}  // namespace headrace::inline v1::detail

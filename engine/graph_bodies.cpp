@@ -1,0 +1,169 @@
+// The nodes of a loader's graph and what their bodies do. A message is a permit; work is taken
+// oldest first.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <headrace/engine/detail/loader_core.h>
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+
+namespace {
+
+/// Order of a heap whose top is the oldest block.
+bool younger(const Block* a, const Block* b) {
+  return a->ticket > b->ticket;
+}
+
+}  // namespace
+
+void BlockQueue::push(Block* block) {
+  std::lock_guard lock(mutex_);
+  heap_.push_back(block);
+  std::push_heap(heap_.begin(), heap_.end(), younger);
+}
+
+Block* BlockQueue::pop() {
+  std::lock_guard lock(mutex_);
+  std::pop_heap(heap_.begin(), heap_.end(), younger);
+  Block* block = heap_.back();
+  heap_.pop_back();
+  return block;
+}
+
+void LoaderCore::build_graph() {
+  if (graph_) return;
+  if (plan_->io) runtime_->io();
+  auto graph = std::make_unique<FlowGraph>(runtime_->crew());
+  int last = -1;
+  for (std::size_t n = 0; n < plan_->nodes.size(); ++n) {
+    const NodePlan& node = plan_->nodes[n];
+    const int id = graph->add_node(
+        node.limit, [this, n] { return plan_->direct ? run_direct() : run_staged(n); });
+    if (last >= 0) graph->connect(last, id);
+    last = id;
+  }
+  transfer_node_ = graph->add_node(1, [this] { return run_transfer(); });
+  graph->connect(last, transfer_node_);
+  graph_ = std::move(graph);
+}
+
+/// Finds the batch that a fresh ticket belongs to.
+Block* LoaderCore::claim(Block& block) {
+  block.ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
+  for (;;) {
+    for (Flight& flight : ring_) {
+      const std::int64_t number = flight.span.block(block.ticket);
+      if (number < 0) continue;
+      block.flight = &flight;
+      std::tie(block.first, block.rows) = flight.rows_of(number);
+      block.busy_ns = 0;
+      return &block;
+    }
+  }
+}
+
+int LoaderCore::run_direct() {
+  // Should a step wait inside TBB, this worker may be given a second block meanwhile: it then gets
+  // memory of its own.
+  const auto slot = static_cast<std::size_t>(Crew::slot());
+  std::unique_ptr<Block> block = std::move(worker_blocks_[slot]);
+  if (!block) block = std::make_unique<Block>();
+  claim(*block);
+  Flight& flight = *block->flight;
+  if (!flight.skipped()) {
+    runner_.order(*block);
+    runner_.run(plan_->nodes[0], *block, static_cast<int>(slot));
+    learn(*block);
+  }
+  worker_blocks_[slot] = std::move(block);
+  return finish_block(flight);
+}
+
+void LoaderCore::read_block(Block* block, int slot) {
+  if (!block->handed.load(std::memory_order_acquire)) std::terminate();
+  runner_.run(plan_->nodes[0], *block, slot);
+  queues_[1].push(block);
+  graph_->emit(0, 1);
+  Lock lock(mutex_);
+  if (--io_jobs_ == 0 && closed_) changed_.notify_all();
+}
+
+int LoaderCore::run_staged(std::size_t n) {
+  const NodePlan& node = plan_->nodes[n];
+  Block* block = queues_[n].pop();
+  runner_.run(node, *block, Crew::slot());
+  if (!node.collates) {
+    queues_[n + 1].push(block);
+    return 1;
+  }
+  learn(*block);
+  Flight& flight = *block->flight;
+  recycle(block);
+  return finish_block(flight);
+}
+
+/// Counts down; the last block of a batch sends it, and those behind it that waited, to the
+/// transfer stage.
+int LoaderCore::finish_block(Flight& flight) {
+  if (flight.blocks_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return 0;
+  if (!flight.skipped() && !flight.error) runner_.finish(flight);
+  Lock lock(mutex_);
+  flight.done = true;
+  flight.done_ns = now_ns();
+  int permits = 0;
+  while (finish_sequence_ < admit_sequence_ && flight_at(finish_sequence_).done) {
+    ++finish_sequence_;
+    ++permits;
+  }
+  return permits;
+}
+
+int LoaderCore::run_transfer() {
+  Lock lock(mutex_);
+  Flight& flight = flight_at(transfer_sequence_);
+  gauge_.reordered(now_ns() - flight.done_ns);
+  lock.unlock();
+  const std::int64_t begun = recorder_.on() ? now_ns() : 0;
+  std::int64_t in_steps = 0;
+  if (!flight.skipped() && !flight.error) {
+    std::size_t stage = plan_->transfer_stage();
+    try {
+      flight.loan =
+          std::make_shared<Loan>(Loan::Context{pool_, link_, plan_->recipe.source, plan_->order},
+                                 flight.slab.load(std::memory_order_acquire), flight.place);
+      flight.loan->replaced = std::move(flight.replaced);
+      Batch batch = Loan::batch(flight.loan);
+      for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
+        stage = plan_->batch_step_stage(s);
+        const std::int64_t since = recorder_.on() ? now_ns() : 0;
+        plan_->recipe.batch_steps[s].run(batch, {});
+        if (!recorder_.on()) continue;
+        const std::int64_t took = now_ns() - since;
+        in_steps += took;
+        recorder_.add(Crew::slot(), stage, 1, took);
+      }
+    } catch (...) {
+      Origin origin;
+      origin.epoch = flight.place.epoch;
+      origin.batch = flight.place.number;
+      recorder_.fail(Crew::slot(), stage);
+      flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
+    }
+  }
+  if (recorder_.on()) {
+    recorder_.add(Crew::slot(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
+  }
+  lock.lock();
+  flight.ready = true;
+  ++transfer_sequence_;
+  observe();
+  drop_unwanted(lock);
+  const bool wake = waiting_ > 0 || closed_;
+  lock.unlock();  // who is woken would only run into the lock
+  if (wake) changed_.notify_all();
+  return 0;
+}
+
+}  // namespace headrace::inline v1::detail

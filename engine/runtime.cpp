@@ -1,0 +1,139 @@
+#include <headrace/engine/runtime.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <headrace/engine/detail/runtime_core.h>
+#include <headrace/engine/error.h>
+
+#include <pthread.h>
+
+namespace headrace::inline v1 {
+
+namespace detail {
+
+IoPool::IoPool(int threads) {
+  try {
+    for (int i = 0; i < threads; ++i)
+      threads_.emplace_back([this, i] { live(i); });
+  } catch (const std::system_error& error) {
+    const auto made = std::to_string(threads_.size());
+    stop();
+    throw ResourceError("[runtime] " + std::to_string(threads) +
+                        " I/O threads are needed, the system gave " + made + " (" + error.what() +
+                        "); lower Runtime.io_threads");
+  }
+}
+
+IoPool::~IoPool() {
+  stop();
+}
+
+void IoPool::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_)
+    thread.join();
+  threads_.clear();
+}
+
+void IoPool::submit(Job job) {
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+}
+
+void IoPool::live(int slot) {
+  pthread_setname_np(pthread_self(), ("headrace-io-" + std::to_string(slot)).c_str());
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job(slot);
+  }
+}
+
+Crew& RuntimeCore::crew() {
+  std::lock_guard lock(mutex_);
+  if (!crew_) crew_ = std::make_unique<Crew>(options_.threads);
+  return *crew_;
+}
+
+IoPool& RuntimeCore::io() {
+  std::lock_guard lock(mutex_);
+  if (!io_) io_ = std::make_unique<IoPool>(options_.io_threads);
+  return *io_;
+}
+
+void RuntimeCore::acquire(std::size_t bytes, const std::string& who) {
+  std::lock_guard lock(mutex_);
+  if (options_.memory != 0 && in_use_ + bytes > options_.memory) {
+    throw ResourceError("[runtime] " + who + " needs " + std::to_string(bytes) + " bytes beside " +
+                        std::to_string(in_use_) + " in use, the runtime's limit is " +
+                        std::to_string(options_.memory) +
+                        "; raise Runtime.memory, or lower the batch size or prefetch");
+  }
+  in_use_ += bytes;
+}
+
+void RuntimeCore::release(std::size_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  in_use_ -= bytes;
+}
+
+std::size_t RuntimeCore::in_use() const {
+  std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+}  // namespace detail
+
+namespace {
+
+RuntimeOptions resolve(RuntimeOptions options) {
+  if (options.threads < 0 || options.io_threads < 0) {
+    throw ConfigError("[runtime] threads and io_threads must not be negative, got " +
+                      std::to_string(options.threads) + " and " +
+                      std::to_string(options.io_threads));
+  }
+  if (options.threads == 0) options.threads = usable_cores();
+  if (options.io_threads == 0) options.io_threads = 4;
+  return options;
+}
+
+}  // namespace
+
+Runtime::Runtime(Options options)
+    : core_(std::make_shared<detail::RuntimeCore>(resolve(options))) {}
+
+Runtime Runtime::process_default() {
+  // Never destroyed: its threads must not outlive what they use during the teardown of the process.
+  static auto* runtime = new Runtime();
+  return *runtime;
+}
+
+int Runtime::threads() const noexcept {
+  return core_->options().threads;
+}
+int Runtime::io_threads() const noexcept {
+  return core_->options().io_threads;
+}
+std::size_t Runtime::memory_limit() const noexcept {
+  return core_->options().memory;
+}
+std::size_t Runtime::memory_in_use() const noexcept {
+  return core_->in_use();
+}
+
+}  // namespace headrace::inline v1

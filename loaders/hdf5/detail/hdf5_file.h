@@ -1,0 +1,55 @@
+#pragma once
+
+#include <H5Cpp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
+
+namespace headrace::inline v1::detail {
+
+/// A file of the library, opened for reading, and a descriptor of the same file for reads of our
+/// own past the library.
+class Hdf5File {
+ public:
+  /// Throws ConfigError when there is no such file, DataError when the library cannot open it.
+  explicit Hdf5File(std::filesystem::path path);
+  ~Hdf5File();
+  Hdf5File(const Hdf5File&) = delete;
+  Hdf5File& operator=(const Hdf5File&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  std::uint64_t size() const noexcept { return size_; }
+  Hdf5Thread& thread() const noexcept { return *thread_; }
+  /// On the HDF5 thread only.
+  const H5::H5File& library() const noexcept { return *library_; }
+
+  /// Reads exactly `bytes` at `offset`. Any thread. Throws DataError naming the file when it is
+  /// shorter now or cannot be read.
+  void read(void* to, std::size_t bytes, std::uint64_t offset) const;
+  /// The descriptor, for vectored reads.
+  int descriptor() const noexcept { return descriptor_; }
+  /// Throws DataError naming the file when its size or time of change is not that of the opening.
+  void require_unchanged() const;
+  [[noreturn]] void fail_read(int error) const;
+
+ private:
+  void open();
+  void note_identity();
+
+  std::filesystem::path path_;
+  std::shared_ptr<Hdf5Thread> thread_;
+  std::optional<H5::H5File> library_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  std::int64_t changed_s_ = 0;
+  std::int64_t changed_ns_ = 0;
+};
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <H5Cpp.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <headrace/engine/dtype.h>
+
+namespace headrace::inline v1::detail {
+
+/// An identifier of the library, released with the object. On the HDF5 thread only.
+class Hid {
+ public:
+  explicit Hid(hid_t id) noexcept : id_(id) {}
+  Hid(Hid&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  Hid& operator=(Hid&&) = delete;
+  ~Hid() {
+    if (id_ >= 0) H5Idec_ref(id_);
+  }
+  hid_t get() const noexcept { return id_; }
+  bool valid() const noexcept { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+};
+
+/// What an HDF5 datatype is for us.
+struct Hdf5Element {
+  DType dtype = DType::uint8;
+  bool swap = false;                   ///< stored in the other byte order
+  std::vector<std::size_t> extents{};  ///< of array types and fixed strings: further axes of a row
+};
+
+/// Fixed-size integers, IEEE floats of 16, 32 and 64 bits, bfloat16, enumerations (FALSE/TRUE is
+/// boolean), arrays of them, and fixed strings as uint8. Throws DataError naming the class of any
+/// other type.
+Hdf5Element element_of(hid_t type);
+
+/// The little-endian datatype that is written for a dtype.
+Hid file_type(DType dtype);
+
+/// Brings `count` elements as stored in the file to what the dtype promises: byte order of the
+/// machine, booleans 0 or 1.
+void normalise(void* data, std::size_t count, DType dtype, bool swap) noexcept;
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <headrace/engine/source.h>
+
+namespace headrace::inline v1::detail {
+
+/// A row that is wanted, and where it goes.
+struct SortedRow {
+  std::int64_t index;
+  std::byte* to;
+};
+
+/// The rows of a gather in the order of the file.
+inline std::vector<SortedRow> sorted_rows(std::span<const std::int64_t> indices, Rows::Column out) {
+  std::vector<SortedRow> rows;
+  rows.reserve(indices.size());
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    rows.push_back({indices[k], out.first + k * out.stride});
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const SortedRow& a, const SortedRow& b) { return a.index < b.index; });
+  return rows;
+}
+
+/// Whether row k is the same record as the one before it.
+inline bool repeats(const std::vector<SortedRow>& rows, std::size_t k) noexcept {
+  return k > 0 && rows[k].index == rows[k - 1].index;
+}
+
+}  // namespace headrace::inline v1::detail

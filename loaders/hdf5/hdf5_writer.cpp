@@ -1,0 +1,177 @@
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
+#include <H5Cpp.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+struct Target {
+  H5::DataSet data;
+  DType dtype;
+  std::int64_t rows;
+  Shape row;
+  std::int64_t written = 0;
+};
+
+std::vector<hsize_t> extents_of(std::int64_t rows, const Shape& row) {
+  std::vector<hsize_t> extents{static_cast<hsize_t>(rows)};
+  for (std::int64_t extent : row.extents())
+    extents.push_back(static_cast<hsize_t>(extent));
+  return extents;
+}
+
+H5::DataSet create(const H5::H5File& file, const std::string& path, DType dtype,
+                   const std::vector<hsize_t>& extents) {
+  const H5::DataSpace space(static_cast<int>(extents.size()), extents.data());
+  const detail::Hid type = detail::file_type(dtype);
+  const H5::DSetCreatPropList creation;
+  creation.setLayout(H5D_CONTIGUOUS);
+  creation.setFillTime(H5D_FILL_TIME_NEVER);
+  creation.setAllocTime(H5D_ALLOC_TIME_EARLY);
+  const detail::Hid links(H5Pcreate(H5P_LINK_CREATE));
+  H5Pset_create_intermediate_group(links.get(), 1);
+  const detail::Hid made(H5Dcreate2(file.getId(), path.c_str(), type.get(), space.getId(),
+                                    links.get(), creation.getId(), H5P_DEFAULT));
+  if (!made.valid()) throw H5::FileIException("Hdf5Writer", "the dataset could not be created");
+  return H5::DataSet(made.get());
+}
+
+void write(const Target& target, const Tensor& rows) {
+  std::vector<hsize_t> extents = extents_of(rows.shape()[0], target.row);
+  std::vector<hsize_t> start(extents.size(), 0);
+  start[0] = static_cast<hsize_t>(target.written);
+  const H5::DataSpace memory(static_cast<int>(extents.size()), extents.data());
+  const H5::DataSpace place = target.data.getSpace();
+  place.selectHyperslab(H5S_SELECT_SET, extents.data(), start.data());
+  target.data.write(rows.raw(), target.data.getDataType(), memory, place);
+}
+
+/// Brings a file or folder on the disk.
+void sync(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!done) {
+    throw ResourceError("[hdf5] " + path.string() + ": could not be brought on the disk (" +
+                        std::strerror(error) + "); check its free space");
+  }
+}
+
+}  // namespace
+
+struct Hdf5Writer::Core {
+  std::filesystem::path path;
+  std::filesystem::path partial;
+  std::shared_ptr<Hdf5Thread> thread = Hdf5Thread::shared();
+  std::optional<H5::H5File> file;
+  std::map<std::string, Target> targets;
+
+  ~Core() {
+    close();
+    std::error_code none;
+    std::filesystem::remove(partial, none);
+  }
+
+  void close() {
+    thread->run([this] {
+      targets.clear();
+      file.reset();
+    });
+  }
+
+  /// Runs on the HDF5 thread; an error of the library or the disk gets the file's name.
+  template <class Work>
+  void run(const std::string& doing, const Work& work) {
+    try {
+      thread->run(work);
+    } catch (const DataError& error) {
+      fail(doing + " failed, " + error.what() + "; check the path and the free space");
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw ConfigError("[hdf5] " + path.string() + ": " + what);
+  }
+};
+
+Hdf5Writer::Hdf5Writer(std::filesystem::path file) : core_(std::make_unique<Core>()) {
+  core_->path = std::move(file);
+  core_->partial = core_->path.string() + ".partial." + std::to_string(::getpid());
+  core_->run("creating it", [this] { core_->file.emplace(core_->partial.c_str(), H5F_ACC_TRUNC); });
+}
+
+Hdf5Writer::~Hdf5Writer() = default;
+Hdf5Writer::Hdf5Writer(Hdf5Writer&&) noexcept = default;
+Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
+
+void Hdf5Writer::add(const std::string& path, DType dtype, std::int64_t rows, const Shape& row) {
+  if (rows < 0)
+    core_->fail("dataset \"" + path + "\" needs a number of rows, got " + std::to_string(rows));
+  core_->run("creating dataset \"" + path + "\"", [&] {
+    H5::DataSet data = create(*core_->file, path, dtype, extents_of(rows, row));
+    core_->targets.insert_or_assign(path, Target{std::move(data), dtype, rows, row});
+  });
+}
+
+void Hdf5Writer::append(const std::string& path, const Tensor& rows) {
+  const auto found = core_->targets.find(path);
+  if (found == core_->targets.end())
+    core_->fail("dataset \"" + path + "\" was not added; add it first");
+  Target& target = found->second;
+  const Shape& shape = rows.shape();
+  if (rows.dtype() != target.dtype || shape.rank() < 1 || shape.row() != target.row) {
+    core_->fail("dataset \"" + path + "\" takes rows of " + std::string(name_of(target.dtype)) +
+                " " + to_string(target.row) + ", got " + std::string(name_of(rows.dtype())) + " " +
+                to_string(shape) + "; convert them");
+  }
+  if (shape[0] > target.rows - target.written) {
+    core_->fail("dataset \"" + path + "\" has room for " +
+                std::to_string(target.rows - target.written) + " more rows, got " +
+                std::to_string(shape[0]) + "; announce more");
+  }
+  if (shape[0] == 0) return;
+  core_->run("writing dataset \"" + path + "\"", [&] { write(target, rows); });
+  target.written += shape[0];
+}
+
+void Hdf5Writer::attribute(const std::string& name, std::string_view text) {
+  core_->run("writing attribute \"" + name + "\"", [&] {
+    const H5::StrType type(H5::PredType::C_S1, text.empty() ? 1 : text.size());
+    type.setCset(H5T_CSET_UTF8);
+    H5::Attribute attribute = core_->file->createAttribute(name, type, H5::DataSpace(H5S_SCALAR));
+    attribute.write(type, text.empty() ? "" : text.data());
+  });
+}
+
+void Hdf5Writer::finish() {
+  for (const auto& [path, target] : core_->targets) {
+    if (target.written != target.rows) {
+      core_->fail("dataset \"" + path + "\" was announced with " + std::to_string(target.rows) +
+                  " rows, got " + std::to_string(target.written) + "; append the rest");
+    }
+  }
+  core_->run("completing it", [this] { core_->file->flush(H5F_SCOPE_GLOBAL); });
+  core_->close();
+  sync(core_->partial);
+  std::error_code error;
+  std::filesystem::rename(core_->partial, core_->path, error);
+  if (error) core_->fail("could not be given its name (" + error.message() + "); check the folder");
+  const std::filesystem::path folder = core_->path.parent_path();
+  sync(folder.empty() ? std::filesystem::path(".") : folder);
+}
+
+}  // namespace headrace::inline v1

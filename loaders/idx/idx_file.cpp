@@ -1,0 +1,195 @@
+#include <headrace/loaders/idx/idx_file.h>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/engine/huge_pages.h>
+#include <headrace/loaders/memory/detail/byte_order.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+struct CloseGz {
+  void operator()(gzFile file) const noexcept { ::gzclose(file); }
+};
+
+/// Bytes of a file, unpacked when it is gzip.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : path_(path) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path, none)) {
+      throw ConfigError("[idx] " + path.string() +
+                        ": must be an IDX file, there is no such file; check the path");
+    }
+    stored_ = std::filesystem::file_size(path, none);
+    file_.reset(::gzopen(path.c_str(), "rbe"));
+    if (!file_) fail(std::string("cannot be opened (") + std::strerror(errno) + ")");
+  }
+
+  void read(void* to, std::size_t bytes) {
+    auto* at = static_cast<std::byte*>(to);
+    while (bytes > 0) {
+      const std::size_t want = std::min(bytes, std::size_t{1} << 24);
+      const int got = ::gzread(file_.get(), at, static_cast<unsigned>(want));
+      if (got <= 0) fail(ending(bytes));
+      at += got;
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+
+  /// Throws when there is more, or when the checksum of a packed file is wrong.
+  void require_end() {
+    char more = 0;
+    const int got = ::gzread(file_.get(), &more, 1);
+    if (got > 0) fail("has bytes after its last element");
+    if (got < 0) fail(ending(0));
+  }
+
+  /// The most bytes that the file can unpack to.
+  std::size_t most_bytes() const noexcept {
+    constexpr std::size_t deflate_ratio = 1032;
+    const bool packed = ::gzdirect(file_.get()) == 0;
+    return packed ? stored_ * deflate_ratio : stored_;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw DataError("[idx] " + path_.string() + ": " + what + "; fetch the file again");
+  }
+
+ private:
+  std::string ending(std::size_t missing) const {
+    int code = Z_OK;
+    const char* text = ::gzerror(file_.get(), &code);
+    if (code == Z_OK) return "ends " + std::to_string(missing) + " bytes early";
+    return std::string("cannot be unpacked (") + text + ")";
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<gzFile_s, CloseGz> file_;
+  std::size_t stored_ = 0;
+};
+
+struct Header {
+  DType dtype = DType::uint8;
+  Shape shape;
+  std::size_t bytes = 0;
+};
+
+DType dtype_of_code(unsigned code, const Reader& reader) {
+  switch (code) {
+    case 0x08:
+      return DType::uint8;
+    case 0x09:
+      return DType::int8;
+    case 0x0B:
+      return DType::int16;
+    case 0x0C:
+      return DType::int32;
+    case 0x0D:
+      return DType::float32;
+    case 0x0E:
+      return DType::float64;
+    default:
+      reader.fail("has element type " + std::to_string(code) +
+                  ", IDX knows 8, 9, 11, 12, 13 and 14");
+  }
+}
+
+Header read_header(Reader& reader, std::size_t most_bytes, const std::string& file) {
+  std::array<unsigned char, 4> magic{};
+  reader.read(magic.data(), magic.size());
+  if (magic[0] != 0 || magic[1] != 0) reader.fail("does not begin with two zero bytes as IDX does");
+  const DType dtype = dtype_of_code(magic[2], reader);
+  if (magic[3] < 1 || magic[3] > Shape::max_rank) {
+    reader.fail("has rank " + std::to_string(magic[3]) + ", it must be 1 to " +
+                std::to_string(Shape::max_rank));
+  }
+  std::vector<std::int64_t> extents;
+  std::size_t bytes = size_of(dtype);
+  for (int axis = 0; axis < magic[3]; ++axis) {
+    std::array<unsigned char, 4> raw{};
+    reader.read(raw.data(), raw.size());
+    const std::uint32_t extent = std::uint32_t{raw[0]} << 24 | std::uint32_t{raw[1]} << 16 |
+                                 std::uint32_t{raw[2]} << 8 | raw[3];
+    extents.push_back(extent);
+    if (__builtin_mul_overflow(bytes, std::size_t{extent}, &bytes) ||
+        bytes > std::numeric_limits<std::size_t>::max() / 2) {
+      reader.fail("declares more elements than 63 bits can count");
+    }
+  }
+  const Shape shape{std::span<const std::int64_t>(extents)};
+  if (bytes > reader.most_bytes()) {
+    reader.fail("declares " + to_string(shape) + " elements, more than it can hold");
+  }
+  if (bytes > most_bytes) {
+    throw ResourceError("[idx] " + file + ": holds " + std::to_string(bytes) +
+                        " bytes, the limit is " + std::to_string(most_bytes) + "; raise it");
+  }
+  return {dtype, shape, bytes};
+}
+
+template <class T>
+Tensor widened(const Tensor& labels) {
+  std::vector<std::int64_t> values;
+  for (T label : labels.values<T>())
+    values.push_back(label);
+  return Tensor::of(std::span<const std::int64_t>(values), labels.shape());
+}
+
+Tensor as_int64(const Tensor& labels, const std::filesystem::path& file) {
+  switch (labels.shape().rank() == 1 ? labels.dtype() : DType::float32) {
+    case DType::uint8:
+      return widened<std::uint8_t>(labels);
+    case DType::int8:
+      return widened<std::int8_t>(labels);
+    case DType::int16:
+      return widened<std::int16_t>(labels);
+    case DType::int32:
+      return widened<std::int32_t>(labels);
+    default:
+      throw DataError("[idx] " + file.string() + ": labels must be integers of shape [n], got " +
+                      std::string(name_of(labels.dtype())) + " " + to_string(labels.shape()) +
+                      "; name the file of labels");
+  }
+}
+
+std::vector<TableColumn> read_pair(const IdxDatasetOptions& options) {
+  Tensor images = read_idx(options.images, options.most_bytes);
+  Tensor labels = as_int64(read_idx(options.labels, options.most_bytes), options.labels);
+  if (images.shape()[0] != labels.shape()[0]) {
+    throw DataError("[idx] " + options.images.string() + " has " +
+                    std::to_string(images.shape()[0]) + " rows but " + options.labels.string() +
+                    " has " + std::to_string(labels.shape()[0]) +
+                    "; name a pair that belongs together");
+  }
+  return {{"image", std::move(images)}, {"label", std::move(labels)}};
+}
+
+}  // namespace
+
+Tensor read_idx(const std::filesystem::path& file, std::size_t most_bytes) {
+  Reader reader(file);
+  const Header header = read_header(reader, most_bytes, file.string());
+  Tensor array = huge_zeros(header.dtype, header.shape);
+  reader.read(array.raw(), header.bytes);
+  reader.require_end();
+  detail::reverse_bytes(array.raw(), static_cast<std::size_t>(array.elements()),
+                        size_of(header.dtype));
+  return array;
+}
+
+IdxDataset::IdxDataset(const IdxDatasetOptions& options)
+    : Table(read_pair(options), "idx " + options.images.string()) {}
+
+}  // namespace headrace::inline v1

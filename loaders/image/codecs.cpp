@@ -1,0 +1,176 @@
+#include <headrace/loaders/image/codecs.h>
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/opencv_codecs_abi.h>
+#include <headrace/loaders/image/pixel_buffer.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+constexpr const char* module_file = "headrace_opencv_codecs.so";
+
+struct Module {
+  HeadraceDecodeImage* decode = nullptr;
+  std::string reason;
+};
+
+/// In headrace/ beside the library that holds this code, in lib/headrace beside a program's bin/,
+/// where it was built.
+std::vector<std::string> module_places() {
+  std::vector<std::string> places;
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&name_of), &self) != 0 && self.dli_fname != nullptr) {
+    const std::string file = self.dli_fname;
+    const std::string folder = file.substr(0, file.find_last_of('/') + 1);
+    places.push_back(folder + "headrace/" + module_file);
+    places.push_back(folder + "../lib/headrace/" + module_file);
+  }
+#ifdef HEADRACE_CODECS_DIR
+  places.push_back(std::string(HEADRACE_CODECS_DIR) + "/" + module_file);
+#endif
+  return places;
+}
+
+Module open_module() {
+  Module module;
+  for (const std::string& place : module_places()) {
+    if (void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      module.decode =
+          reinterpret_cast<HeadraceDecodeImage*>(dlsym(handle, HEADRACE_DECODE_IMAGE_SYMBOL));
+      if (module.decode != nullptr) return module;
+    }
+    if (const char* error = dlerror()) module.reason = error;
+  }
+  return module;
+}
+
+const Module& the_module() {
+  static const Module module = open_module();
+  return module;
+}
+
+/// Unsigned integers of a file in either byte order; zero outside the file.
+struct Reader {
+  std::span<const std::byte> file;
+  bool big = false;
+
+  std::uint32_t at(std::size_t offset, std::size_t count) const {
+    if (offset > file.size() || file.size() - offset < count) return 0;
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = big ? offset + i : offset + count - 1 - i;
+      value = value << 8 | std::to_integer<std::uint32_t>(file[place]);
+    }
+    return value;
+  }
+  bool has(std::size_t offset, std::string_view text) const {
+    return file.size() >= offset + text.size() &&
+           std::memcmp(file.data() + offset, text.data(), text.size()) == 0;
+  }
+};
+
+struct Sides {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
+Sides bmp_sides(const Reader& file) {
+  if (file.at(14, 4) == 12) return {file.at(18, 2), file.at(20, 2)};
+  const auto height = static_cast<std::int32_t>(file.at(22, 4));
+  return {static_cast<std::int32_t>(file.at(18, 4)), std::abs(std::int64_t{height})};
+}
+
+Sides webp_sides(const Reader& file) {
+  if (file.has(12, "VP8X")) return {file.at(24, 3) + 1, file.at(27, 3) + 1};
+  if (file.has(12, "VP8L")) {
+    const std::uint32_t bits = file.at(21, 4);
+    return {(bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1};
+  }
+  return {file.at(26, 2) & 0x3fff, file.at(28, 2) & 0x3fff};
+}
+
+Sides tiff_sides(Reader file) {
+  file.big = file.has(0, "MM");
+  Sides sides;
+  const std::size_t folder = file.at(4, 4);
+  const std::uint32_t entries = file.at(folder, 2);
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    const std::size_t entry = folder + 2 + std::size_t{12} * i;
+    if (entry + 12 > file.file.size()) break;
+    const std::uint32_t tag = file.at(entry, 2);
+    const std::uint32_t value = file.at(entry + 8, file.at(entry + 2, 2) == 3 ? 2 : 4);
+    if (tag == 256) sides.width = value;
+    if (tag == 257) sides.height = value;
+  }
+  return sides;
+}
+
+Sides sides_of(ImageFormat format, std::span<const std::byte> file) {
+  switch (format) {
+    case ImageFormat::bmp:
+      return bmp_sides({file});
+    case ImageFormat::webp:
+      return webp_sides({file});
+    case ImageFormat::tiff:
+      return tiff_sides({file});
+    default:
+      throw DataError("image must be JPEG, PNG, WebP, BMP or TIFF, got " +
+                      std::to_string(file.size()) + " bytes of another kind");
+  }
+}
+
+}  // namespace
+
+struct CodecsDecoder::State {
+  std::span<const std::byte> file;
+  ImageHeader header;
+  detail::PixelBuffer pixels;
+};
+
+CodecsDecoder::CodecsDecoder() : state_(std::make_unique<State>()) {}
+CodecsDecoder::~CodecsDecoder() = default;
+
+ImageHeader CodecsDecoder::open(std::span<const std::byte> file) {
+  const ImageFormat format = format_of(file);
+  const Sides sides = sides_of(format, file);
+  check_image_size(format, sides.width, sides.height);
+  state_->file = file;
+  state_->header = {.format = format,
+                    .width = static_cast<int>(sides.width),
+                    .height = static_cast<int>(sides.height)};
+  return state_->header;
+}
+
+DecodedPixels CodecsDecoder::decode() {
+  const ImageHeader& header = state_->header;
+  const std::string format(name_of(header.format));
+  const Module& module = the_module();
+  if (module.decode == nullptr) {
+    throw DataError(format + ": needs the module " + module_file + ", which cannot be opened (" +
+                    module.reason + "); install it, or convert the files to JPEG or PNG");
+  }
+  const std::size_t stride =
+      detail::PixelBuffer::padded(static_cast<std::size_t>(header.width) * 4);
+  std::uint8_t* out = state_->pixels.reserve(stride * static_cast<std::size_t>(header.height));
+  char message[256] = {};
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(state_->file.data());
+  if (module.decode(bytes, state_->file.size(), out, stride, header.width, header.height, message,
+                    sizeof message) != 0) {
+    throw DataError(format + ": " + message);
+  }
+  return {.data = out,
+          .stride = stride,
+          .scale = 1,
+          .region = {.width = header.width, .height = header.height}};
+}
+
+}  // namespace headrace::inline v1

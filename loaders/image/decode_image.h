@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <headrace/engine/export.h>
+#include <headrace/engine/field.h>
+#include <headrace/engine/random.h>
+#include <headrace/engine/sample.h>
+#include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/resize.h>
+
+namespace headrace::inline v1 {
+
+/// Turns the bytes of an image file (ragged uint8) into uint8 [height, width, 3], red-green-blue,
+/// in one pass: the crop is drawn from the header, only its part is decoded, resized, flipped and
+/// written. Draws the crop first, then the flip. Throws DataError for files that are broken, cut
+/// off or beyond ImageLimits.
+struct HEADRACE_API DecodeImage {
+  ImageGeometry crop = WholeImage{};
+  float flip = 0.0F;  ///< probability of exchanging left and right
+  Resample resample = Resample::antialias;
+  /// JPEG: decode at 1/2, 1/4 or 1/8 where that still covers the target. Faster; for the pixels of
+  /// a full decode followed by the resize, switch it off.
+  bool prescale = true;
+  std::string field = "image";
+
+  static constexpr bool decodes = true;
+  std::string name() const { return "decode"; }
+  /// Throws ConfigError for parameters that cannot be right, and where the field is not ragged
+  /// uint8.
+  Schema schema(const Schema& in) const;
+  std::size_t working_bytes(const Schema& in) const;
+  void operator()(Sample& sample, Random& random) const;
+};
+
+}  // namespace headrace::inline v1

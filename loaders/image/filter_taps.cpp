@@ -1,0 +1,64 @@
+#include <headrace/loaders/image/filter_taps.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace::inline v1::detail {
+namespace {
+constexpr double negligible = 1e-9;
+}
+
+/// Weights of output i into scratch_, not yet normalised; returns how many.
+int FilterTaps::weigh(const ResizeAxis& axis, int i, double radius) {
+  const double centre = axis.start + (i + 0.5) * axis.length / axis.out;
+  const auto clamp = [&](double v) {
+    return static_cast<int>(std::clamp<double>(v, axis.first, axis.last));
+  };
+  const int low = std::min(clamp(std::floor(centre - radius)), axis.last - 1);
+  const int high = std::max(clamp(std::ceil(centre + radius)), low + 1);
+  scratch_first_ = low;
+  int used = 0;
+  for (int x = low; x < high; ++x) {
+    const double weight = 1.0 - std::abs(x + 0.5 - centre) / radius;
+    if (weight > negligible) {
+      if (used == 0) scratch_first_ = x;
+      scratch_[static_cast<std::size_t>(used++)] = weight;
+    }
+  }
+  if (used == 0) scratch_[static_cast<std::size_t>(used++)] = 1.0;
+  return used;
+}
+
+void FilterTaps::make(const ResizeAxis& axis, Resample resample, std::uint64_t one) {
+  const double step = axis.length / axis.out;
+  const double radius = resample == Resample::antialias ? std::max(1.0, step) : 1.0;
+  // Points of a unit lattice inside an open interval of that length.
+  const int most = std::min(static_cast<int>(std::ceil(2 * radius)), axis.last - axis.first);
+  scratch_.resize(static_cast<std::size_t>(std::ceil(radius)) * 2 + 3);
+  count = most;
+  first.resize(static_cast<std::size_t>(axis.out));
+  weights.assign(static_cast<std::size_t>(axis.out) * static_cast<std::size_t>(most), 0);
+  for (int i = 0; i < axis.out; ++i) {
+    const int used = weigh(axis, i, radius);
+    const auto place = static_cast<std::size_t>(axis.reversed ? axis.out - 1 - i : i);
+    const int begin = std::min(scratch_first_, axis.last - most);
+    first[place] = begin;
+    std::uint64_t* row =
+        weights.data() + place * static_cast<std::size_t>(most) + (scratch_first_ - begin);
+    double sum = 0;
+    for (int k = 0; k < used; ++k)
+      sum += scratch_[static_cast<std::size_t>(k)];
+    std::uint64_t left = one;
+    int largest = 0;
+    for (int k = 0; k < used; ++k) {
+      const double weight = scratch_[static_cast<std::size_t>(k)] / sum;
+      row[k] = std::min<std::uint64_t>(
+          left, static_cast<std::uint64_t>(weight * static_cast<double>(one) + 0.5));
+      left -= row[k];
+      if (row[k] > row[largest]) largest = k;
+    }
+    row[largest] += left;
+  }
+}
+
+}  // namespace headrace::inline v1::detail

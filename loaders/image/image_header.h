@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <headrace/engine/export.h>
+
+namespace headrace::inline v1 {
+
+/// Encodings that are told apart by their first bytes, never by a file's name.
+enum class ImageFormat : unsigned char { unknown, jpeg, png, webp, bmp, tiff };
+
+/// "JPEG", "PNG" and so on.
+HEADRACE_API std::string_view name_of(ImageFormat format) noexcept;
+
+/// The encoding of a file's bytes; `unknown` for everything else.
+HEADRACE_API ImageFormat format_of(std::span<const std::byte> file) noexcept;
+
+/// A rectangle of whole pixels.
+struct Region {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+/// What a file says of itself before anything is decoded.
+struct ImageHeader {
+  ImageFormat format = ImageFormat::unknown;
+  int width = 0;        ///< as stored, in pixels
+  int height = 0;       ///< as stored, in pixels
+  int components = 0;   ///< 1 grey, 3 colour, 4 with alpha or CMYK; 0: the header does not tell
+  int orientation = 1;  ///< EXIF 1-8: how the stored pixels are to be shown
+
+  /// Whether showing the picture exchanges its sides.
+  bool transposed() const noexcept { return orientation >= 5; }
+  int shown_width() const noexcept { return transposed() ? height : width; }
+  int shown_height() const noexcept { return transposed() ? width : height; }
+};
+
+/// Limits that every decoder checks before it takes memory.
+struct ImageLimits {
+  static constexpr int side = 65536;
+  static constexpr std::int64_t pixels = std::int64_t{1} << 28;
+  static constexpr int scans = 100;  ///< of a progressive JPEG
+};
+
+/// Throws DataError unless both sides are positive and within ImageLimits.
+HEADRACE_API void check_image_size(ImageFormat format, std::int64_t width, std::int64_t height);
+
+/// Pixels that a decoder holds: 4 bytes each (red, green, blue, unused), valid until the decoder's
+/// next call. Whatever the width, 64 bytes after the last pixel may be read.
+struct DecodedPixels {
+  const std::uint8_t* data = nullptr;
+  std::size_t stride = 0;  ///< bytes from one row to the next
+  int scale = 1;           ///< each pixel stands for scale x scale of the stored image
+  Region region;           ///< where they lie in the stored image at that scale
+};
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,270 @@
+#include <headrace/loaders/image/jpeg_decoder.h>
+
+// jpeglib.h needs FILE and size_t before it.
+#include <cstdio>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstring>
+#include <string>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/exif.h>
+#include <headrace/loaders/image/pixel_buffer.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+struct ErrorManager {
+  jpeg_error_mgr base;  // first: the library hands out a pointer to it
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] void fail(j_common_ptr info) {
+  auto* error = reinterpret_cast<ErrorManager*>(info->err);
+  error->base.format_message(info, error->message);
+  std::longjmp(error->jump, 1);
+}
+
+[[noreturn]] void fail_with(j_common_ptr info, const char* message) {
+  auto* error = reinterpret_cast<ErrorManager*>(info->err);
+  std::strncpy(error->message, message, sizeof error->message - 1);
+  std::longjmp(error->jump, 1);
+}
+
+void fail_on_warning(j_common_ptr info, int level) {
+  if (level < 0) fail(info);
+}
+
+void count_scans(j_common_ptr info) {
+  auto* decompress = reinterpret_cast<j_decompress_ptr>(info);
+  if (decompress->input_scan_number > ImageLimits::scans) {
+    fail_with(info, "more scans than the limit of 100");
+  }
+}
+
+boolean end_of_data(j_decompress_ptr info) {
+  fail_with(reinterpret_cast<j_common_ptr>(info), "the file ends before its image does");
+}
+
+void skip_data(j_decompress_ptr info, long count) {
+  if (count <= 0) return;
+  if (static_cast<std::size_t>(count) > info->src->bytes_in_buffer) end_of_data(info);
+  info->src->next_input_byte += count;
+  info->src->bytes_in_buffer -= static_cast<std::size_t>(count);
+}
+
+void nothing(j_decompress_ptr) {}
+void no_output(j_common_ptr) {}
+
+bool has_end(std::span<const std::byte> scans) {
+  for (std::size_t i = scans.size(); i-- > 1;) {
+    if (scans[i] == std::byte{0xd9} && scans[i - 1] == std::byte{0xff}) return true;
+  }
+  return false;
+}
+
+/// Adobe writes CMYK inverted.
+void cmyk_to_rgb(std::uint8_t* pixels, int count, bool inverted) {
+  for (int i = 0; i < count; ++i, pixels += 4) {
+    const unsigned flip = inverted ? 0U : 255U;
+    const unsigned black = pixels[3] ^ flip;
+    for (int c = 0; c < 3; ++c) {
+      pixels[c] = static_cast<std::uint8_t>(((pixels[c] ^ flip) * black + 127) / 255);
+    }
+    pixels[3] = 255;
+  }
+}
+
+int ceil_div(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+struct JpegDecoder::State {
+  /// What a decode is asked for and what it gives, in pixels of the scaled image.
+  struct Job {
+    int scale = 1;
+    Region wanted;
+    std::uint8_t* out = nullptr;
+    std::size_t stride = 0;
+    int first_column = 0;  ///< of `out`, set by the decode
+  };
+
+  jpeg_decompress_struct info{};
+  ErrorManager error{};
+  jpeg_progress_mgr progress{};
+  jpeg_source_mgr source{};
+  detail::PixelBuffer pixels;
+  bool is_open = false;
+
+  State();
+  ~State() { jpeg_destroy_decompress(&info); }
+
+  /// Runs library calls; every local of `work` must be trivially destructible, for errors jump out
+  /// of it.
+  template <class Work>
+  void guarded(Work work);
+  void start(int scale, bool packed);
+  void decode(Job& job);
+  void read_rows(std::uint8_t* out, std::size_t stride, int count);
+};
+
+JpegDecoder::State::State() {
+  info.err = jpeg_std_error(&error.base);
+  error.base.error_exit = fail;
+  error.base.emit_message = fail_on_warning;
+  error.base.output_message = no_output;
+  source.init_source = nothing;
+  source.fill_input_buffer = end_of_data;
+  source.skip_input_data = skip_data;
+  source.resync_to_restart = jpeg_resync_to_restart;
+  source.term_source = nothing;
+  progress.progress_monitor = count_scans;
+  if (setjmp(error.jump) != 0) throw ResourceError("[decode] JPEG: no memory for a decoder");
+  jpeg_create_decompress(&info);
+  info.src = &source;
+  info.progress = &progress;
+}
+
+template <class Work>
+void JpegDecoder::State::guarded(Work work) {
+  if (setjmp(error.jump) != 0) {
+    jpeg_abort_decompress(&info);
+    is_open = false;
+    throw DataError(std::string("JPEG: ") + error.message);
+  }
+  work();
+}
+
+void JpegDecoder::State::start(int scale, bool packed) {
+  info.scale_num = 1;
+  info.scale_denom = static_cast<unsigned>(scale);
+  info.dct_method = JDCT_ISLOW;
+  info.do_fancy_upsampling = TRUE;
+  const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  info.out_color_space = cmyk ? JCS_CMYK : packed ? JCS_RGB : JCS_EXT_RGBX;
+  jpeg_start_decompress(&info);
+}
+
+void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int count) {
+  for (int done = 0; done < count;) {
+    JSAMPROW rows[8];
+    const int ask = std::min(count - done, 8);
+    for (int i = 0; i < ask; ++i)
+      rows[i] = out + stride * static_cast<std::size_t>(done + i);
+    done += static_cast<int>(jpeg_read_scanlines(&info, rows, static_cast<JDIMENSION>(ask)));
+  }
+}
+
+void JpegDecoder::State::decode(Job& job) {
+  start(job.scale, false);
+  const int mcu_width = info.max_h_samp_factor * info.min_DCT_scaled_size;
+  const int mcu_height = info.max_v_samp_factor * info.min_DCT_scaled_size;
+  const Region& wanted = job.wanted;
+  const int right =
+      std::min<int>(wanted.x + wanted.width + mcu_width, static_cast<int>(info.output_width));
+  JDIMENSION first = static_cast<JDIMENSION>(std::max(0, wanted.x - mcu_width));
+  JDIMENSION width = static_cast<JDIMENSION>(right) - first;
+  if (width < info.output_width) jpeg_crop_scanline(&info, &first, &width);
+  job.first_column = static_cast<int>(first);
+
+  const int margin_row = std::max(0, wanted.y - mcu_height);
+  if (margin_row > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(margin_row));
+  for (int y = margin_row; y < wanted.y; ++y)
+    read_rows(job.out, job.stride, 1);
+  read_rows(job.out, job.stride, wanted.height);
+  if (info.out_color_space == JCS_CMYK) {
+    for (int y = 0; y < wanted.height; ++y) {
+      cmyk_to_rgb(job.out + job.stride * static_cast<std::size_t>(y),
+                  static_cast<int>(info.output_width), info.saw_Adobe_marker != 0);
+    }
+  }
+  jpeg_abort_decompress(&info);
+}
+
+JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {}
+JpegDecoder::~JpegDecoder() = default;
+
+JpegDecoder& JpegDecoder::this_thread() {
+  static thread_local JpegDecoder decoder;
+  return decoder;
+}
+
+ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
+  State& state = *state_;
+  jpeg_abort_decompress(&state.info);
+  state.is_open = false;
+  state.source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
+  state.source.bytes_in_buffer = file.size();
+  state.guarded([&state] { jpeg_read_header(&state.info, TRUE); });
+
+  const ImageHeader header{.format = ImageFormat::jpeg,
+                           .width = static_cast<int>(state.info.image_width),
+                           .height = static_cast<int>(state.info.image_height),
+                           .components = state.info.num_components,
+                           .orientation = exif_orientation(file)};
+  check_image_size(header.format, header.width, header.height);
+  if (!has_end(file.last(state.source.bytes_in_buffer))) {
+    throw DataError("JPEG: the file ends before its image does (no end marker in " +
+                    std::to_string(file.size()) + " bytes)");
+  }
+  state.is_open = true;
+  return header;
+}
+
+DecodedPixels JpegDecoder::decode(const Region& region, int scale) {
+  State& state = *state_;
+  if (!state.is_open) throw DataError("JPEG: decode() without an open file");
+  state.is_open = false;
+  const int last_x = ceil_div(region.x + region.width, scale);
+  const int last_y = ceil_div(region.y + region.height, scale);
+  State::Job job{.scale = scale, .wanted = {.x = region.x / scale, .y = region.y / scale}};
+  job.wanted.width = last_x - job.wanted.x;
+  job.wanted.height = last_y - job.wanted.y;
+  // An iMCU has at most 4 x 8 columns; the margin is one of them, and the crop starts at one.
+  const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 4 * 32;
+  job.stride = detail::PixelBuffer::padded(columns * 4);
+  job.out = state.pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
+  state.guarded([&state, &job] { state.decode(job); });
+  return {.data = job.out + 4 * static_cast<std::size_t>(job.wanted.x - job.first_column),
+          .stride = job.stride,
+          .scale = scale,
+          .region = job.wanted};
+}
+
+void JpegDecoder::decode_whole(std::uint8_t* rgb) {
+  State& state = *state_;
+  if (!state.is_open) throw DataError("JPEG: decode_whole() without an open file");
+  const int width = static_cast<int>(state.info.image_width);
+  const int height = static_cast<int>(state.info.image_height);
+  const std::size_t stride = static_cast<std::size_t>(width) * 3;
+  if (state.info.jpeg_color_space == JCS_CMYK || state.info.jpeg_color_space == JCS_YCCK) {
+    const DecodedPixels pixels = decode({.width = width, .height = height}, 1);
+    for (int y = 0; y < height; ++y) {
+      const std::uint8_t* from = pixels.data + pixels.stride * static_cast<std::size_t>(y);
+      std::uint8_t* to = rgb + stride * static_cast<std::size_t>(y);
+      for (int x = 0; x < width; ++x, from += 4, to += 3)
+        std::memcpy(to, from, 3);
+    }
+    return;
+  }
+  state.is_open = false;
+  state.guarded([&state, rgb, stride, height] {
+    state.start(1, true);
+    state.read_rows(rgb, stride, height);
+    jpeg_abort_decompress(&state.info);
+  });
+}
+
+std::size_t JpegDecoder::bytes() const noexcept {
+  return state_->pixels.size();
+}
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <headrace/engine/export.h>
+#include <headrace/loaders/image/image_header.h>
+
+namespace headrace::inline v1 {
+
+/// JPEG through libjpeg-turbo (accurate DCT, smooth chroma upsampling): baseline and progressive,
+/// grey, colour, CMYK and YCCK, all as red-green-blue. Used by one thread at a time; its memory is
+/// kept from image to image. A file that makes the library warn, or that ends before its image
+/// does, is a DataError: what was decoded of it is never handed out.
+class HEADRACE_API JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  /// The calling thread's own decoder.
+  static JpegDecoder& this_thread();
+
+  /// Reads the header and keeps the file open for one decode; `file` must outlive it. Throws
+  /// DataError for anything but an 8-bit JPEG within ImageLimits that has an end.
+  ImageHeader open(std::span<const std::byte> file);
+
+  /// Decodes what `region` (stored, full-size pixels) needs at 1/scale (1, 2, 4 or 8) of the open
+  /// file, and nothing after its last row. The pixels equal those of a whole decode at that scale.
+  DecodedPixels decode(const Region& region, int scale);
+
+  /// Decodes the whole open file as packed RGB, rows of 3 * width bytes: the bytes of
+  /// libjpeg-turbo's plain decode.
+  void decode_whole(std::uint8_t* rgb);
+
+  /// Bytes that the decoder holds for pixels.
+  std::size_t bytes() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <headrace/engine/export.h>
+#include <headrace/loaders/image/image_header.h>
+
+namespace headrace::inline v1 {
+
+/// PNG through libpng, always as 8-bit red-green-blue: 16 bits are scaled (v * 255 / 65535,
+/// rounded), palettes and grey are expanded, alpha and transparent colours are dropped (not
+/// composed), gamma and colour profiles are ignored. Used by one thread at a time. A broken or
+/// cut-off file is a DataError; notes on optional chunks are not.
+class HEADRACE_API PngDecoder {
+ public:
+  PngDecoder();
+  ~PngDecoder();
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+
+  /// Reads the header and keeps the file open for one decode; `file` must outlive it.
+  ImageHeader open(std::span<const std::byte> file);
+  /// Decodes the rows that `region` needs (interlaced files: all of them), full width.
+  DecodedPixels decode(const Region& region);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,47 @@
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/where.h>
+#include <headrace/engine/error.h>
+#include <headrace/models/confusion_accumulator.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::models {
+
+ConfusionAccumulator::ConfusionAccumulator(std::int64_t classes)
+    : classes_(ConfusionMatrix(classes).classes()) {}
+
+void ConfusionAccumulator::add(const at::Tensor& logits, const at::Tensor& target,
+                               const at::Tensor& present) {
+  const std::int64_t cells = classes_ * classes_;
+  at::Tensor cell = target * classes_ + at::argmax(logits, 1);
+  // Two more bins: rows with an impossible target, and rows that do not count.
+  cell = at::where((target < 0) | (target >= classes_), cells, cell);
+  if (present.defined()) cell = at::where(present, cell, cells + 1);
+  const at::Tensor counts = at::bincount(cell, {}, cells + 2);
+  counts_ = counts_.defined() ? counts_.to(counts.device()) + counts : counts;
+}
+
+void ConfusionAccumulator::restore(const at::Tensor& state) {
+  const std::int64_t bins = classes_ * classes_ + 2;
+  if (state.dim() != 1 || state.numel() != bins || state.scalar_type() != at::kLong)
+    throw ConfigError("[ConfusionAccumulator] sums of " + std::to_string(classes_) +
+                      " classes are " + std::to_string(bins) + " integers, got " +
+                      std::to_string(state.numel()));
+  counts_ = state;
+}
+
+ConfusionMatrix ConfusionAccumulator::matrix() const {
+  const std::int64_t cells = classes_ * classes_;
+  if (!counts_.defined()) return ConfusionMatrix(classes_);
+  const at::Tensor host = counts_.to(at::kCPU).contiguous();
+  const std::int64_t* values = host.const_data_ptr<std::int64_t>();
+  if (values[cells] > 0)
+    throw DataError("[ConfusionAccumulator] targets must lie in [0, " + std::to_string(classes_) +
+                    "), got " + std::to_string(values[cells]) + " rows outside");
+  return {classes_, std::vector<std::int64_t>(values, values + cells)};
+}
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,56 @@
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+#include <headrace/engine/error.h>
+#include <headrace/models/cross_entropy.h>
+
+#include <string>
+
+namespace headrace::inline v1::models {
+
+namespace detail {
+
+at::Tensor in_full_precision(const at::Tensor& logits) {
+  const at::ScalarType type = logits.scalar_type();
+  return type == at::kHalf || type == at::kBFloat16 ? logits.to(at::kFloat) : logits;
+}
+
+at::Tensor pick(const at::Tensor& rows, const at::Tensor& target) {
+  return at::gather(rows, 1, target.unsqueeze(1)).squeeze(1);
+}
+
+at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
+                         const ClassificationWeights& weights) {
+  if (!weights.of_classes.defined() && !weights.of_samples.defined()) return losses.mean();
+  at::Tensor factor;
+  if (weights.of_classes.defined())
+    factor = at::index_select(weights.of_classes, 0, target).to(losses.scalar_type());
+  if (weights.of_samples.defined()) {
+    const at::Tensor rows = weights.of_samples.to(losses.scalar_type());
+    factor = factor.defined() ? factor * rows : rows;
+  }
+  // A row of weight zero may hold an infinite loss, and 0 * inf is not zero.
+  const at::Tensor kept = at::where(factor != 0, losses, at::zeros_like(losses));
+  const at::Tensor total = factor.sum();
+  const at::Tensor sum = (kept * factor).sum();
+  return at::where(total != 0, sum / at::where(total != 0, total, total + 1), sum * 0);
+}
+
+}  // namespace detail
+
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
+                         const CrossEntropyOptions& options) {
+  const double smoothing = options.label_smoothing;
+  if (!(smoothing >= 0.0 && smoothing < 1.0))
+    throw ConfigError("[cross_entropy] label_smoothing must lie in [0, 1), got " +
+                      std::to_string(smoothing));
+  const at::Tensor log_p = at::log_softmax(detail::in_full_precision(logits), 1);
+  at::Tensor losses = -detail::pick(log_p, target);
+  if (smoothing > 0.0) losses = losses * (1.0 - smoothing) - log_p.mean(1) * smoothing;
+  return detail::weighted_mean(losses, target, options.weights);
+}
+
+}  // namespace headrace::inline v1::models

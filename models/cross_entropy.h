@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/export.h>
+
+namespace headrace::inline v1::models {
+
+/// How the rows of a classification loss are put together.
+struct ClassificationWeights {
+  /// One factor per class `[K]`, or undefined: the mean is then `sum w[y] * loss / sum w[y]`.
+  at::Tensor of_classes = {};
+  /// One factor per row `[N]`, or undefined: rows of weight zero give neither value nor gradient.
+  at::Tensor of_samples = {};
+};
+
+struct CrossEntropyOptions {
+  /// Share of each target that is spread evenly over all classes, in [0, 1).
+  double label_smoothing = 0.0;
+  ClassificationWeights weights = {};
+};
+
+/// Mean cross entropy of `logits` `[N, K]` and class indices `target` `[N]` int64: a scalar,
+/// computed in float from half precision and in double from double. The smoothed target is `eps / K
+/// + (1 - eps) * onehot`. If all weights are zero the loss is zero. Throws `ConfigError` for a
+/// smoothing outside its range.
+HEADRACE_API at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
+                                      const CrossEntropyOptions& options = {});
+
+namespace detail {
+
+/// Half-precision logits as float, others unchanged.
+HEADRACE_API at::Tensor in_full_precision(const at::Tensor& logits);
+
+/// `[N]` values of column `target` of `[N, K]` rows.
+HEADRACE_API at::Tensor pick(const at::Tensor& rows, const at::Tensor& target);
+
+/// Mean of `[N]` losses under the weights; zero where their sum is zero.
+HEADRACE_API at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
+                                      const ClassificationWeights& weights);
+
+}  // namespace detail
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,136 @@
+#include <headrace/engine/error.h>
+#include <headrace/models/efficient_glaucoma_cnn.h>
+#include <headrace/models/module_network.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include <sstream>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+namespace nn = torch::nn;
+
+constexpr std::int64_t smallest_side = 16;
+
+nn::Conv2d conv3x3(std::int64_t in, std::int64_t out) {
+  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1));
+}
+
+struct Stem : nn::Module {
+  explicit Stem(std::int64_t channels)
+      : conv(register_module("conv", conv3x3(channels, 32))),
+        norm(register_module("norm", nn::BatchNorm2d(32))) {}
+
+  at::Tensor forward(const at::Tensor& input) {
+    return at::max_pool2d(norm(conv(input)).relu_(), 2);
+  }
+
+  nn::Conv2d conv;
+  nn::BatchNorm2d norm;
+};
+
+struct Block : nn::Module {
+  Block(std::int64_t in, std::int64_t out)
+      : conv1(register_module("conv1", conv3x3(in, out))),
+        norm1(register_module("norm1", nn::BatchNorm2d(out))),
+        conv2(register_module("conv2", conv3x3(out, out))),
+        norm2(register_module("norm2", nn::BatchNorm2d(out))),
+        dropout(register_module("dropout", nn::Dropout2d(0.25))) {}
+
+  at::Tensor forward(const at::Tensor& input) {
+    const at::Tensor inner = norm1(conv1(input)).relu_();
+    return dropout(at::max_pool2d(norm2(conv2(inner)).relu_(), 2));
+  }
+
+  nn::Conv2d conv1;
+  nn::BatchNorm2d norm1;
+  nn::Conv2d conv2;
+  nn::BatchNorm2d norm2;
+  nn::Dropout2d dropout;
+};
+
+struct Head : nn::Module {
+  explicit Head(std::int64_t classes)
+      : dropout1(register_module("dropout1", nn::Dropout(0.5))),
+        linear1(register_module("linear1", nn::Linear(256, 512))),
+        norm(register_module("norm", nn::BatchNorm1d(512))),
+        dropout2(register_module("dropout2", nn::Dropout(0.3))),
+        linear2(register_module("linear2", nn::Linear(512, classes))) {}
+
+  at::Tensor forward(const at::Tensor& pooled) {
+    return linear2(dropout2(norm(linear1(dropout1(pooled)).relu_())));
+  }
+
+  nn::Dropout dropout1;
+  nn::Linear linear1;
+  nn::BatchNorm1d norm;
+  nn::Dropout dropout2;
+  nn::Linear linear2;
+};
+
+struct GlaucomaModule : nn::Module {
+  explicit GlaucomaModule(const EfficientGlaucomaCnnOptions& options)
+      : channels(options.channels),
+        stem(register_module("stem", std::make_shared<Stem>(options.channels))),
+        block1(register_module("block1", std::make_shared<Block>(32, 64))),
+        block2(register_module("block2", std::make_shared<Block>(64, 128))),
+        block3(register_module("block3", std::make_shared<Block>(128, 256))),
+        head(register_module("head", std::make_shared<Head>(options.classes))) {}
+
+  at::Tensor forward(const at::Tensor& images) {
+    check(images);
+    const at::Tensor features =
+        block3->forward(block2->forward(block1->forward(stem->forward(images))));
+    return head->forward(at::adaptive_avg_pool2d(features, {1, 1}).flatten(1));
+  }
+
+  void check(const at::Tensor& images) const {
+    if (images.dim() == 4 && images.size(1) == channels && images.size(2) >= smallest_side &&
+        images.size(3) >= smallest_side)
+      return;
+    std::ostringstream message;
+    message << "[EfficientGlaucomaCNN] images must be [N, " << channels
+            << ", H, W] with H and W at least " << smallest_side << ", got " << images.sizes();
+    throw DataError(message.str());
+  }
+
+  std::int64_t channels;
+  std::shared_ptr<Stem> stem;
+  std::shared_ptr<Block> block1;
+  std::shared_ptr<Block> block2;
+  std::shared_ptr<Block> block3;
+  std::shared_ptr<Head> head;
+};
+
+void initialise(nn::Module& module) {
+  for (const auto& part : module.modules(false)) {
+    if (auto* conv = part->as<nn::Conv2d>()) {
+      nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
+      nn::init::zeros_(conv->bias);
+    } else if (auto* linear = part->as<nn::Linear>()) {
+      nn::init::normal_(linear->weight, 0.0, 0.01);
+      nn::init::zeros_(linear->bias);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_efficient_glaucoma_cnn(const EfficientGlaucomaCnnOptions& options) {
+  if (options.channels < 1 || options.classes < 2) {
+    std::ostringstream message;
+    message << "[EfficientGlaucomaCNN] needs at least 1 channel and 2 classes, got "
+            << options.channels << " and " << options.classes;
+    throw ConfigError(message.str());
+  }
+  auto module = std::make_shared<GlaucomaModule>(options);
+  initialise(*module);
+  return std::make_unique<ModuleNetwork<GlaucomaModule>>(std::move(module));
+}
+
+}  // namespace headrace::inline v1::models

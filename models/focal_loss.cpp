@@ -1,0 +1,34 @@
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/pow.h>
+#include <headrace/engine/error.h>
+#include <headrace/models/focal_loss.h>
+
+#include <string>
+
+namespace headrace::inline v1::models {
+
+at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& target,
+                      const FocalLossOptions& options) {
+  if (!(options.gamma >= 0.0))
+    throw ConfigError("[focal_loss] gamma must not be negative, got " +
+                      std::to_string(options.gamma));
+  const at::Tensor log_p =
+      detail::pick(at::log_softmax(detail::in_full_precision(logits), 1), target);
+  // 1 - p without cancellation; the power's derivative at 0 is infinite below gamma 1, so keep off
+  // 0 there.
+  at::Tensor miss = -at::expm1(log_p);
+  if (options.gamma < 1.0) miss = at::clamp(miss, 1e-12);
+  const at::Tensor losses = at::pow(miss, options.gamma) * -log_p * options.alpha;
+  return detail::weighted_mean(losses, target, options.weights);
+}
+
+at::Tensor clamped_focal_loss(const at::Tensor& logits, const at::Tensor& target,
+                              const FocalLossOptions& options) {
+  constexpr double margin = 1e-7;
+  return focal_loss(at::clamp(detail::in_full_precision(logits), margin, 1.0 - margin), target,
+                    options);
+}
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,21 @@
+#include <headrace/models/network.h>
+
+#include <utility>
+
+namespace headrace::inline v1::models {
+
+NamedTensors state_of(const Network& network) {
+  NamedTensors state = network.parameters();
+  for (NamedTensor& buffer : network.buffers())
+    state.push_back(std::move(buffer));
+  return state;
+}
+
+std::int64_t parameter_count(const Network& network) {
+  std::int64_t count = 0;
+  for (const NamedTensor& parameter : network.parameters())
+    count += parameter.tensor.numel();
+  return count;
+}
+
+}  // namespace headrace::inline v1::models

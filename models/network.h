@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/export.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::models {
+
+/// A tensor and the dotted name it has in a weight file, such as `block1.conv1.weight`.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+using NamedTensors = std::vector<NamedTensor>;
+
+/// What training, prediction and checkpoints need of a network. The tensors are the network's own:
+/// writing into them changes it. Not thread-safe: one thread at a time.
+class HEADRACE_API Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  /// One batch through the network, for a classifier `[N, C, H, W]` to logits `[N, classes]`.
+  virtual at::Tensor forward(const at::Tensor& input) = 0;
+
+  /// Trained tensors, in the order of their declaration.
+  virtual NamedTensors parameters() const = 0;
+
+  /// Tensors that belong to the state but are not trained, such as running statistics.
+  virtual NamedTensors buffers() const = 0;
+
+  /// Training mode (dropout on, batch statistics) or evaluation mode.
+  virtual void set_training(bool on) = 0;
+  virtual bool is_training() const = 0;
+
+  /// Moves parameters and buffers; their four-dimensional ones take the channels-last layout when
+  /// asked. Make the optimiser afterwards.
+  virtual void move_to(at::Device device, bool channels_last) = 0;
+};
+
+/// Parameters followed by buffers: what a weight file holds. Names are unique.
+HEADRACE_API NamedTensors state_of(const Network& network);
+
+/// Number of trained values.
+HEADRACE_API std::int64_t parameter_count(const Network& network);
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace::inline v1::monitor {
+
+enum class Severity { info, notice, warning, error };
+
+HEADRACE_API std::string_view to_string(Severity severity);
+
+/// A measured number that a verdict stands on.
+struct Evidence {
+  std::string name{};  ///< With the unit in it: "data_stall_fraction", "decode_service_us".
+  double value = 0.0;
+  std::string shown{};  ///< For a person: "data stall 31 %".
+};
+
+/// One piece of advice. It exists only with evidence, and says how to check that it was right.
+struct HEADRACE_API Advice {
+  std::string rule{};  ///< Stable name of the rule: "raise-threads".
+  Severity severity = Severity::notice;
+  std::string verdict{};
+  std::vector<Evidence> evidence{};
+  std::string setting{};    ///< What to change: "runtime.threads".
+  std::string old_value{};  ///< As it is.
+  std::string new_value{};  ///< As proposed.
+  std::string action{};     ///< The change in words.
+  std::string effect{};     ///< Predicted: "812 -> 1640 samples/s, data stall 31 % -> 2 %".
+  std::string check{};      ///< How to see whether it held.
+  double weight = 0.0;  ///< How bad it is, 0 to 1; said again only when this gets clearly worse.
+
+  /// "warning · verdict · evidence · action (setting old -> new) · effect · check", in one line.
+  std::string line() const;
+  /// One JSON object without a line break, for advice.jsonl.
+  std::string json() const;
+};
+
+/// Remembers what a run was told. Not thread-safe.
+class HEADRACE_API AdviceMemory {
+ public:
+  /// True the first time, and again only when the weight grew by a quarter or the severity rose.
+  bool should_say(const Advice& advice);
+
+ private:
+  struct Said {
+    Severity severity = Severity::info;
+    double weight = 0.0;
+  };
+  std::map<std::string, Said> said_;
+};
+
+}  // namespace headrace::inline v1::monitor

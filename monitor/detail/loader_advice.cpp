@@ -1,0 +1,253 @@
+#include <headrace/monitor/detail/loader_advice.h>
+
+#include <headrace/monitor/format.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headrace::inline v1::monitor::detail {
+namespace {
+
+constexpr double spare_cpu_below = 0.7;  // a process below this share of its cores has idle ones
+constexpr double storage_pressure =
+    0.2;                         // tasks waited for storage for more than this share of the time
+constexpr double reserve = 1.1;  // aim a tenth above what is asked
+constexpr unsigned most_io_threads = 64;
+constexpr unsigned most_threads_per_core = 4;
+
+struct Case {
+  const Verdict& verdict;
+  const LoaderLoad& load;
+  const HostFacts& host;
+  const StageCapacity& stage;
+
+  bool has_demand() const { return verdict.demand_per_s > 0; }
+  /// How many times more the stage would have to deliver; 2 where nobody asks for anything.
+  double factor() const {
+    return has_demand() ? reserve * verdict.demand_per_s / stage.capacity : 2.0;
+  }
+  bool cpu_to_spare() const {
+    return host.process_cpu_share >= 0 && host.process_cpu_share < spare_cpu_below;
+  }
+};
+
+struct Rule {
+  bool (*applies)(const Case&);
+  Advice (*advise)(const Case&);
+};
+
+unsigned scaled(unsigned count, double factor, unsigned most) {
+  return std::clamp(static_cast<unsigned>(std::ceil(count * factor)), count, std::max(count, most));
+}
+
+unsigned better_thread_count(const Case& c) {
+  const unsigned cores = c.host.usable_cores;
+  return scaled(c.load.threads, c.factor(),
+                c.cpu_to_spare() ? cores * most_threads_per_core : cores);
+}
+
+std::string predicted(const Case& c, const LoaderLoad& changed) {
+  const std::vector<StageCapacity> after = stage_capacities(changed);
+  double rate = after.empty() ? 0.0 : after.front().capacity;
+  if (!c.has_demand()) {
+    return fmt::format("{} -> {} samples/s", format_rate(c.verdict.delivered_per_s),
+                       format_rate(rate));
+  }
+  rate = std::min(rate, c.verdict.demand_per_s);
+  return fmt::format("{} -> {} samples/s, data stall {} -> {}",
+                     format_rate(c.verdict.delivered_per_s), format_rate(rate),
+                     format_share(c.verdict.data_stall_fraction),
+                     format_share(1.0 - rate / c.verdict.demand_per_s));
+}
+
+Advice start(const Case& c, std::string rule) {
+  Advice advice{.rule = std::move(rule), .weight = c.verdict.data_stall_fraction};
+  const bool serious = c.has_demand() && c.verdict.bound == InputBound::highly;
+  advice.severity = serious ? Severity::warning : Severity::notice;
+  advice.verdict = fmt::format("{} holds the loader back", c.stage.name);
+  advice.check = "data stall and samples/s of the next epoch";
+  advice.evidence = {
+      {"data_stall_fraction", c.verdict.data_stall_fraction,
+       "data stall " + format_share(c.verdict.data_stall_fraction)},
+      {"service_s", c.stage.service_s,
+       fmt::format("{} {} a sample", c.stage.name, format_seconds(c.stage.service_s))},
+      {"capacity_per_s", c.stage.capacity, format_rate(c.stage.capacity) + " samples/s possible"},
+  };
+  if (c.has_demand()) {
+    advice.evidence.push_back({"demand_per_s", c.verdict.demand_per_s,
+                               format_rate(c.verdict.demand_per_s) + " asked for"});
+  }
+  return advice;
+}
+
+void cite_cpu(const Case& c, Advice& advice) {
+  if (c.host.process_cpu_share < 0) return;
+  advice.evidence.push_back({"process_cpu_share", c.host.process_cpu_share,
+                             "process CPU " + format_share(c.host.process_cpu_share)});
+}
+
+// What a sample may cost for the stage's pool to keep up, seconds.
+double affordable_service(const Case& c) {
+  const double pool_work = c.stage.service_s / c.stage.pool_share;
+  return std::max(0.0, c.stage.service_s - pool_work * (1.0 - 1.0 / c.factor()));
+}
+
+LoaderLoad with_cheaper_stage(const Case& c, double service_s) {
+  LoaderLoad changed = c.load;
+  for (StageLoad& stage : changed.stages) {
+    if (stage.name == c.stage.name) stage.busy_s = service_s * static_cast<double>(stage.items);
+  }
+  return changed;
+}
+
+Advice cheaper(const Case& c, std::string rule, std::string action) {
+  Advice advice = start(c, std::move(rule));
+  // Where even a free step would not do, halving it is the next sensible goal.
+  const double goal = std::max(affordable_service(c), c.stage.service_s / 2);
+  advice.setting = fmt::format("{} time a sample", c.stage.name);
+  advice.old_value = format_seconds(c.stage.service_s);
+  advice.new_value = format_seconds(goal);
+  advice.action = std::move(action);
+  advice.effect = predicted(c, with_cheaper_stage(c, goal));
+  return advice;
+}
+
+bool has_pace_already(const Case& c) {
+  return c.has_demand() && c.stage.headroom >= reserve && c.load.slabs > 0;
+}
+
+Advice raise_prefetch(const Case& c) {
+  Advice advice = start(c, "raise-prefetch");
+  advice.verdict = "the loader has the pace but not the reserve: waits come in bursts";
+  advice.setting = "loader.prefetch";
+  advice.old_value = fmt::format("{} slabs", c.load.slabs);
+  advice.new_value = fmt::format("{} slabs", 2 * c.load.slabs);
+  advice.action = "keep more batches ready, at the price of their memory";
+  advice.effect = fmt::format("data stall {} -> below 5 % if bursts last less than {} batches",
+                              format_share(c.verdict.data_stall_fraction), 2 * c.load.slabs);
+  return advice;
+}
+
+bool own_limit_in_the_way(const Case& c) {
+  return c.stage.own_limit;
+}
+
+Advice raise_limit(const Case& c) {
+  const unsigned pool = c.stage.role == StageRole::io ? c.load.io_threads : c.load.threads;
+  const unsigned limit = scaled(c.stage.parallel, c.factor(), pool);
+  LoaderLoad changed = c.load;
+  for (StageLoad& stage : changed.stages) {
+    if (stage.name == c.stage.name) stage.concurrency_limit = limit;
+  }
+  Advice advice = start(c, "raise-limit");
+  advice.setting = c.stage.name + ".limit";
+  advice.old_value = fmt::format("{}", c.stage.parallel);
+  advice.new_value = fmt::format("{}", limit);
+  advice.action = "let more of this step run at once";
+  advice.effect = predicted(c, changed);
+  return advice;
+}
+
+bool more_threads_help(const Case& c) {
+  return c.stage.role == StageRole::worker && c.host.usable_cores > 0 &&
+         better_thread_count(c) > c.load.threads;
+}
+
+Advice raise_threads(const Case& c) {
+  LoaderLoad changed = c.load;
+  changed.threads = better_thread_count(c);
+  Advice advice = start(c, "raise-threads");
+  cite_cpu(c, advice);
+  advice.setting = "runtime.threads";
+  advice.old_value = fmt::format("{}", c.load.threads);
+  advice.new_value = fmt::format("{}", changed.threads);
+  advice.action = c.cpu_to_spare() && changed.threads > c.host.usable_cores
+                      ? "add workers, they sleep more than they work"
+                      : "use the cores that are free";
+  advice.effect = predicted(c, changed);
+  return advice;
+}
+
+bool workers_are_full(const Case& c) {
+  return c.stage.role == StageRole::worker;
+}
+
+Advice cheaper_step(const Case& c) {
+  Advice advice = cheaper(
+      c, "cheaper-step",
+      "more threads will not help: cache its result, decode at a smaller scale, or do it on "
+      "the device");
+  cite_cpu(c, advice);
+  return advice;
+}
+
+bool storage_is_slow(const Case& c) {
+  return c.stage.role == StageRole::io && c.host.io_pressure_share >= storage_pressure;
+}
+
+Advice faster_storage(const Case& c) {
+  Advice advice =
+      cheaper(c, "faster-storage",
+              "keep the data on a local disk or in memory, or read it in larger pieces");
+  advice.evidence.push_back({"io_pressure_share", c.host.io_pressure_share,
+                             "waiting for storage " + format_share(c.host.io_pressure_share)});
+  return advice;
+}
+
+bool reads_wait(const Case& c) {
+  return c.stage.role == StageRole::io && c.load.io_threads < most_io_threads;
+}
+
+Advice raise_io_threads(const Case& c) {
+  LoaderLoad changed = c.load;
+  changed.io_threads = scaled(c.load.io_threads, c.factor(), most_io_threads);
+  Advice advice = start(c, "raise-io-threads");
+  advice.setting = "runtime.io_threads";
+  advice.old_value = fmt::format("{}", c.load.io_threads);
+  advice.new_value = fmt::format("{}", changed.io_threads);
+  advice.action = "keep more reads under way";
+  advice.effect = predicted(c, changed);
+  return advice;
+}
+
+bool transfer_is_slow(const Case& c) {
+  return c.stage.role == StageRole::transfer;
+}
+
+Advice smaller_transfer(const Case& c) {
+  return cheaper(c, "smaller-transfer",
+                 "let uint8 travel and make floats on the device, from page-locked memory");
+}
+
+// The first that applies speaks.
+constexpr std::array<Rule, 7> rules{{
+    {has_pace_already, raise_prefetch},
+    {own_limit_in_the_way, raise_limit},
+    {more_threads_help, raise_threads},
+    {workers_are_full, cheaper_step},
+    {storage_is_slow, faster_storage},
+    {reads_wait, raise_io_threads},
+    {transfer_is_slow, smaller_transfer},
+}};
+
+}  // namespace
+
+std::optional<Advice> loader_advice(const Verdict& verdict, const LoaderLoad& load,
+                                    const HostFacts& host) {
+  const bool held_back =
+      verdict.bound == InputBound::moderately || verdict.bound == InputBound::highly;
+  if (!held_back || verdict.stages.empty() || verdict.bottleneck == "consumer") return std::nullopt;
+  const Case c{verdict, load, host, verdict.stages.front()};
+  if (!(c.stage.service_s > 0)) return std::nullopt;
+  for (const Rule& rule : rules) {
+    if (!rule.applies(c)) continue;
+    Advice advice = rule.advise(c);
+    if (advice.old_value != advice.new_value) return advice;
+  }
+  return std::nullopt;
+}
+
+}  // namespace headrace::inline v1::monitor::detail

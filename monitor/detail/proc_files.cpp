@@ -1,0 +1,114 @@
+#include <headrace/monitor/detail/proc_files.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace headrace::inline v1::monitor::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto start = text.find_first_not_of(separators);
+    if (start == std::string_view::npos) return parts;
+    text.remove_prefix(start);
+    const auto end = std::min(text.find_first_of(separators), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+// A namespaced container may name a path that does not exist inside it: the nearest parent that
+// does then counts.
+std::vector<fs::path> upwards(const fs::path& mount, std::string_view inner) {
+  std::vector<fs::path> result;
+  fs::path relative = fs::path(inner).relative_path().lexically_normal();
+  if (std::find(relative.begin(), relative.end(), "..") != relative.end()) relative.clear();
+  while (true) {
+    const fs::path directory = relative.empty() ? mount : mount / relative;
+    std::error_code error;
+    if (fs::is_directory(directory, error)) result.push_back(directory);
+    if (relative.empty()) return result;
+    relative = relative.parent_path();
+  }
+}
+
+bool names_controller(std::string_view list, std::string_view controller) {
+  const auto names = split(list, ",");
+  return std::find(names.begin(), names.end(), controller) != names.end();
+}
+
+}  // namespace
+
+std::optional<std::string> read_small_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return std::nullopt;
+  return std::move(text).str();
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  return split(text, "\n");
+}
+std::vector<std::string_view> split_words(std::string_view text) {
+  return split(text, " \t\n");
+}
+
+std::optional<std::int64_t> to_number(std::string_view text) {
+  const auto words = split_words(text);
+  if (words.empty()) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(words[0].data(), words[0].data() + words[0].size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> keyed_number(std::string_view text, std::string_view key) {
+  for (const std::string_view line : split_lines(text)) {
+    const auto words = split_words(line);
+    if (words.size() < 2) continue;
+    std::string_view name = words[0];
+    if (name.ends_with(':')) name.remove_suffix(1);
+    if (name != key) continue;
+    const auto value = to_number(words[1]);
+    if (!value || *value < 0) return std::nullopt;
+    const std::uint64_t unit = words.size() > 2 && words[2] == "kB" ? 1024 : 1;
+    return static_cast<std::uint64_t>(*value) * unit;
+  }
+  return std::nullopt;
+}
+
+std::vector<CgroupPath> cgroup_paths(const fs::path& root, std::string_view controller) {
+  std::vector<CgroupPath> result;
+  const auto text = read_small_file(root / "proc/self/cgroup");
+  if (!text) return result;
+  const fs::path mount = root / "sys/fs/cgroup";
+  for (const std::string_view line : split_lines(*text)) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    const std::string_view inner = line.substr(second + 1);
+    if (line.substr(0, first) == "0" && controllers.empty()) {
+      result.push_back({2, upwards(mount, inner)});
+      std::error_code error;
+      if (fs::is_directory(mount / "unified", error))
+        result.push_back({2, upwards(mount / "unified", inner)});
+    } else if (names_controller(controllers, controller)) {
+      std::error_code error;
+      const fs::path own = mount / std::string(controller);
+      const fs::path joint = mount / std::string(controllers);
+      result.push_back({1, upwards(fs::is_directory(own, error) ? own : joint, inner)});
+    }
+  }
+  return result;
+}
+
+}  // namespace headrace::inline v1::monitor::detail

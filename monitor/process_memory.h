@@ -1,0 +1,66 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace headrace::inline v1::monitor {
+
+/// What the process holds in memory, in bytes.
+struct ProcessMemory {
+  std::uint64_t anonymous = 0;  ///< Heap, stacks, private pages.
+  std::uint64_t shared = 0;     ///< Shared memory.
+  std::uint64_t page_locked =
+      0;  ///< Locked against paging; pages counted here are among the ones above as well.
+  std::uint64_t file_backed =
+      0;  ///< Pages of files: the kernel may drop them, they count for no limit of ours.
+  std::uint64_t peak_resident = 0;  ///< Largest sum of all resident pages so far, files included.
+  /// Page-locked memory that a device driver took and the kernel books to nobody; given by the
+  /// caller.
+  std::uint64_t driver_locked = 0;
+
+  /// What a memory limit is compared with: anonymous + shared + driver_locked.
+  std::uint64_t held() const { return anonymous + shared + driver_locked; }
+};
+
+/// Reads /proc/self/status below `root` (some microseconds). All zero where there is none.
+HEADRACE_API ProcessMemory read_process_memory(const std::filesystem::path& root = "/");
+
+/// The machine's memory as this process may use it, in bytes.
+struct HostMemory {
+  std::uint64_t total = 0;
+  std::uint64_t available = 0;  ///< MemAvailable of the machine.
+  std::optional<std::uint64_t>
+      cgroup_limit{};              ///< The tightest, from the process's cgroup upwards, v1 and v2.
+  std::uint64_t cgroup_usage = 0;  ///< Of that cgroup, without the page cache it could drop.
+  std::string cgroup_file{};       ///< The file that sets the limit.
+
+  /// What could still be taken: the lesser of `available` and what the cgroup leaves.
+  std::uint64_t room() const;
+};
+
+HEADRACE_API HostMemory read_host_memory(const std::filesystem::path& root = "/");
+
+/// A limit and who set it.
+struct MemoryLimit {
+  std::uint64_t bytes = 0;
+  std::string source{};  ///< "configuration", "cgroup /sys/...", "RLIMIT_DATA", "machine"
+};
+
+/// The tightest of the configured limit, the cgroup's, RLIMIT_DATA and the machine's memory.
+HEADRACE_API MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured,
+                                               const std::filesystem::path& root = "/");
+
+/// CPU time the cgroup grants, in cores ("150000 100000" is 1.5); nothing without a quota.
+HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
+
+/// Cores this process can keep busy: min(affinity, quota rounded up), at least 1.
+HEADRACE_API unsigned usable_cores(const std::filesystem::path& root = "/");
+
+/// The same for a known affinity.
+HEADRACE_API unsigned usable_cores(unsigned affinity, std::optional<double> quota);
+
+}  // namespace headrace::inline v1::monitor

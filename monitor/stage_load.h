@@ -1,0 +1,75 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+#include <headrace/engine/stats.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::monitor {
+
+/// Which threads do a stage's work; it decides what the stage can deliver at most.
+enum class StageRole {
+  worker,    ///< The graph's workers, shared with every other worker stage.
+  io,        ///< The runtime's I/O threads.
+  transfer,  ///< One batch after the other.
+};
+
+/// What one stage did during a window.
+struct StageLoad {
+  std::string name{};   ///< Of the step: "flip".
+  std::string stage{};  ///< Its place in the graph: "augment"; empty if the same as the name.
+  StageRole role = StageRole::worker;
+  double busy_s = 0.0;             ///< Sum of service times over all threads.
+  std::uint64_t items = 0;         ///< Samples done.
+  unsigned concurrency_limit = 0;  ///< The step's own limit; 0 for none.
+};
+
+/// What a loader did during a window: the facts a verdict is drawn from.
+struct LoaderLoad {
+  double elapsed_s = 0.0;   ///< Time the consumer was busy or waiting.
+  unsigned threads = 1;     ///< Workers.
+  unsigned io_threads = 1;  ///< Threads for reads that can block.
+  std::vector<StageLoad> stages{};
+  std::uint64_t delivered = 0;   ///< Samples the consumer took.
+  double consumer_wait_s = 0.0;  ///< Time the consumer was blocked in next().
+  double ready_full_share =
+      -1.0;            ///< Share of time with the ready queue full; negative if unknown.
+  unsigned slabs = 0;  ///< Batches that can be under way at once; 0 if unknown.
+};
+
+/// What a loader's own statistics say, in this form. The statistics must have been reset at the
+/// window's start.
+HEADRACE_API LoaderLoad loader_load(const LoaderStats& stats);
+
+/// The machine's side of the matter. Negative means not measured.
+struct HostFacts {
+  unsigned usable_cores = 0;        ///< Affinity and quota; 0 if unknown.
+  double process_cpu_share = -1.0;  ///< Of the usable cores.
+  double io_pressure_share = -1.0;  ///< Share of the time in which some task waited for storage.
+};
+
+/// What a stage could deliver, were it alone in the way.
+struct StageCapacity {
+  std::string name{};
+  std::string stage{};
+  StageRole role = StageRole::worker;
+  double service_s = 0.0;                                     ///< Mean work per sample.
+  unsigned parallel = 1;                                      ///< How many run at once at most.
+  double capacity = std::numeric_limits<double>::infinity();  ///< Samples/s.
+  double headroom = std::numeric_limits<double>::infinity();  ///< Capacity / demand.
+  double pool_share = 1.0;  ///< Share of the work of the threads it runs on.
+  bool own_limit = false;   ///< Held back by its own concurrency limit, not by the pool of threads.
+};
+
+/// Samples/s the consumer would take if it never waited; 0 if nothing (worth the name) consumes.
+HEADRACE_API double consumer_demand(const LoaderLoad& load);
+
+/// Capacity and headroom of each stage that did anything, least headroom first. Worker stages share
+/// the workers: their capacity is threads / (sum of their service times), the one with the largest
+/// share of it first. Without a consumer, headroom is taken against what was delivered.
+HEADRACE_API std::vector<StageCapacity> stage_capacities(const LoaderLoad& load);
+
+}  // namespace headrace::inline v1::monitor

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+#include <headrace/monitor/detail/log_histogram.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::monitor {
+
+/// What one training step's time was made of. Seconds. What the parts leave of the wall time is
+/// "other".
+struct StepTimes {
+  double wall_s = 0.0;       ///< From the end of the step before to the end of this one.
+  double data_wait_s = 0.0;  ///< Blocked in the loader's next().
+  double copy_s = 0.0;       ///< Host-to-device copy that compute did not hide; 0 without a GPU.
+  double compute_s =
+      0.0;  ///< Forward, backward, optimiser: on the device, or on the CPU without one.
+};
+
+struct StepBudgetOptions {
+  std::size_t warmup_steps = 20;  ///< Steps left out of the verdict, and
+  double warmup_s =
+      30.0;  ///< seconds left out: whichever ends later, never more than half of the steps.
+  double long_wait_s = 50e-6;  ///< A wait above this counts as a long one.
+  bool on_gpu = false;         ///< Names the compute part "gpu" in sentences.
+};
+
+/// The measured window of a step budget. Sums over the window, in seconds, unless a name says
+/// otherwise.
+struct HEADRACE_API StepBudget {
+  std::size_t steps = 0;          ///< Steps in the window.
+  std::size_t skipped_steps = 0;  ///< Warm-up steps before it.
+  bool warmup_cut_short =
+      false;  ///< The run was too short for the whole warm-up; half of it was left out instead.
+  bool on_gpu = false;
+  double wall_s = 0.0;
+  double data_wait_s = 0.0;
+  double copy_s = 0.0;
+  double compute_s = 0.0;
+  double other_s = 0.0;
+  double wait_p50_s = 0.0;
+  double wait_p99_s = 0.0;
+  double wait_max_s = 0.0;
+  double long_wait_share =
+      0.0;  ///< Share of steps whose wait was above StepBudgetOptions::long_wait_s.
+
+  /// Data wait / wall time; 0 for an empty window.
+  double data_stall_fraction() const;
+  /// |sum of the parts - wall| / wall. Above 0.02 the clocks disagree and no verdict should be
+  /// drawn.
+  double sum_error() const;
+  /// The mean step: "step 98 ms = data 1 + copy 0 + gpu 95 + other 2". The parts shown add up to
+  /// the total shown.
+  std::string sentence() const;
+  /// Which steps were counted: "980 steps after 20 of warm-up".
+  std::string window() const;
+};
+
+/// Adds up steps. Memory is bounded by the warm-up, not by the run. Not thread-safe: one per
+/// training loop.
+class HEADRACE_API StepBudgetMeter {
+ public:
+  explicit StepBudgetMeter(StepBudgetOptions options = {});
+
+  /// Adds a finished step.
+  void add(const StepTimes& step);
+
+  /// The budget of the window so far.
+  StepBudget summary() const;
+
+  /// Starts a new window; a warm-up that was under way goes on with what is left of it.
+  void next_epoch();
+
+ private:
+  struct Sums {
+    std::size_t steps = 0;
+    std::size_t long_waits = 0;
+    double wall_s = 0.0;
+    double data_wait_s = 0.0;
+    double copy_s = 0.0;
+    double compute_s = 0.0;
+    double other_s = 0.0;
+    detail::LogHistogram waits;
+  };
+
+  void fold(Sums& sums, const StepTimes& step) const;
+  bool settle();
+
+  StepBudgetOptions options_;
+  Sums sums_;
+  std::vector<StepTimes> pending_;  // steps of the window while the warm-up's end is not settled
+  std::size_t warmup_end_ = 0;      // first step of pending_ after the whole warm-up, once found
+  double elapsed_s_ = 0.0;          // of the epoch's steps in pending_
+  bool warmup_found_ = false;
+  bool settled_ = false;
+  std::size_t skipped_ = 0;
+};
+
+}  // namespace headrace::inline v1::monitor

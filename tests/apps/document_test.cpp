@@ -1,0 +1,127 @@
+#include <doctest/doctest.h>
+
+#include <headrace/apps/config/document.h>
+#include <headrace/engine/error.h>
+
+#include <string>
+
+using namespace headrace::app;
+using headrace::ConfigError;
+
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_document(text, "job.yaml");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a document keeps its order, its kinds and its places") {
+  const Node root = parse_document("a: 1\nb:\n  - x\n  - \"2\"\nc:\n", "job.yaml");
+  REQUIRE(root.kind == Node::Kind::map);
+  REQUIRE(root.entries.size() == 3);
+  CHECK(root.entries[0].key == "a");
+  CHECK(root.entries[0].value.text == "1");
+  CHECK(root.entries[0].value.place.text() == "job.yaml:1:4");
+  CHECK(root.find("b")->value.items[1].quoted);
+  CHECK_FALSE(root.find("b")->value.items[0].quoted);
+  CHECK(root.find("b")->place.text() == "job.yaml:2:1");
+  CHECK(root.find("c")->value.kind == Node::Kind::null);
+  CHECK(parse_document("", "job.yaml").kind == Node::Kind::null);
+}
+
+TEST_CASE("a key written twice is an error that names both places") {
+  const std::string error = error_of("a: 1\nb: 2\na: 3\n");
+  CHECK(contains(error, "job.yaml:3:1"));
+  CHECK(contains(error, "key \"a\" is written twice, first at job.yaml:1:1"));
+}
+
+TEST_CASE("broken YAML is refused with its place") {
+  CHECK(contains(error_of("a: [1, 2\nb: 3\n"), "[config] job.yaml:"));
+  CHECK(contains(error_of("a: 1\n\tb: 2\n"), "must be YAML"));
+  CHECK(contains(error_of("a: 1\n---\nb: 2\n"), "one document"));
+  CHECK(contains(error_of("a: !!python/object x\n"), "tags are not supported"));
+  CHECK(contains(error_of("[1, 2]: x\n"), "a key must be a word"));
+}
+
+TEST_CASE("an alias is a copy") {
+  const Node root = parse_document("a: &one {x: 1}\nb: *one\n", "job.yaml");
+  CHECK(root.find("b")->value.find("x")->value.text == "1");
+}
+
+TEST_CASE("a bomb of aliases is refused before it grows") {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k)
+      bomb += (k > 0 ? ", " : "") + last;
+    bomb += "]\n";
+  }
+  CHECK(contains(error_of(bomb), "aliases written out"));
+  CHECK(contains(error_of("a: &a [*a]\n"), "an alias must not stand inside what it names"));
+}
+
+TEST_CASE("depth, length and number of values are limited") {
+  CHECK(error_of(std::string(64, '[') + std::string(64, ']')) == "no error");
+  CHECK(contains(error_of(std::string(65, '[') + std::string(65, ']')), "at most 64 levels"));
+  CHECK(contains(error_of(std::string(200'000, '[')), "at most 64 levels"));
+  CHECK(contains(error_of(std::string((1 << 20) + 1, ' ')), "at most 1048576 bytes"));
+  std::string many;
+  for (int i = 0; i < 20'000; ++i)
+    many += "k" + std::to_string(i) + ": 1\n";
+  CHECK(contains(error_of(many), "at most 20000 values"));
+}
+
+TEST_CASE("depth is also limited through aliases") {
+  std::string text = "a0: &a0 [x]\n";
+  for (int i = 1; i <= 70; ++i) {
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+            "]\n";
+  }
+  CHECK(contains(error_of(text), "at most 64 levels"));
+}
+
+TEST_CASE("an override sets a value, makes the sections on its way and the later one wins") {
+  Node root = parse_document("train:\n  lr: 1\n", "job.yaml");
+  apply_override(root, "train.lr=2");
+  apply_override(root, "train.lr=3");
+  apply_override(root, "new.part.x=[1, 2]");
+  apply_override(root, "name=a=b");
+  CHECK(root.find("train")->value.find("lr")->value.text == "3");
+  CHECK(root.find("train")->value.find("lr")->place.text() == "--set train.lr=3");
+  CHECK(root.find("new")->value.find("part")->value.find("x")->value.items.size() == 2);
+  CHECK(root.find("name")->value.text == "a=b");
+}
+
+TEST_CASE("an override reaches into a list by number") {
+  Node root = parse_document("stages: [{lr: 1}, {lr: 2}]\n", "job.yaml");
+  apply_override(root, "stages.1.lr=5");
+  CHECK(root.find("stages")->value.items[1].find("lr")->value.text == "5");
+  CHECK_THROWS_AS(apply_override(root, "stages.2.lr=5"), ConfigError);
+  CHECK_THROWS_AS(apply_override(root, "stages.x=5"), ConfigError);
+}
+
+TEST_CASE("an override without a key or an equals sign is refused") {
+  Node root;
+  for (const char* text : {"", "a", "=1", "a..b=1", ".a=1"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(apply_override(root, text), ConfigError);
+  }
+}
+
+TEST_CASE("a file that is not there or is a folder is refused by name") {
+  CHECK_THROWS_WITH_AS(read_document("/nowhere/job.yaml"),
+                       "[config] /nowhere/job.yaml: cannot be read; check the path", ConfigError);
+  CHECK_THROWS_WITH_AS(read_document("/tmp"), "[config] /tmp: must be a file, got a folder",
+                       ConfigError);
+}

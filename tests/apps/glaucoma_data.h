@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace headrace::test {
+
+/// Writes a small file in the layout of the glaucoma job: maps of 16 x 16 whose brightness tells
+/// the class, classes in turn.
+void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_rows,
+                         std::int64_t test_rows);
+
+}  // namespace headrace::test

@@ -1,0 +1,302 @@
+#include <doctest/doctest.h>
+
+#include <headrace/apps/terminal/live_block.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace headrace::app;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Ends {
+  int write = -1;
+  int read = -1;
+  ~Ends() {
+    close(write);
+    close(read);
+  }
+  // A pseudo-terminal hands on what was written a little later.
+  std::string drain() const {
+    std::string text;
+    char block[4096];
+    pollfd ready{.fd = read, .events = POLLIN, .revents = 0};
+    poll(&ready, 1, 20);
+    for (ssize_t n = 0; (n = ::read(read, block, sizeof block)) > 0;)
+      text.append(block, static_cast<std::size_t>(n));
+    return text;
+  }
+};
+
+Ends make_pipe() {
+  int ends[2] = {-1, -1};
+  REQUIRE(pipe2(ends, O_NONBLOCK) == 0);
+  return {ends[1], ends[0]};
+}
+
+Ends make_terminal(unsigned short columns) {
+  int main = -1;
+  int user = -1;
+  winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(openpty(&main, &user, nullptr, nullptr, &size) == 0);
+  REQUIRE(fcntl(main, F_SETFL, O_NONBLOCK) == 0);
+  return {user, main};
+}
+
+// What a terminal of that width shows after these bytes: enough of one for what a live block may
+// write.
+class Screen {
+ public:
+  explicit Screen(std::size_t columns) : columns_(columns) {}
+
+  void feed(const std::string& text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\x1b') {
+        i = escape(text, i);
+      } else if (text[i] == '\r') {
+        column_ = 0;
+      } else if (text[i] == '\n') {
+        ++row_;
+      } else {
+        put(text[i]);
+      }
+    }
+  }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> result = rows_;
+    while (!result.empty() && result.back().empty())
+      result.pop_back();
+    return result;
+  }
+  std::size_t row() const { return row_; }
+  std::size_t column() const { return column_; }
+  std::size_t unknown_escapes() const { return unknown_; }
+  bool wrapped() const { return wrapped_; }
+
+ private:
+  std::size_t escape(const std::string& text, std::size_t i) {
+    std::size_t end = i + 2;
+    while (end < text.size() && !std::isalpha(static_cast<unsigned char>(text[end])))
+      ++end;
+    const std::string body = text.substr(i + 2, end - i - 2);
+    if (text[end] == 'A') {
+      row_ -= std::min<std::size_t>(row_, std::stoul(body));
+    } else if (text[end] == 'J' && body.empty()) {
+      if (row_ < rows_.size()) {
+        rows_.resize(row_ + 1);
+        rows_[row_].resize(std::min(rows_[row_].size(), column_));
+      }
+    } else {
+      ++unknown_;
+    }
+    return end;
+  }
+  void put(char c) {
+    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80)
+      return;  // the rest of a character counts no column
+    if (column_ == columns_) {
+      wrapped_ = true;
+      column_ = 0;
+      ++row_;
+    }
+    if (rows_.size() <= row_) rows_.resize(row_ + 1);
+    rows_[row_].resize(std::max(rows_[row_].size(), column_ + 1), ' ');
+    rows_[row_][column_++] = c;
+  }
+
+  std::size_t columns_;
+  std::vector<std::string> rows_;
+  std::size_t row_ = 0;
+  std::size_t column_ = 0;
+  std::size_t unknown_ = 0;
+  bool wrapped_ = false;
+};
+
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) {
+      had_ = true;
+      old_ = old;
+    }
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  }
+  ~Environment() { had_ ? setenv(name_, old_.c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  bool had_ = false;
+  std::string old_;
+};
+
+}  // namespace
+
+TEST_CASE("ten thousand steps into a pipe are whole lines, few bytes and no escapes") {
+  const Ends pipe = make_pipe();
+  LiveBlock block(
+      {.file_descriptor = pipe.write, .mode = terminal_mode(pipe.write), .interval = 20ms});
+  std::string all;
+  for (int step = 0; step < 10'000; ++step) {
+    block.update({"epoch 1/3", "loss\r\x1b[1m0.4"},
+                 "step " + std::to_string(step) + " loss\r\x1b[1m0.4");
+    if (step % 500 == 0) all += pipe.drain();
+  }
+  all += pipe.drain();
+  CHECK(all.size() > 0);
+  CHECK(all.size() < 100'000);
+  CHECK(all.find('\r') == std::string::npos);
+  CHECK(all.find('\x1b') == std::string::npos);
+  CHECK(all.ends_with('\n'));
+  CHECK(all.find("Z step 0 ") != std::string::npos);
+  CHECK(std::count(all.begin(), all.end(), '\n') >= 3);  // it does go on speaking
+}
+
+TEST_CASE("at most one plain line an interval") {
+  const Ends pipe = make_pipe();
+  LiveBlock block({.file_descriptor = pipe.write, .mode = TerminalMode::lines, .interval = 1h});
+  for (int step = 0; step < 100; ++step)
+    block.update({}, "step");
+  const std::string text = pipe.drain();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK_FALSE(block.due());
+}
+
+TEST_CASE("a terminal shows one block of at most four lines, redrawn in place") {
+  const Ends terminal = make_terminal(40);
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+  Screen screen(40);
+  for (int step = 0; step < 50; ++step) {
+    block.update({"epoch 1", "step " + std::to_string(step), std::string(200, 'x'), "four", "five"},
+                 "");
+    screen.feed(terminal.drain());
+  }
+  const auto lines = screen.lines();
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[1] == "step 49");
+  CHECK(lines[3] == "four");
+  CHECK_FALSE(screen.wrapped());
+  CHECK(screen.unknown_escapes() == 0);
+}
+
+TEST_CASE("the cursor stands below the block and was never hidden") {
+  const Ends terminal = make_terminal(40);
+  std::string text;
+  {
+    LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+    block.update({"one", "two"}, "");
+    block.update({"one", "two"}, "");
+    text = terminal.drain();
+  }
+  text += terminal.drain();
+  Screen screen(40);
+  screen.feed(text);
+  CHECK(screen.row() == 2);
+  CHECK(screen.column() == 0);
+  CHECK(text.find("?25l") == std::string::npos);
+}
+
+TEST_CASE("no more than ten redraws a second") {
+  const Ends terminal = make_terminal(40);
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live});
+  const auto start = std::chrono::steady_clock::now();
+  std::string text;
+  while (std::chrono::steady_clock::now() - start < 350ms) {
+    block.update({"one"}, "");
+    text += terminal.drain();
+    std::this_thread::sleep_for(1ms);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto drawn = std::count(text.begin(), text.end(), '\n');
+  CHECK(drawn >= 2);
+  CHECK(static_cast<double>(drawn) <= 10.0 * seconds + 1.0);
+}
+
+TEST_CASE("a line printed while the block stands appears above it") {
+  const Ends terminal = make_terminal(40);
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+  block.update({"block 1", "block 2"}, "");
+  block.print("epoch table\nsecond row\n");
+  Screen screen(40);
+  screen.feed(terminal.drain());
+  CHECK(screen.lines() ==
+        std::vector<std::string>{"epoch table", "second row", "block 1", "block 2"});
+  block.clear();
+  screen.feed(terminal.drain());
+  CHECK(screen.lines() == std::vector<std::string>{"epoch table", "second row"});
+}
+
+TEST_CASE("a terminal that becomes narrower is filled no wider than it is, and the old rows go") {
+  const Ends terminal = make_terminal(40);
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+  block.update({std::string(39, 'a'), "b"}, "");
+  terminal.drain();
+  const winsize narrow{.ws_row = 24, .ws_col = 20, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(ioctl(terminal.read, TIOCSWINSZ, &narrow) == 0);
+  block.update({std::string(39, 'a'), "b"}, "");
+  const std::string text = terminal.drain();
+  // 39 columns wrapped into two rows of 20, and one: three rows up.
+  CHECK(text.starts_with("\x1b[3A"));
+  Screen screen(20);
+  screen.feed("\n\n\n" + text);
+  CHECK_FALSE(screen.wrapped());
+  CHECK(screen.lines().size() == 2);
+}
+
+TEST_CASE("only a terminal that understands is drawn on") {
+  const Ends terminal = make_terminal(80);
+  const Ends pipe = make_pipe();
+  const Environment no_ci("CI", nullptr);
+  const Environment term("TERM", "xterm");
+  CHECK(terminal_mode(terminal.write) == TerminalMode::live);
+  CHECK(terminal_mode(pipe.write) == TerminalMode::lines);
+  {
+    const Environment dumb("TERM", "dumb");
+    CHECK(terminal_mode(terminal.write) == TerminalMode::lines);
+  }
+  {
+    const Environment ci("CI", "true");
+    CHECK(terminal_mode(terminal.write) == TerminalMode::lines);
+  }
+  CHECK(terminal_columns(terminal.write) == 80);
+  CHECK(terminal_columns(pipe.write) == 80);
+}
+
+TEST_CASE("the log file is told each plain line in both modes") {
+  const Ends terminal = make_terminal(40);
+  const Ends pipe = make_pipe();
+  for (const auto& [descriptor, mode] : {std::pair{terminal.write, TerminalMode::live},
+                                         std::pair{pipe.write, TerminalMode::lines}}) {
+    std::vector<std::string> told;
+    LiveBlock block({.file_descriptor = descriptor,
+                     .mode = mode,
+                     .interval = 1h,
+                     .on_line = [&](const std::string& line) { told.push_back(line); }});
+    block.update({"x"}, "step 1");
+    block.update({"x"}, "step 2");
+    CHECK(told == std::vector<std::string>{"step 1"});
+  }
+}
+
+TEST_CASE("a stream whose reader is gone does not stop the run") {
+  Ends terminal = make_terminal(40);
+  close(terminal.read);
+  terminal.read = -1;
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+  block.update({"one"}, "");
+  block.print("two");
+  CHECK(block.mode() == TerminalMode::live);
+}

@@ -1,0 +1,72 @@
+#include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/apps/temporary_folder.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::run_program;
+using headrace::test::TemporaryFolder;
+
+using Words = std::vector<std::string>;
+
+const Words words{"bench",
+                  "loader",
+                  HEADRACE_SOURCE_DIR "/configs/bench-table.yaml",
+                  "--set",
+                  "source.rows=300000",
+                  "--batches",
+                  "20",
+                  "--json",
+                  "bench.json"};
+
+nlohmann::json measurement(const TemporaryFolder& folder) {
+  return nlohmann::json::parse(content_of(folder.path() / "bench.json"));
+}
+
+}  // namespace
+
+TEST_CASE("under RLIMIT_DATA of forecast + 10 % a loader finishes, at - 20 % it refuses to read") {
+  const TemporaryFolder folder;
+  // Under a limit of address space the sum is made of address space: it is asked for under one.
+  const Finished free =
+      run_program(HEADRACE_PROGRAM, words, {.folder = folder.path(), .data_limit = 64ULL << 30});
+  REQUIRE_MESSAGE(free.status == 0, free.err);
+  const auto forecast = measurement(folder).at("process_forecast_bytes").get<double>();
+  const Finished enough = run_program(
+      HEADRACE_PROGRAM, words,
+      {.folder = folder.path(), .data_limit = static_cast<std::size_t>(1.1 * forecast)});
+  CHECK_MESSAGE(enough.status == 0, enough.err);
+  const Finished little = run_program(
+      HEADRACE_PROGRAM, words,
+      {.folder = folder.path(), .data_limit = static_cast<std::size_t>(0.8 * forecast)});
+  CHECK(little.status == 4);
+  CHECK(contains(little.err, "RLIMIT_DATA"));
+  CHECK(contains(little.err, "missing"));
+}
+
+TEST_CASE("under a configured limit of forecast + 10 % a loader finishes and never holds more") {
+  const TemporaryFolder folder;
+  const Finished free = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  REQUIRE_MESSAGE(free.status == 0, free.err);
+  const auto forecast = measurement(folder).at("process_forecast_bytes").get<double>();
+  Words limited = words;
+  limited.insert(limited.end(), {"--set", ""});
+  limited.back() = "memory=" + std::to_string(static_cast<std::uint64_t>(1.1 * forecast)) + "B";
+  const Finished enough = run_program(HEADRACE_PROGRAM, limited, {.folder = folder.path()});
+  CHECK_MESSAGE(enough.status == 0, enough.err);
+  CHECK(measurement(folder).at("process_peak_bytes").get<double>() <= 1.1 * forecast);
+  limited.back() = "memory=" + std::to_string(static_cast<std::uint64_t>(0.8 * forecast)) + "B";
+  const Finished little = run_program(HEADRACE_PROGRAM, limited, {.folder = folder.path()});
+  CHECK(little.status == 4);
+  CHECK(contains(little.err, "configuration"));
+}

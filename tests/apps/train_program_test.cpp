@@ -1,0 +1,330 @@
+#include <headrace/tests/apps/glaucoma_data.h>
+#include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/skip.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::run_program;
+using headrace::test::StartedProgram;
+using headrace::test::TemporaryFolder;
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr std::int64_t train_rows = 200;
+constexpr std::int64_t test_rows = 40;
+
+// A folder with data and a configuration: 2 epochs of 10 steps.
+class Job {
+ public:
+  Job() {
+    headrace::test::write_glaucoma_data(folder_.path() / "data.h5", train_rows, test_rows);
+    std::ofstream(folder_.path() / "job.yaml")
+        << "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
+           "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  fold: 0\n"
+           "threads:\n  loader: 1\n  torch: 1\n";
+  }
+
+  const fs::path& path() const { return folder_.path(); }
+
+  static Words train(const Words& settings) {
+    Words words{"train", "job.yaml"};
+    for (const std::string& setting : settings) {
+      words.push_back("--set");
+      words.push_back(setting);
+    }
+    return words;
+  }
+
+  Finished run(const Words& words) const {
+    return run_program(HEADRACE_PROGRAM, words, {.folder = path()});
+  }
+
+  /// The folders of all runs so far.
+  std::vector<fs::path> runs(const std::string& parent = "runs") const {
+    std::vector<fs::path> found;
+    if (!fs::exists(path() / parent)) return found;
+    for (const auto& entry : fs::directory_iterator(path() / parent))
+      found.push_back(entry.path());
+    return found;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+std::string best_weights(const fs::path& run) {
+  return content_of(run / "checkpoints/fold-0/best.safetensors");
+}
+
+// The newest checkpoint: weights, optimiser, generators, place in the data.
+fs::path newest_checkpoint(const fs::path& run) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints/fold-0")) {
+    if (entry.path().filename().string().starts_with("checkpoint-")) files.push_back(entry.path());
+  }
+  REQUIRE_FALSE(files.empty());
+  return *std::max_element(files.begin(), files.end());
+}
+
+std::string last_checkpoint(const fs::path& run) {
+  return content_of(newest_checkpoint(run));
+}
+
+bool has_first_checkpoint(const fs::path& runs) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
+       entry.increment(none)) {
+    if (none) return false;
+    if (entry->path().filename() == "checkpoint-000001.safetensors") return true;
+  }
+  return false;
+}
+
+// What stands after "to go on: ", as arguments without the program.
+Words resume_words(const std::string& text) {
+  const std::string mark = "to go on: ";
+  const auto at = text.find(mark);
+  REQUIRE(at != std::string::npos);
+  std::istringstream line(text.substr(at + mark.size()));
+  Words words;
+  std::string word;
+  std::getline(line, word);
+  std::istringstream parts(word);
+  parts >> word;  // the program
+  CHECK(contains(word, "headrace"));
+  while (parts >> word)
+    words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("train writes a run folder and says the test accuracy") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"training.epochs=3"}));
+  REQUIRE_MESSAGE(finished.status == 0, finished.err);
+  CHECK(contains(finished.out, "test accuracy "));
+  REQUIRE(job.runs().size() == 1);
+  const fs::path run = job.runs().front();
+  for (const char* file :
+       {"config.yaml", "command.txt", "env.json", "log.txt", "metrics.csv",
+        "checkpoints/fold-0/best.safetensors", "checkpoints/fold-0/result.json"}) {
+    CHECK_MESSAGE(fs::exists(run / file), file);
+  }
+  const std::string csv = content_of(run / "metrics.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+  CHECK(contains(content_of(run / "config.yaml"), "epochs: 3"));
+  CHECK(contains(content_of(run / "log.txt"), "test accuracy "));
+  for (const char* word : {"data wait", "compute", "step ", "val acc"}) {
+    CHECK_MESSAGE(contains(finished.err, word), word);
+  }
+  CHECK_FALSE(contains(finished.err, "\x1b"));
+
+  const Finished again = job.run({"train", "--resume", run.string()});
+  CHECK(again.status == 0);
+  CHECK(again.out == finished.out);  // nothing is left to train
+}
+
+TEST_CASE("train without a fold trains all of them") {
+  const Job job;
+  const Finished finished =
+      job.run(Job::train({"training.fold=null", "training.folds=3", "training.epochs=1"}));
+  REQUIRE_MESSAGE(finished.status == 0, finished.err);
+  CHECK(contains(finished.out, "over 3 folds"));
+  const fs::path run = job.runs().front();
+  for (const char* fold : {"fold-0", "fold-1", "fold-2"}) {
+    CHECK(fs::exists(run / "checkpoints" / fold / "result.json"));
+  }
+}
+
+TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of one that was not") {
+  const Job job;
+  const Finished whole = job.run(Job::train({"runs=whole"}));
+  REQUIRE_MESSAGE(whole.status == 0, whole.err);
+
+  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
+                         {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
+  const fs::path cut = job.runs("cut").front();
+  CHECK_FALSE(fs::exists(cut / "checkpoints/fold-0/result.json"));
+  const std::string metrics = content_of(cut / "metrics.csv");
+  CHECK(metrics.empty());  // stopped inside the first epoch
+
+  const Finished resumed = job.run(resume_words(program.err()));
+  REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
+  const fs::path uncut = job.runs("whole").front();
+  CHECK(best_weights(cut) == best_weights(uncut));
+  CHECK(last_checkpoint(cut) == last_checkpoint(uncut));
+  CHECK(content_of(cut / "checkpoints/fold-0/result.json") ==
+        content_of(uncut / "checkpoints/fold-0/result.json"));
+
+  const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
+  REQUIRE(other.status == 0);
+  CHECK(best_weights(job.runs("other").front()) != best_weights(uncut));
+}
+
+TEST_CASE("SIGTERM saves and ends with exit 143") {
+  const Job job;
+  StartedProgram program(HEADRACE_PROGRAM, Job::train({"delay.transfer=150ms"}),
+                         {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
+  program.signal(SIGTERM);
+  CHECK(program.wait() == 143);
+  CHECK(contains(program.err(), "to go on: "));
+}
+
+TEST_CASE("train with a key that is not known ends with exit 2 before anything is made") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"training.batchsize=8"}));
+  CHECK(finished.status == 2);
+  CHECK(contains(finished.err, "training.batch"));
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("train with a key that is of no use ends with exit 2") {
+  const Job job;
+  const Finished finished =
+      job.run(Job::train({"training.loss=cross-entropy", "training.gamma=2"}));
+  CHECK(finished.status == 2);
+  CHECK(contains(finished.err, "training.gamma"));
+}
+
+TEST_CASE("a training configuration can be benched without a model") {
+  const Job job;
+  const Finished finished = job.run({"bench", "loader", "job.yaml", "--batches", "5"});
+  CHECK_MESSAGE(finished.status == 0, finished.err);
+  for (const char* step : {"pair mean", "flip", "rotate", "normalize"}) {
+    CHECK_MESSAGE(contains(finished.out, step), step);
+  }
+}
+
+TEST_CASE("train with a batch larger than its samples ends with exit 3 and both numbers") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"training.batch=512"}));
+  CHECK(finished.status == 3);
+  CHECK(contains(finished.err, "160"));
+  CHECK(contains(finished.err, "512"));
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("train that cannot fit its memory ends with exit 4 and the sum") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"memory=64MiB"}));
+  CHECK(finished.status == 4);
+  for (const char* word : {"activations", "weights", "total", "limit", "missing"}) {
+    CHECK_MESSAGE(contains(finished.err, word), word);
+  }
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("train whose loss is no number ends with exit 5") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"training.learning_rate=1e30"}));
+  CHECK(finished.status == 5);
+  CHECK(contains(finished.err, "finite"));
+  CHECK(contains(content_of(job.runs().front() / "log.txt"), "finite"));
+}
+
+TEST_CASE("a run whose checkpoints are damaged is not resumed: exit 6") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  const fs::path run = job.runs().front();
+  const fs::path fold = run / "checkpoints/fold-0";
+  fs::remove(fold / "result.json");
+  for (const auto& entry : fs::directory_iterator(fold)) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(entry.path()) / 2));
+    file.write("damage", 6);
+  }
+  const Finished resumed = job.run({"train", "--resume", run.string()});
+  CHECK(resumed.status == 6);
+  CHECK(contains(resumed.err, "checkpoint-"));
+}
+
+TEST_CASE("a GPU that is asked for and absent ends with exit 7 before the first step") {
+  if (fs::exists("/dev/nvidiactl")) return headrace::test::skip("this machine has a GPU");
+  const Job job;
+  const Finished finished = job.run(Job::train({"device=cuda"}));
+  CHECK(finished.status == 7);
+  CHECK(contains(finished.err, "cuda"));
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("a dry run forecasts memory and makes nothing") {
+  const Job job;
+  Words words = Job::train({});
+  words.emplace_back("--dry-run");
+  const Finished finished = job.run(words);
+  CHECK(finished.status == 0);
+  CHECK(contains(finished.out, "total"));
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("predict writes a row of probabilities for each sample") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  const fs::path weights = job.runs().front() / "checkpoints/fold-0/best.safetensors";
+  const Finished finished = job.run(
+      {"predict", "--checkpoint", weights.string(), "--data", "data.h5", "--output", "out.csv"});
+  REQUIRE_MESSAGE(finished.status == 0, finished.err);
+  std::istringstream csv(content_of(job.path() / "out.csv"));
+  std::string line;
+  std::getline(csv, line);
+  CHECK(line == "index,p0,p1,p2,p3,p4,predicted");
+  std::int64_t rows = 0;
+  while (std::getline(csv, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    std::getline(cells, cell, ',');
+    CHECK(cell == std::to_string(rows));
+    std::array<double, 5> p{};
+    for (double& value : p) {
+      std::getline(cells, cell, ',');
+      value = std::stod(cell);
+    }
+    std::getline(cells, cell);
+    CHECK(p[0] + p[1] + p[2] + p[3] + p[4] == doctest::Approx(1.0).epsilon(1e-5));
+    CHECK(cell == std::to_string(std::max_element(p.begin(), p.end()) - p.begin()));
+    ++rows;
+  }
+  CHECK(rows == train_rows + test_rows);
+
+  const fs::path checkpoint = newest_checkpoint(job.runs().front());
+  const Finished from_checkpoint = job.run({"predict", "--checkpoint", checkpoint.string(),
+                                            "--data", "data.h5", "--output", "other.csv"});
+  CHECK_MESSAGE(from_checkpoint.status == 0, from_checkpoint.err);
+  CHECK(contains(content_of(job.path() / "other.csv"), "index,p0"));
+
+  std::ofstream(job.path() / "no.safetensors") << "no weights";
+  const Finished refused = job.run(
+      {"predict", "--checkpoint", "no.safetensors", "--data", "data.h5", "--output", "out.csv"});
+  CHECK(refused.status == 6);
+}
+
+TEST_CASE("train says what is missing where the program that trains was not built") {
+  const Job job;
+  const fs::path alone = job.path() / "headrace";
+  fs::copy_file(HEADRACE_PROGRAM, alone);
+  const Finished finished = run_program(alone, Job::train({}), {.folder = job.path()});
+  CHECK(finished.status == 2);
+  CHECK(contains(finished.err, "headrace-train"));
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <headrace/engine/sample.h>
+
+namespace headrace::test {
+
+using Pixels = std::vector<std::uint8_t>;
+
+/// Waves, an edge and some noise; the values stored in these tests were made from it.
+inline Pixels picture(int width, int height, int channels, unsigned seed = 1) {
+  Pixels pixels;
+  unsigned state = seed * 2654435761U + 1;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        state = state * 1664525U + 1013904223U;
+        int v = (x * (3 + c) + y * (5 - c) + static_cast<int>(seed) * 40) % 256;
+        v = v < 128 ? 2 * v : 511 - 2 * v;
+        if (x + y > (width + height) / 2) v = 255 - v;
+        v += static_cast<int>(state >> 28) - 8;
+        pixels.push_back(static_cast<std::uint8_t>(std::clamp(v, 0, 255)));
+      }
+    }
+  }
+  return pixels;
+}
+
+inline Sample sample_of(const Pixels& pixels, int height, int width, int channels) {
+  Sample sample;
+  sample.set("image",
+             Tensor::of(std::span<const std::uint8_t>(pixels), Shape{height, width, channels}));
+  return sample;
+}
+
+inline Pixels pixels_of(const Sample& sample) {
+  const auto values = sample["image"].values<std::uint8_t>();
+  return {values.begin(), values.end()};
+}
+
+inline Schema picture_schema(int height, int width, int channels) {
+  return {FieldSpec::fixed("image", DType::uint8, Shape{height, width, channels}),
+          FieldSpec::fixed("label", DType::int64, Shape{})};
+}
+
+}  // namespace headrace::test

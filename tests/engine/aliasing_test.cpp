@@ -1,0 +1,192 @@
+// Values that share memory: rows, views and fields made anew.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/engine/test_support.h>
+
+using namespace headrace;
+
+namespace {
+
+/// Record i: `columns` int64 scalars c0, c1, ... of value 100 i + column; gathers.
+class Columns final : public Source {
+ public:
+  Columns(std::int64_t records, std::size_t columns) : records_(records), columns_(columns) {}
+  std::string name() const override { return "columns"; }
+  std::int64_t size() const override { return records_; }
+  Schema fields() const override {
+    Schema schema;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      schema.put(FieldSpec::fixed("c" + std::to_string(c), DType::int64, Shape{}));
+    }
+    return schema;
+  }
+  void read(std::int64_t index, Sample& sample) const override {
+    for (std::size_t c = 0; c < columns_; ++c) {
+      sample.set_scalar<std::int64_t>("c" + std::to_string(c), value(index, c));
+    }
+  }
+  bool gathers() const override { return true; }
+  void gather(std::span<const std::int64_t> indices, const Rows& rows) const override {
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      for (std::size_t c = 0; c < rows.fields(); ++c) {
+        *reinterpret_cast<std::int64_t*>(rows.row(c, static_cast<std::int64_t>(k))) =
+            value(indices[k], c);
+      }
+    }
+  }
+  static std::int64_t value(std::int64_t index, std::size_t column) {
+    return 100 * index + static_cast<std::int64_t>(column);
+  }
+
+ private:
+  std::int64_t records_;
+  std::size_t columns_;
+};
+
+std::vector<std::int64_t> values(const Tensor& tensor) {
+  const auto span = tensor.values<std::int64_t>();
+  return {span.begin(), span.end()};
+}
+
+LoaderOptions small() {
+  return {.prefetch = 1, .runtime = Runtime({.threads = 2})};
+}
+
+}  // namespace
+
+TEST_CASE("a source with more fields than one gather takes is read row by row") {
+  Loader loader = Pipeline::from(Columns(10, 70)).batch({.size = 5}).build(small());
+  std::int64_t row = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    for (std::int64_t k = 0; k < batch.size(); ++k, ++row) {
+      CHECK(values(batch["c69"])[static_cast<std::size_t>(k)] == Columns::value(row, 69));
+    }
+  }
+  CHECK(row == 10);
+}
+
+TEST_CASE("a step may keep the original of a field that a later step makes anew") {
+  struct Keep {
+    Schema schema(const Schema& in) const {
+      Schema out = in;
+      out.put(FieldSpec::fixed("original", DType::int64, Shape{}));
+      return out;
+    }
+    void operator()(Sample& sample) const { sample.set("original", sample["c0"]); }
+  };
+  Loader loader = Pipeline::from(Columns(8, 1))
+                      .then(Keep{})
+                      .then([](Sample& sample) {
+                        const std::int64_t old = sample["c0"].item<std::int64_t>();
+                        sample.set_scalar<std::int64_t>("c0", -old);
+                      })
+                      .batch({.size = 8})
+                      .build(small());
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(values(batch["original"])[3] == 300);
+    CHECK(values(batch["c0"])[3] == -300);
+  }
+}
+
+TEST_CASE("two fields may be exchanged") {
+  Loader loader = Pipeline::from(Columns(8, 2))
+                      .then([](Sample& sample) {
+                        const Tensor a = sample["c0"];
+                        const Tensor b = sample["c1"];
+                        sample.set("c0", b);
+                        sample.set("c1", a);
+                      })
+                      .batch({.size = 8})
+                      .build(small());
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(values(batch["c0"])[2] == 201);
+    CHECK(values(batch["c1"])[2] == 200);
+  }
+}
+
+TEST_CASE("a batch step that stores a view of its batch does not keep the slab") {
+  Loader loader = Pipeline::from(Columns(400, 1))
+                      .batch({.size = 4})
+                      .then([](Batch& batch) {
+                        batch.set("view", batch["c0"]);
+                        batch.make("double", DType::int64, Shape{4});
+                        batch.set("view of made", batch["double"].rows(0, 2));
+                      })
+                      .build(small());
+  std::int64_t batches = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(values(batch["view"]) == values(batch["c0"]));
+    ++batches;
+  }
+  CHECK(batches == 100);
+}
+
+TEST_CASE("a batch step that makes a field anew reads the old one and writes another memory") {
+  Loader loader = Pipeline::from(Columns(40, 1))
+                      .batch({.size = 4})
+                      .then([](Batch& batch) {
+                        const Tensor in = batch["c0"];
+                        Tensor out = batch.make("c0", DType::int64, Shape{4});
+                        for (int k = 0; k < 4; ++k)
+                          out.data<std::int64_t>()[k] = in.data<std::int64_t>()[k] + 1;
+                      })
+                      .then([](Batch& batch) {
+                        const Tensor in = batch["c0"];
+                        Tensor out = batch.make("c0", DType::int64, Shape{4});
+                        for (int k = 0; k < 4; ++k)
+                          out.data<std::int64_t>()[k] = in.data<std::int64_t>()[3 - k];
+                      })
+                      .build(small());
+  std::int64_t first = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(values(batch["c0"]) == std::vector<std::int64_t>{100 * (first + 3) + 1,
+                                                           100 * (first + 2) + 1,
+                                                           100 * (first + 1) + 1, 100 * first + 1});
+    first += 4;
+  }
+}
+
+TEST_CASE("an undefined tensor is no value of a field") {
+  Loader loader = Pipeline::from(Columns(8, 1))
+                      .then([](Sample& sample) { sample.set("c0", Tensor()); })
+                      .batch({.size = 8})
+                      .build(small());
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("undefined"), DataError);
+}
+
+TEST_CASE("the rules for bad samples do not hide what is no fault of a sample") {
+  const auto with = [](auto step) {
+    Loader loader = Pipeline::from(Columns(8, 1))
+                        .then(step)
+                        .on_bad_sample({.rule = BadSamples::Rule::shrink})
+                        .batch({.size = 8})
+                        .build(small());
+    return loader.next().status;
+  };
+  CHECK_THROWS_AS(with([](Sample& sample) { sample["c0"].data<float>(); }), DataError);
+  CHECK_THROWS_AS(with([](Sample&) { throw std::bad_alloc(); }), DataError);
+  CHECK(with([](Sample&) { throw DataError("torn"); }) == NextBatch::Status::ready);
+}
+
+TEST_CASE("the share of bad samples is counted for each epoch") {
+  Loader loader = Pipeline::from(Columns(100, 1))
+                      .then([](Sample& sample) {
+                        if (sample["c0"].item<std::int64_t>() == 4200) throw DataError("torn");
+                      })
+                      .on_bad_sample({.rule = BadSamples::Rule::shrink, .most_share = 0.015})
+                      .batch({.size = 10})
+                      .build(small());
+  for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
+    std::int64_t rows = 0;
+    for (Batch& batch : loader.epoch(epoch))
+      rows += batch.size();
+    CHECK(rows == 100);
+  }
+}

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <dirent.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace headrace::test {
+
+using namespace std::chrono_literals;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// Counts are cut under a sanitizer, which costs 5 to 15 times the time.
+inline constexpr std::int64_t scaled(std::int64_t full, std::int64_t cut) {
+  return sanitized ? cut : full;
+}
+
+/// Ends the program with a sentence when a test case outlives it: a hang becomes a failure.
+class Watchdog {
+ public:
+  explicit Watchdog(std::string what, std::chrono::seconds limit = 60s)
+      : thread_([what = std::move(what), limit](std::stop_token stop) {
+          std::mutex mutex;
+          std::condition_variable_any never;
+          std::unique_lock lock(mutex);
+          never.wait_for(lock, stop, sanitized ? 4 * limit : limit, [] { return false; });
+          if (stop.stop_requested()) return;
+          std::fprintf(stderr, "HANG: %s did not end in time\n", what.c_str());
+          std::_Exit(3);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+/// Polls until `holds` does, at most `limit`.
+template <class Condition>
+bool eventually(Condition holds, std::chrono::milliseconds limit = 5s) {
+  const auto until = std::chrono::steady_clock::now() + (sanitized ? 4 * limit : limit);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+inline int entries_of(const char* folder) {
+  DIR* dir = opendir(folder);
+  int count = 0;
+  while (dir != nullptr && readdir(dir) != nullptr)
+    ++count;
+  if (dir != nullptr) closedir(dir);
+  return count;
+}
+
+inline int thread_count() {
+  return entries_of("/proc/self/task") - 2;
+}
+inline int open_files() {
+  return entries_of("/proc/self/fd") - 2;
+}
+
+inline std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t total = 0;
+  std::int64_t resident = 0;
+  statm >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+/// CPU time of all threads of the process.
+inline double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace headrace::test

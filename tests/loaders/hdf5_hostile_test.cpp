@@ -1,0 +1,243 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+namespace headrace::test {
+namespace {
+
+using P = H5::PredType;
+
+constexpr std::array every_way{Residence::automatic, Residence::resident, Residence::pread,
+                               Residence::library};
+
+/// The refusal of a dataset, the same in every residence.
+std::string refusal(const std::filesystem::path& file, const std::string& dataset,
+                    std::size_t memory = 1_MiB) {
+  std::string message;
+  for (Residence residence : every_way) {
+    message = message_of<DataError>([&] {
+      Hdf5Table(
+          {.file = file, .fields = {{"x", dataset}}, .memory = memory, .residence = residence});
+    });
+    CHECK(contains(message, file.filename().string()));
+  }
+  return message;
+}
+
+std::filesystem::path secret(const TempFolder& folder) {
+  const auto path = folder / "secret.h5";
+  write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {4}}, "1234", P::NATIVE_UINT8);
+  return path;
+}
+
+std::filesystem::path honest(const TempFolder& folder, hsize_t rows = 1000) {
+  const auto path = folder / "honest.h5";
+  const std::vector<std::byte> values = noise(rows * 16);
+  write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {rows, 16}}, values.data(),
+        P::NATIVE_UINT8);
+  return path;
+}
+
+void damage(const std::filesystem::path& path, const std::string& before,
+            const std::string& after) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  int found = 0;
+  for (auto at = bytes.find(before); at != std::string::npos;
+       at = bytes.find(before, at + after.size())) {
+    bytes.replace(at, before.size(), after);
+    ++found;
+  }
+  REQUIRE(found > 0);
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::string little_endian(std::uint64_t value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
+}  // namespace
+
+TEST_CASE("external links are refused, also behind a soft link or in a group") {
+  const TempFolder folder;
+  secret(folder);
+  const auto path = folder / "links.h5";
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    const H5::Group group = file.createGroup("g");
+    H5Lcreate_external("secret.h5", "/x", file.getId(), "outside", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("secret.h5", "/", group.getId(), "root", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/outside", file.getId(), "soft", H5P_DEFAULT, H5P_DEFAULT);
+    write(file, {"real", P::STD_U8LE, {4}}, "abcd", P::NATIVE_UINT8);
+    H5Lcreate_soft("/real", file.getId(), "inside", H5P_DEFAULT, H5P_DEFAULT);
+  }
+  CHECK(h5dread(path, "outside", P::NATIVE_UINT8).size() == 4);  // the link itself is sound
+  for (const char* dataset : {"outside", "/soft", "g/root/x"}) {
+    CAPTURE(dataset);
+    CHECK(contains(refusal(path, dataset), "external link to \"secret.h5\""));
+  }
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "inside"}}}).size() == 4);
+}
+
+TEST_CASE("external storage is refused") {
+  const TempFolder folder;
+  std::ofstream(folder / "passwords") << "root:x:0:0";
+  const auto path = folder / "storage.h5";
+  H5::DSetCreatPropList creation;
+  creation.setExternal((folder / "passwords").c_str(), 0, 8);
+  const hsize_t extent = 8;
+  H5::H5File(path.c_str(), H5F_ACC_TRUNC)
+      .createDataSet("x", P::STD_U8LE, H5::DataSpace(1, &extent), creation);
+  CHECK(h5dread(path, "x", P::NATIVE_UINT8).size() == 8);
+  CHECK(contains(refusal(path, "x"), "external storage"));
+}
+
+TEST_CASE("virtual datasets are refused") {
+  const TempFolder folder;
+  secret(folder);
+  const auto path = folder / "virtual.h5";
+  const hsize_t extent = 4;
+  const H5::DataSpace space(1, &extent);
+  const H5::DSetCreatPropList creation;
+  H5Pset_virtual(creation.getId(), space.getId(), (folder / "secret.h5").c_str(), "/x",
+                 space.getId());
+  H5::H5File(path.c_str(), H5F_ACC_TRUNC).createDataSet("x", P::STD_U8LE, space, creation);
+  CHECK(h5dread(path, "x", P::NATIVE_UINT8).size() == 4);
+  CHECK(contains(refusal(path, "x"), "virtual"));
+}
+
+TEST_CASE("filters that need a plugin are refused before anything is read") {
+  const TempFolder folder;
+  const auto path = folder / "filter.h5";
+  const H5::DSetCreatPropList creation;
+  const hsize_t extent = 64;
+  creation.setChunk(1, &extent);
+  H5Pset_filter(creation.getId(), 32015, H5Z_FLAG_OPTIONAL, 0, nullptr);
+  H5::H5File(path.c_str(), H5F_ACC_TRUNC)
+      .createDataSet("x", P::STD_U8LE, H5::DataSpace(1, &extent), creation);
+  CHECK(contains(refusal(path, "x"), "filter 32015"));
+}
+
+TEST_CASE("types without a dtype are refused by name") {
+  const TempFolder folder;
+  const auto path = folder / "types.h5";
+  const H5::CompType pair(std::size_t{8});
+  pair.insertMember("a", 0, P::STD_I32LE);
+  const H5::VarLenType lists(P::STD_I32LE);
+  H5::IntType odd(P::STD_I32LE);
+  odd.setPrecision(17);
+  const hsize_t extent = 2;
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    const H5::DataSpace space(1, &extent);
+    file.createDataSet("pair", pair, space);
+    file.createDataSet("lists", lists, space);
+    file.createDataSet("text", H5::StrType(P::C_S1, H5T_VARIABLE), space);
+    file.createDataSet("reference", P::STD_REF_OBJ, space);
+    file.createDataSet("odd", odd, space);
+    file.createDataSet("scalar", P::STD_I32LE, H5::DataSpace(H5S_SCALAR));
+    file.createDataSet("null", P::STD_I32LE, H5::DataSpace(H5S_NULL));
+  }
+  CHECK(contains(refusal(path, "pair"), "compound"));
+  CHECK(contains(refusal(path, "lists"), "variable length"));
+  CHECK(contains(refusal(path, "text"), "variable length"));
+  CHECK(contains(refusal(path, "reference"), "reference"));
+  CHECK(contains(refusal(path, "odd"), "unused bits"));
+  CHECK(contains(refusal(path, "scalar"), "axis of rows"));
+  CHECK(contains(refusal(path, "null"), "axis of rows"));
+}
+
+TEST_CASE("sizes that overflow or cannot be true are refused before memory is taken") {
+  const TempFolder folder;
+  const auto path = folder / "sizes.h5";
+  const hsize_t huge = hsize_t{1} << 40;
+  const std::array<hsize_t, 2> chunk{1 << 12, 1 << 12};
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    const H5::DSetCreatPropList chunked;
+    chunked.setChunk(2, chunk.data());
+    const std::array<hsize_t, 2> square{hsize_t{1} << 31, hsize_t{1} << 31};
+    file.createDataSet("square", P::STD_I64LE, H5::DataSpace(2, square.data()), chunked);
+    const std::array<hsize_t, 2> sparse{huge, 1 << 12};
+    file.createDataSet("chunk", P::STD_U8LE, H5::DataSpace(2, sparse.data()), chunked);
+    file.createDataSet("unwritten", P::STD_U8LE, H5::DataSpace(1, &huge));
+  }
+  CHECK(contains(refusal(path, "square", 256_MiB), "63 bits"));
+  CHECK(contains(refusal(path, "chunk"), "chunks of 16777216 bytes"));
+  CHECK_THROWS_AS(
+      Hdf5Table(
+          {.file = path, .fields = {{.dataset = "unwritten"}}, .residence = Residence::resident}),
+      ResourceError);
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "unwritten"}}}).resident_bytes() == 0);
+}
+
+TEST_CASE("a dataset whose extent was inflated does not read past its data") {
+  const TempFolder folder;
+  const auto path = honest(folder);
+  damage(path, little_endian(1000), little_endian(1000000000));
+  CHECK(refusal(path, "x") != "");
+}
+
+TEST_CASE("a truncated file is refused") {
+  const TempFolder folder;
+  const auto path = honest(folder);
+  const auto whole = std::filesystem::file_size(path);
+  for (const auto size :
+       {whole - 1, whole / 2, std::uintmax_t{100}, std::uintmax_t{1}, std::uintmax_t{0}}) {
+    std::filesystem::resize_file(path, size);
+    CAPTURE(size);
+    CHECK(refusal(path, "x") != "");
+  }
+}
+
+TEST_CASE("files that are not HDF5 are refused") {
+  const TempFolder folder;
+  std::ofstream(folder / "text.h5") << "this is no HDF5 file";
+  CHECK(contains(refusal(folder / "text.h5", "x"), "cannot be opened"));
+  CHECK_THROWS_AS(Hdf5Table({.file = "/dev/zero", .fields = {{.dataset = "x"}}}), ConfigError);
+}
+
+TEST_CASE("a file that is changed under the table gives an error with its name") {
+  const TempFolder folder;
+  const std::vector<std::int64_t> indices{5, 2, 900};
+  for (Residence residence : {Residence::pread, Residence::library}) {
+    const auto path = honest(folder);
+    const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}, .residence = residence});
+    CHECK_NOTHROW(gathered(table, indices));
+    std::filesystem::last_write_time(
+        path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
+    CHECK(contains(message_of<DataError>([&] { gathered(table, indices); }), "honest.h5"));
+  }
+  const auto path = honest(folder);
+  const Hdf5Table table(
+      {.file = path, .fields = {{.dataset = "x"}}, .residence = Residence::pread});
+  std::filesystem::resize_file(path, 5000);
+  Sample sample;
+  CHECK(contains(message_of<DataError>([&] { table.read(999, sample); }), "honest.h5"));
+}
+
+TEST_CASE("a file that is replaced by another goes on as it was") {
+  const TempFolder folder;
+  const auto path = honest(folder);
+  const std::vector<std::int64_t> indices{5, 2, 900};
+  const Hdf5Table table(
+      {.file = path, .fields = {{.dataset = "x"}}, .residence = Residence::pread});
+  const auto before = gathered(table, indices);
+  std::ofstream(folder / "new") << "something else";
+  std::filesystem::rename(folder / "new", path);
+  CHECK(gathered(table, indices) == before);
+}
+
+}  // namespace headrace::test

@@ -1,0 +1,113 @@
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/synthetic/synthetic.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+namespace headrace::test {
+namespace {
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator files(folder);
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+}  // namespace
+
+TEST_CASE("what is written comes back, for every dtype") {
+  const TempFolder folder;
+  Schema schema;
+  for (int code = 0; code <= static_cast<int>(DType::boolean); ++code) {
+    const auto dtype = static_cast<DType>(code);
+    schema.put(FieldSpec::fixed(std::string(name_of(dtype)), dtype, {2, 3}));
+  }
+  const Table rows = SyntheticSource({.rows = 20, .fields = schema}).table();
+  const auto path = folder / "all.h5";
+  Hdf5Writer writer(path);
+  Hdf5TableOptions options{.file = path};
+  for (const TableColumn& column : rows.columns()) {
+    const std::string dataset = "/features/deep/" + column.name;
+    writer.add(dataset, column.rows.dtype(), 20, {2, 3});
+    writer.append(dataset, column.rows.rows(0, 13));
+    writer.append(dataset, column.rows.rows(13, 13));
+    writer.append(dataset, column.rows.rows(13, 20));
+    options.fields.push_back({.dataset = dataset});
+  }
+  writer.attribute("origin", "made for a test");
+  writer.finish();
+
+  const Hdf5Table table(options);
+  CHECK(table.fields() == schema);
+  for (const std::string& note : table.notes())
+    CHECK(contains(note, "is kept in memory"));
+  const auto indices = scattered(20, 60);
+  CHECK(gathered(table, indices) == gathered(rows, indices));
+
+  const H5::H5File file(path.c_str(), H5F_ACC_RDONLY);
+  std::string text;
+  file.openAttribute("origin").read(file.openAttribute("origin").getStrType(), text);
+  CHECK(text == "made for a test");
+}
+
+TEST_CASE("the file appears when it is complete, and nothing is left of one that is not") {
+  const TempFolder folder;
+  const auto path = folder / "x.h5";
+  {
+    Hdf5Writer writer(path);
+    writer.add("x", DType::uint8, 2, {});
+    CHECK_FALSE(std::filesystem::exists(path));
+    CHECK(files_in(path.parent_path()) == 1);
+  }
+  CHECK(files_in(path.parent_path()) == 0);
+  Hdf5Writer writer(path);
+  writer.add("x", DType::uint8, 2, {});
+  CHECK(
+      contains(message_of<ConfigError>([&] { writer.finish(); }), "announced with 2 rows, got 0"));
+  writer.append("x", Tensor::zeros(DType::uint8, {2}));
+  writer.finish();
+  CHECK(files_in(path.parent_path()) == 1);
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "x"}}}).size() == 2);
+}
+
+TEST_CASE("rows that do not fit are refused") {
+  const TempFolder folder;
+  Hdf5Writer writer(folder / "x.h5");
+  writer.add("x", DType::uint8, 2, {3});
+  CHECK_THROWS_AS(writer.append("y", Tensor::zeros(DType::uint8, {1, 3})), ConfigError);
+  CHECK_THROWS_AS(writer.append("x", Tensor::zeros(DType::int8, {1, 3})), ConfigError);
+  CHECK_THROWS_AS(writer.append("x", Tensor::zeros(DType::uint8, {1, 4})), ConfigError);
+  CHECK_THROWS_AS(writer.append("x", Tensor::zeros(DType::uint8, {3, 3})), ConfigError);
+  CHECK_THROWS_AS(writer.add("x", DType::uint8, 2, {3}), ConfigError);
+  CHECK_THROWS_AS(writer.add("z", DType::uint8, -1, {3}), ConfigError);
+  CHECK_THROWS_AS(Hdf5Writer(folder / "no/such/folder/x.h5"), ConfigError);
+}
+
+TEST_CASE("the HDF5 thread is one thread, passes errors on and may be entered twice") {
+  const auto thread = Hdf5Thread::shared();
+  std::thread::id first, second, inner;
+  thread->run([&] {
+    first = std::this_thread::get_id();
+    thread->run([&] { inner = std::this_thread::get_id(); });
+  });
+  Hdf5Thread::shared()->run([&] { second = std::this_thread::get_id(); });
+  CHECK(first == second);
+  CHECK(first == inner);
+  CHECK(first != std::this_thread::get_id());
+  CHECK_THROWS_AS(thread->run([] { throw std::logic_error("mine"); }), std::logic_error);
+  const std::string message = message_of<DataError>(
+      [&] { thread->run([] { H5::H5File("/no/such/file", H5F_ACC_RDONLY); }); });
+  CHECK(contains(message, "No such file"));
+}
+
+}  // namespace headrace::test

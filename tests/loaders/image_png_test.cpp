@@ -1,0 +1,117 @@
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/error.h>
+#include <headrace/engine/random.h>
+#include <headrace/loaders/image/png_decoder.h>
+#include <headrace/tests/loaders/image_files.h>
+
+using namespace headrace;
+using headrace::test::Bytes;
+using headrace::test::Pixels;
+using headrace::test::PngSpec;
+
+namespace {
+
+Pixels whole(const Bytes& file) {
+  PngDecoder decoder;
+  const ImageHeader header = decoder.open(file);
+  const DecodedPixels pixels = decoder.decode({.width = header.width, .height = header.height});
+  Pixels rgb;
+  for (int y = 0; y < header.height; ++y) {
+    for (int x = 0; x < header.width; ++x) {
+      const std::uint8_t* at = pixels.data + pixels.stride * static_cast<std::size_t>(y) + 4 * x;
+      rgb.insert(rgb.end(), at, at + 3);
+    }
+  }
+  return rgb;
+}
+
+}  // namespace
+
+TEST_CASE("colour PNG files come back as they were written, interlaced or not") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  for (bool interlaced : {false, true}) {
+    CHECK(whole(test::encode_png({.interlaced = interlaced}, pixels, 120)) == pixels);
+  }
+}
+
+TEST_CASE("alpha is dropped, grey and 16 bits become 8-bit colour") {
+  const Pixels rgba = test::picture(40, 30, 4);
+  const Pixels rgb = whole(test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, rgba, 160));
+  for (std::size_t i = 0; i < 1200; ++i) {
+    for (std::size_t c = 0; c < 3; ++c)
+      REQUIRE(rgb[3 * i + c] == rgba[4 * i + c]);
+  }
+  const Pixels grey = test::picture(40, 30, 1);
+  const Pixels from_grey = whole(test::encode_png({.colour = PNG_COLOR_TYPE_GRAY}, grey, 40));
+  for (std::size_t i = 0; i < 3600; ++i)
+    REQUIRE(from_grey[i] == grey[i / 3]);
+
+  const Pixels deep = test::picture(80, 30, 1);  // 40 x 30 values of two bytes
+  const Pixels shallow =
+      whole(test::encode_png({.bits = 16, .colour = PNG_COLOR_TYPE_GRAY}, deep, 80));
+  for (std::size_t i = 0; i < 1200; ++i) {
+    const unsigned value = deep[2 * i] * 256U + deep[2 * i + 1];
+    REQUIRE(shallow[3 * i] == (value * 255U + 32767U) / 65535U);
+  }
+}
+
+TEST_CASE("palettes of four bits are looked up") {
+  std::vector<png_color> palette;
+  for (int i = 0; i < 16; ++i) {
+    palette.push_back({static_cast<png_byte>(i * 16), static_cast<png_byte>(255 - i),
+                       static_cast<png_byte>(i * i)});
+  }
+  const Pixels rows = test::picture(20, 30, 1);  // two pixels a byte
+  const PngSpec spec{.bits = 4, .colour = PNG_COLOR_TYPE_PALETTE, .palette = palette};
+  const Pixels rgb = whole(test::encode_png(spec, rows, 20));
+  for (std::size_t i = 0; i < 1200; ++i) {
+    const unsigned byte = rows[i / 40 * 20 + i % 40 / 2];
+    const png_color& colour = palette[i % 2 == 0 ? byte >> 4 : byte & 15];
+    REQUIRE((rgb[3 * i] == colour.red && rgb[3 * i + 1] == colour.green &&
+             rgb[3 * i + 2] == colour.blue));
+  }
+}
+
+TEST_CASE("only the rows of a region are decoded, and they are the right ones") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  PngDecoder decoder;
+  const Bytes file = test::encode_png({}, pixels, 120);
+  decoder.open(file);
+  const DecodedPixels part = decoder.decode({.x = 3, .y = 11, .width = 5, .height = 7});
+  CHECK(part.region == Region{.x = 0, .y = 11, .width = 40, .height = 7});
+  for (int y = 0; y < 7; ++y) {
+    for (int x = 0; x < 40; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        REQUIRE(part.data[part.stride * static_cast<std::size_t>(y) +
+                          static_cast<std::size_t>(4 * x + c)] ==
+                pixels[static_cast<std::size_t>(((11 + y) * 40 + x) * 3 + c)]);
+      }
+    }
+  }
+}
+
+TEST_CASE("PNG files that are cut off, altered or beyond the limits are refused") {
+  const Bytes file = test::encode_png({}, test::picture(40, 30, 3), 120);
+  for (std::size_t size = 0; size + 8 < file.size(); size += 13) {
+    CHECK_THROWS_AS(whole(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
+                    DataError);
+  }
+  Random random(RandomKey{.seed = 2});
+  int refused = 0;
+  for (int i = 0; i < 500; ++i) {
+    Bytes bad = file;
+    bad[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bad.size() - 12)))] ^=
+        static_cast<std::byte>(1 << random.below(8));
+    try {
+      whole(bad);
+    } catch (const DataError& error) {
+      REQUIRE(std::string(error.what()).find("PNG: ") == 0);
+      ++refused;
+    }
+  }
+  CHECK(refused == 500);  // every chunk carries a checksum
+}

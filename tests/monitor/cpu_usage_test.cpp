@@ -1,0 +1,99 @@
+#include <doctest/doctest.h>
+
+#include <headrace/monitor/cpu_usage.h>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "fake_root.h"
+
+using namespace headrace::monitor;
+using headrace::test::FakeRoot;
+using namespace std::chrono_literals;
+
+TEST_CASE("a busy thread shows under its name and a sleeping one does not") {
+  std::atomic<bool> stop = false;
+  CpuSampler sampler;
+  std::thread busy([&] {
+    pthread_setname_np(pthread_self(), "test-busy");
+    while (!stop) {
+    }
+  });
+  std::thread idle([&] {
+    pthread_setname_np(pthread_self(), "test-idle");
+    while (!stop)
+      std::this_thread::sleep_for(5ms);
+  });
+  std::this_thread::sleep_for(400ms);
+  const CpuUsage usage = sampler.sample();
+  stop = true;
+  busy.join();
+  idle.join();
+
+  double busy_cores = -1;
+  double idle_cores = -1;
+  for (const ThreadUsage& thread : usage.threads) {
+    if (thread.name == "test-busy") busy_cores = thread.cores;
+    if (thread.name == "test-idle") idle_cores = thread.cores;
+  }
+  CHECK(busy_cores > 0.05);  // the machine may be busy with others
+  CHECK(idle_cores >= 0.0);
+  CHECK(idle_cores < busy_cores);
+  CHECK(usage.process_cores > 0.05);
+  CHECK(usage.process_share > 0.0);
+  CHECK(usage.process_share <= 1.0);
+  CHECK(usage.interval_s >= 0.4);
+}
+
+TEST_CASE("machine shares are differences of the kernel's counters") {
+  const FakeRoot root;
+  root.write("proc/stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 1 1 1\n");
+  root.write("proc/pressure/io",
+             "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\nfull total=5\n");
+  CpuSampler sampler(root.path());
+  root.write("proc/stat", "cpu  130 0 110 740 110 0 0 10 0 0\ncpu0 1 1 1 1\n");
+  root.write("proc/pressure/io",
+             "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000\nfull total=5\n");
+  std::this_thread::sleep_for(2ms);
+  const CpuUsage usage = sampler.sample();
+  CHECK(usage.machine_share == doctest::Approx(0.5));
+  CHECK(usage.iowait_share == doctest::Approx(0.1));
+  CHECK(usage.steal_share == doctest::Approx(0.1));
+  REQUIRE(usage.io_pressure_share);
+  CHECK(*usage.io_pressure_share > 0.0);
+  CHECK(*usage.io_pressure_share == doctest::Approx(0.001 / usage.interval_s));
+}
+
+TEST_CASE("no pressure file means no pressure figure") {
+  const FakeRoot root;
+  CpuSampler sampler(root.path());
+  CHECK_FALSE(sampler.sample().io_pressure_share);
+}
+
+TEST_CASE("the busiest processes are named, ours marked") {
+  const FakeRoot root;
+  const std::string own = std::to_string(getpid());
+  const auto stat = [](const std::string& pid, const std::string& name, int ticks) {
+    return pid + " (" + name + ") S 1 1 1 0 -1 0 0 0 0 0 " + std::to_string(ticks) +
+           " 0 0 0 20 0 1 0\n";
+  };
+  root.write("proc/" + own + "/stat", stat(own, "mine (a) b", 100));
+  root.write("proc/999999/stat", stat("999999", "other", 100));
+  root.write("proc/999998/stat", stat("999998", "quiet", 100));
+  const ProcessTicks before = read_process_ticks(root.path());
+  root.write("proc/" + own + "/stat", stat(own, "mine (a) b", 150));
+  root.write("proc/999999/stat", stat("999999", "other", 300));
+  const auto busiest = busiest_processes(before, read_process_ticks(root.path()), 1.0);
+  REQUIRE(busiest.size() == 2);
+  CHECK(busiest[0].name == "other");
+  CHECK_FALSE(busiest[0].ours);
+  CHECK(busiest[1].name == "mine (a) b");
+  CHECK(busiest[1].ours);
+  CHECK(busiest[1].cores == doctest::Approx(50.0 / sysconf(_SC_CLK_TCK)));
+  CHECK(busiest_processes(before, read_process_ticks(root.path()), 1.0, 1).size() == 1);
+}

@@ -1,0 +1,199 @@
+#include <ATen/Functions.h>
+#include <headrace/engine/error.h>
+#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/rng_state.h>
+#include <headrace/training/safetensors.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../support/torch_doctest.h"
+#include "temporary_folder.h"
+
+using namespace headrace::training;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Checkpoint sample(std::int64_t step = 7) {
+  return {.progress = {.epoch = 2,
+                       .step = step,
+                       .trained = true,
+                       .position = {.seed = 18446744073709551615u, .epoch = 2, .position = 96},
+                       .loss_sum = 1.0 / 3.0,
+                       .samples = 96,
+                       .plateau = {.learning_rate = 5e-4, .best = .25, .bad = 1, .cooldown = 3},
+                       .early_stopping = {.best = .875, .bad = 2},
+                       .best_epoch = 1},
+          .weights = {{"layer.weight", at::arange(6.).view({2, 3})}},
+          .optimizer = {{"layer.weight.step", at::full({}, 7.f)}},
+          .rng = {{"cpu", at::arange(9, at::kByte)}},
+          .counters = {{"confusion", at::arange(4, at::kLong)}},
+          .identity = {{"config", "abc123"}, {"fold", "3"}}};
+}
+
+void flip_byte(const fs::path& path, std::streamoff place) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(place);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(place);
+  file.put(static_cast<char>(byte ^ 4));
+}
+
+void check_same(const TensorMap& a, const TensorMap& b) {
+  REQUIRE(a.size() == b.size());
+  for (const auto& [name, tensor] : a)
+    CHECK(at::equal(tensor, b.at(name)));
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint comes back as it was written") {
+  const TemporaryFolder folder;
+  const Checkpoint written = sample();
+  write_checkpoint(folder.path() / "c", written);
+  const Checkpoint read = read_checkpoint(folder.path() / "c");
+  CHECK((read.progress == written.progress));
+  CHECK((read.identity == written.identity));
+  check_same(read.weights, written.weights);
+  check_same(read.optimizer, written.optimizer);
+  check_same(read.rng, written.rng);
+  check_same(read.counters, written.counters);
+}
+
+TEST_CASE("a run that was not evaluated yet and a sum that is not a number survive") {
+  const TemporaryFolder folder;
+  Checkpoint written;
+  written.progress.loss_sum = std::numeric_limits<double>::quiet_NaN();
+  write_checkpoint(folder.path() / "c", written);
+  const Checkpoint read = read_checkpoint(folder.path() / "c");
+  CHECK(std::isnan(read.progress.loss_sum));
+  CHECK_FALSE(read.progress.early_stopping.best.has_value());
+  CHECK_FALSE(read.progress.plateau.best.has_value());
+}
+
+TEST_CASE("a flipped bit anywhere and a cut at any length are found") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "c";
+  write_checkpoint(path, sample());
+  const auto size = static_cast<std::streamoff>(fs::file_size(path));
+  for (std::streamoff place = 0; place < size; place += 7) {
+    flip_byte(path, place);
+    CAPTURE(place);
+    CHECK_THROWS_AS(read_checkpoint(path), CheckpointError);
+    flip_byte(path, place);
+  }
+  CHECK_NOTHROW(read_checkpoint(path));
+  for (std::streamoff length = size - 1; length >= 0; length -= 13) {
+    fs::resize_file(path, static_cast<std::uintmax_t>(length));
+    CHECK_THROWS_AS(read_checkpoint(path), CheckpointError);
+  }
+}
+
+TEST_CASE("a safetensors file that is no checkpoint is called so") {
+  const TemporaryFolder folder;
+  write_safetensors(folder.path() / "w", {.tensors = {{"a", at::ones({1})}}, .metadata = {}});
+  CHECK_THROWS_WITH_AS(read_checkpoint(folder.path() / "w"),
+                       ("[checkpoint] " + (folder.path() / "w").string() +
+                        ": has no checksum, it is not a checkpoint")
+                           .c_str(),
+                       CheckpointError);
+}
+
+TEST_CASE("the two newest checkpoints are kept") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path() / "deep" / "checkpoints");
+  CHECK_FALSE(store.load_latest().has_value());
+  for (std::int64_t step = 1; step <= 5; ++step)
+    store.save(sample(step));
+  REQUIRE(store.list().size() == 2);
+  CHECK(store.list()[0].filename() == "checkpoint-000005.safetensors");
+  CHECK(store.list()[1].filename() == "checkpoint-000004.safetensors");
+  CHECK(store.load_latest()->progress.step == 5);
+}
+
+TEST_CASE("a broken checkpoint is passed over for the previous good one, and said so") {
+  const TemporaryFolder folder;
+  {
+    CheckpointStore store(folder.path());
+    for (std::int64_t step = 1; step <= 2; ++step)
+      store.save(sample(step));
+    flip_byte(store.list()[0], 200);
+  }
+  std::vector<std::string> said;
+  CheckpointStore store(folder.path(),
+                        {.warn = [&](const std::string& line) { said.push_back(line); }});
+  CHECK(store.load_latest()->progress.step == 1);
+  REQUIRE(said.size() == 2);
+  CHECK(said[0].find("checkpoint-000002.safetensors") != std::string::npos);
+  CHECK(said[1].find("going on from the previous good one") != std::string::npos);
+  CHECK(said[1].find("checkpoint-000001.safetensors") != std::string::npos);
+
+  SUBCASE("and does not count among those to keep") {
+    for (std::int64_t step = 3; step <= 4; ++step)
+      store.save(sample(step));
+    CHECK(store.list().size() == 3);
+    CHECK(store.load_latest()->progress.step == 4);
+  }
+}
+
+TEST_CASE("a folder where no checkpoint can be read is an error") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  store.save(sample());
+  fs::resize_file(store.list()[0], 10);
+  CHECK_THROWS_AS(store.load_latest(), CheckpointError);
+}
+
+TEST_CASE("a checkpoint that cannot be written leaves the others") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  store.save(sample(1));
+  Checkpoint bad = sample(2);
+  bad.weights["complex"] = at::zeros({1}, at::kComplexFloat);
+  CHECK_THROWS_AS(store.save(bad), CheckpointError);
+  CHECK(store.load_latest()->progress.step == 1);
+  CHECK(store.list().size() == 1);
+}
+
+TEST_CASE("other files in the folder are not touched") {
+  const TemporaryFolder folder;
+  for (const char* name : {"checkpoint-.safetensors", "checkpoint-1x.safetensors", "notes.txt"})
+    std::ofstream(folder.path() / name) << "mine";
+  CheckpointStore store(folder.path(), {.keep = 1});
+  for (std::int64_t step = 1; step <= 3; ++step)
+    store.save(sample(step));
+  store.save_best({{"w", at::ones({2})}}, {{"metric", "0.5"}});
+  CHECK(store.list().size() == 1);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 5);
+  CHECK(read_safetensors(store.best_path()).metadata.at("metric") == "0.5");
+  CHECK_THROWS_AS(CheckpointStore(folder.path(), {.keep = 0}), headrace::ConfigError);
+}
+
+TEST_CASE("a checkpoint of another run is refused with every difference") {
+  const std::map<std::string, std::string> of_run{
+      {"config", "zzz"}, {"fold", "3"}, {"pipeline", "p"}};
+  CHECK_NOTHROW(require_same_identity(of_run, of_run));
+  CHECK_THROWS_WITH_AS(
+      require_same_identity(sample().identity, of_run),
+      "[checkpoint] belongs to another run; resume with the same configuration and "
+      "data:\n  config: \"abc123\" is now \"zzz\"\n  pipeline: nothing is now \"p\"",
+      CheckpointError);
+}
+
+TEST_CASE("the random generator goes on where it was") {
+  at::manual_seed(5);
+  at::rand({3});
+  const TensorMap state = snapshot(capture_rng_state());
+  const at::Tensor expected = at::rand({8});
+  CHECK_FALSE(at::equal(at::rand({8}), expected));
+  restore_rng_state(state);
+  CHECK(at::equal(at::rand({8}), expected));
+  CHECK_THROWS_AS(restore_rng_state({{"cpu", at::zeros({3}, at::kByte)}}), CheckpointError);
+}

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <headrace/engine/loader.h>
+#include <headrace/engine/pipeline.h>
+#include <headrace/engine/source.h>
+#include <headrace/models/cross_entropy.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/numeric_error.h>
+#include <headrace/training/safetensors.h>
+#include <headrace/training/trainer.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../support/torch_doctest.h"
+#include "small_network.h"
+#include "temporary_folder.h"
+
+// What the tests of the trainer share: a small source, loaders, and a run as a program makes it.
+namespace headrace::training {
+
+// Images whose mean tells their class, with a pattern of their own.
+class PatternSource final : public headrace::Source {
+ public:
+  explicit PatternSource(std::int64_t size, std::int64_t poisoned = -1)
+      : size_(size), poisoned_(poisoned) {}
+
+  std::string name() const override { return "patterns"; }
+  std::int64_t size() const override { return size_; }
+  headrace::Schema fields() const override {
+    return {headrace::FieldSpec::fixed("image", headrace::DType::float32, {3, 6, 6}),
+            headrace::FieldSpec::fixed("label", headrace::DType::int64, {})};
+  }
+  void read(std::int64_t index, headrace::Sample& sample) const override {
+    auto* values = sample.make("image", headrace::DType::float32, {3, 6, 6}).data<float>();
+    for (int i = 0; i < 108; ++i)
+      values[i] =
+          static_cast<float>(index % 3) + .5f * static_cast<float>(std::sin(index * 7 + i * 3));
+    if (index == poisoned_) values[0] = std::numeric_limits<float>::quiet_NaN();
+    sample.set_scalar<std::int64_t>("label", index % 3);
+  }
+
+ private:
+  std::int64_t size_;
+  std::int64_t poisoned_;
+};
+
+inline headrace::Loader train_loader(std::int64_t size = 50, std::int64_t batch = 8,
+                                     std::int64_t poisoned = -1) {
+  return headrace::Pipeline::from(PatternSource(size, poisoned))
+      .order(headrace::Shuffled{.seed = 5})
+      .batch({.size = batch})
+      .build();
+}
+
+inline headrace::Loader validation_loader() {
+  return headrace::Pipeline::from(PatternSource(20)).batch({.size = 7}).build();
+}
+
+inline const Loss loss_of_rows = [](const at::Tensor& logits, const at::Tensor& target,
+                                    const at::Tensor& present) {
+  return headrace::models::cross_entropy(logits, target, {.weights = {.of_samples = present}});
+};
+
+// A network, its optimiser, loaders and trainer, as one run of a program would make them.
+struct Run {
+  explicit Run(TrainerOptions options, TrainerCallbacks callbacks = {},
+               CheckpointStore* store = nullptr, std::uint64_t seed = 1)
+      : network(make_network<StatefulModule>(seed)),
+        optimizer(network->parameters(), {.learning_rate = 5e-3}),
+        train(train_loader()),
+        validation(validation_loader()),
+        trainer({.network = *network,
+                 .optimizer = optimizer,
+                 .loss = loss_of_rows,
+                 .unpack = unpack_images(),
+                 .train = train,
+                 .validation = &validation,
+                 .checkpoints = store},
+                std::move(options), std::move(callbacks)) {}
+
+  std::unique_ptr<headrace::models::Network> network;
+  AdamW optimizer;
+  headrace::Loader train;
+  headrace::Loader validation;
+  Trainer trainer;
+};
+
+inline TrainerOptions three_epochs() {
+  return {.epochs = 3,
+          .classes = 3,
+          .plateau = PlateauOptions{.factor = .5, .patience = 0},
+          .early_stopping = EarlyStoppingOptions{.patience = 50},
+          .identity = {{"config", "a"}}};
+}
+
+inline void check_same_weights(const headrace::models::Network& a,
+                               const headrace::models::Network& b) {
+  const TensorMap mine = snapshot(a);
+  const TensorMap other = snapshot(b);
+  for (const auto& [name, tensor] : mine) {
+    CAPTURE(name);
+    CHECK(at::equal(tensor, other.at(name)));
+  }
+}
+
+inline bool same_weights(const headrace::models::Network& a, const headrace::models::Network& b) {
+  const TensorMap other = snapshot(b);
+  for (const auto& [name, tensor] : snapshot(a))
+    if (!at::equal(tensor, other.at(name))) return false;
+  return true;
+}
+
+struct OneThread {
+  OneThread() : before(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before); }
+  int before;
+};
+
+}  // namespace headrace::training

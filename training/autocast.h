@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/export.h>
+
+namespace headrace::inline v1::training {
+
+/// Arithmetic of the forward pass. Weights and losses stay in float.
+enum class Precision : unsigned char { fp32, bf16 };
+
+/// Mixed precision for the scope it lives in, on the thread that made it: matrix products and
+/// convolutions run in bfloat16. Have one a step, around forward and loss; the backward pass runs
+/// outside. With fp32 it changes nothing.
+class HEADRACE_API Autocast {
+ public:
+  Autocast(Precision precision, at::DeviceType device);
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+  ~Autocast();
+
+ private:
+  bool active_;
+  at::DeviceType device_;
+  bool enabled_before_ = false;
+  at::ScalarType type_before_ = at::kFloat;
+};
+
+}  // namespace headrace::inline v1::training

@@ -1,0 +1,205 @@
+#include <headrace/training/atomic_file.h>
+#include <headrace/training/checkpoint.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/safetensors.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view checksum_key = "headrace.crc32";
+constexpr std::string_view no_checksum = "00000000";
+constexpr std::string_view checksum_text = "\"headrace.crc32\":\"";
+
+// JSON has no NaN and no infinity: null stands for a value that is not a number.
+json from_double(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+double to_double(const json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+json from_best(const std::optional<double>& best) {
+  return best ? json(*best) : json(nullptr);
+}
+std::optional<double> to_best(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+json to_json(const Progress& progress) {
+  const Position& position = progress.position;
+  return {
+      {"epoch", progress.epoch},
+      {"step", progress.step},
+      {"trained", progress.trained},
+      {"position",
+       {{"seed", position.seed},
+        {"epoch", position.epoch},
+        {"position", position.position},
+        {"order_version", position.order_version}}},
+      {"loss_sum", from_double(progress.loss_sum)},
+      {"samples", progress.samples},
+      {"plateau",
+       {{"learning_rate", progress.plateau.learning_rate},
+        {"best", from_best(progress.plateau.best)},
+        {"bad", progress.plateau.bad},
+        {"cooldown", progress.plateau.cooldown}}},
+      {"early_stopping",
+       {{"best", from_best(progress.early_stopping.best)}, {"bad", progress.early_stopping.bad}}},
+      {"best_epoch", progress.best_epoch}};
+}
+
+Progress progress_from(const json& state) {
+  const auto& position = state.at("position");
+  const auto& plateau = state.at("plateau");
+  const auto& stopping = state.at("early_stopping");
+  return {.epoch = state.at("epoch").get<std::int64_t>(),
+          .step = state.at("step").get<std::int64_t>(),
+          .trained = state.at("trained").get<bool>(),
+          .position = {.seed = position.at("seed").get<std::uint64_t>(),
+                       .epoch = position.at("epoch").get<std::int64_t>(),
+                       .position = position.at("position").get<std::int64_t>(),
+                       .order_version = position.at("order_version").get<int>()},
+          .loss_sum = to_double(state.at("loss_sum")),
+          .samples = state.at("samples").get<std::int64_t>(),
+          .plateau = {.learning_rate = plateau.at("learning_rate").get<double>(),
+                      .best = to_best(plateau.at("best")),
+                      .bad = plateau.at("bad").get<int>(),
+                      .cooldown = plateau.at("cooldown").get<int>()},
+          .early_stopping = {.best = to_best(stopping.at("best")),
+                             .bad = stopping.at("bad").get<int>()},
+          .best_epoch = state.at("best_epoch").get<std::int64_t>()};
+}
+
+// Where the eight digits of the checksum stand in a file, or npos.
+std::size_t find_checksum(const std::vector<std::byte>& bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t found = text.find(checksum_text);
+  if (found == std::string_view::npos) return found;
+  const std::size_t digits = found + checksum_text.size();
+  return digits + no_checksum.size() <= text.size() ? digits : std::string_view::npos;
+}
+
+// Sum over all bytes, with zeros where the digits at `place` stand.
+std::string checksum_of(const std::vector<std::byte>& bytes, std::size_t place) {
+  const auto* first = reinterpret_cast<const Bytef*>(bytes.data());
+  const std::size_t rest = place + no_checksum.size();
+  uLong sum = ::crc32_z(0, first, place);
+  sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(no_checksum.data()), no_checksum.size());
+  sum = ::crc32_z(sum, first + rest, bytes.size() - rest);
+  std::array<char, 9> digits{};
+  std::snprintf(digits.data(), digits.size(), "%08x", static_cast<unsigned>(sum));
+  return digits.data();
+}
+
+void sign(std::vector<std::byte>& bytes) {
+  const std::size_t place = find_checksum(bytes);
+  const std::string digits = checksum_of(bytes, place);
+  std::memcpy(bytes.data() + place, digits.data(), digits.size());
+}
+
+void check_signature(const std::vector<std::byte>& bytes, const std::string& who) {
+  const std::size_t place = find_checksum(bytes);
+  if (place == std::string_view::npos)
+    throw CheckpointError(who + ": has no checksum, it is not a checkpoint");
+  const std::string expected(reinterpret_cast<const char*>(bytes.data()) + place,
+                             no_checksum.size());
+  const std::string found = checksum_of(bytes, place);
+  if (expected != found)
+    throw CheckpointError(who + ": the checksum in the file is " + expected + ", its bytes give " +
+                          found);
+}
+
+constexpr std::array sections{
+    std::pair{"weights.", &Checkpoint::weights}, std::pair{"optimizer.", &Checkpoint::optimizer},
+    std::pair{"rng.", &Checkpoint::rng}, std::pair{"counters.", &Checkpoint::counters}};
+
+void sort_into_sections(Checkpoint& checkpoint, TensorMap tensors, const std::string& who) {
+  for (auto& [name, tensor] : tensors) {
+    const auto* section = std::ranges::find_if(
+        sections, [&name = name](const auto& s) { return name.starts_with(s.first); });
+    if (section == sections.end())
+      throw CheckpointError(who + ": holds the unexpected tensor \"" + name + "\"");
+    (checkpoint.*section->second)
+        .emplace(name.substr(std::string_view(section->first).size()), std::move(tensor));
+  }
+}
+
+Checkpoint checkpoint_from(const std::vector<std::byte>& bytes, const std::string& name) {
+  const std::string who = "[checkpoint] " + name;
+  check_signature(bytes, who);
+  TensorFile file = parse_safetensors(bytes, name);
+  Checkpoint checkpoint;
+  try {
+    const json state = json::parse(file.metadata.at("headrace.state"));
+    const int version = state.at("format_version").get<int>();
+    if (version != Checkpoint::format_version)
+      throw CheckpointError(who + ": format version must be " +
+                            std::to_string(Checkpoint::format_version) + ", got " +
+                            std::to_string(version));
+    checkpoint.progress = progress_from(state.at("progress"));
+    checkpoint.identity = state.at("identity").get<std::map<std::string, std::string>>();
+  } catch (const json::exception& error) {
+    throw CheckpointError(who + ": the state cannot be read: " + error.what());
+  } catch (const std::out_of_range&) {
+    throw CheckpointError(who + ": has no headrace.state, it is not a checkpoint");
+  }
+  sort_into_sections(checkpoint, std::move(file.tensors), who);
+  return checkpoint;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const json state = {{"format_version", Checkpoint::format_version},
+                      {"progress", to_json(checkpoint.progress)},
+                      {"identity", checkpoint.identity}};
+  TensorFile file{.tensors = {},
+                  .metadata = {{std::string(checksum_key), std::string(no_checksum)},
+                               {"headrace.state", state.dump()}}};
+  for (const auto& [prefix, section] : sections)
+    for (const auto& [name, tensor] : checkpoint.*section)
+      file.tensors.emplace(prefix + name, tensor);
+  std::vector<std::byte> bytes = format_safetensors(file);
+  sign(bytes);
+  write_file_atomically(path, bytes, [&](const std::vector<std::byte>& written) {
+    checkpoint_from(written, path.string());
+  });
+}
+
+Checkpoint read_checkpoint(const std::filesystem::path& path) {
+  return checkpoint_from(read_file(path), path.string());
+}
+
+void require_same_identity(const std::map<std::string, std::string>& in_file,
+                           const std::map<std::string, std::string>& of_run) {
+  const auto value = [](const std::map<std::string, std::string>& map, const std::string& name) {
+    const auto found = map.find(name);
+    return found == map.end() ? std::string("nothing") : '"' + found->second + '"';
+  };
+  std::map<std::string, std::string> names = in_file;
+  names.insert(of_run.begin(), of_run.end());
+  std::string differences;
+  for (const auto& [name, ignored] : names)
+    if (value(in_file, name) != value(of_run, name))
+      differences += "\n  " + name + ": " + value(in_file, name) + " is now " + value(of_run, name);
+  if (!differences.empty())
+    throw CheckpointError(
+        "[checkpoint] belongs to another run; resume with the same configuration and data:" +
+        differences);
+}
+
+}  // namespace headrace::inline v1::training

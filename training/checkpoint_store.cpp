@@ -1,0 +1,121 @@
+#include <headrace/engine/error.h>
+#include <headrace/training/atomic_file.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/checkpoint_store.h>
+#include <headrace/training/safetensors.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1::training {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view prefix = "checkpoint-";
+constexpr std::string_view suffix = ".safetensors";
+
+// The number in a checkpoint's name, or -1 for any other file.
+std::int64_t number_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
+      name.size() <= prefix.size() + suffix.size())
+    return -1;
+  const char* first = name.data() + prefix.size();
+  const char* last = name.data() + name.size() - suffix.size();
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(first, last, number);
+  return error == std::errc{} && end == last && number >= 0 ? number : -1;
+}
+
+fs::path name_for(std::int64_t number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%06lld", static_cast<long long>(number));
+  return std::string(prefix) + digits + std::string(suffix);
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, CheckpointStoreOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  if (options_.keep < 1)
+    throw ConfigError("[checkpoint] keep must be at least 1, got " + std::to_string(options_.keep));
+  try {
+    fs::create_directories(folder_);
+    for (const fs::path& stale : remove_stale_temporaries(folder_))
+      warn("[checkpoint] " + stale.string() +
+           ": removed, a process that no longer runs left it half written");
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError("[checkpoint] " + folder_.string() +
+                          ": cannot be used: " + error.code().message());
+  }
+}
+
+void CheckpointStore::warn(const std::string& message) const {
+  if (options_.warn) options_.warn(message);
+}
+
+std::vector<fs::path> CheckpointStore::list() const {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error))
+    if (number_of(entry->path()) >= 0) files.push_back(entry->path());
+  if (error)
+    throw CheckpointError("[checkpoint] " + folder_.string() +
+                          ": cannot be listed: " + error.message());
+  std::ranges::sort(files, std::ranges::greater{}, number_of);
+  return files;
+}
+
+fs::path CheckpointStore::save(const Checkpoint& checkpoint) {
+  const std::vector<fs::path> files = list();
+  const fs::path path = folder_ / name_for(files.empty() ? 1 : number_of(files.front()) + 1);
+  write_checkpoint(path, checkpoint);
+  prune();
+  return path;
+}
+
+void CheckpointStore::prune() {
+  int kept = 0;
+  for (const fs::path& path : list()) {
+    if (unreadable_.contains(path) || ++kept <= options_.keep) continue;
+    std::error_code error;
+    if (!fs::remove(path, error) && error)
+      warn("[checkpoint] " + path.string() +
+           ": an old checkpoint could not be removed: " + error.message());
+  }
+}
+
+std::optional<Checkpoint> CheckpointStore::load_latest() {
+  const std::vector<fs::path> files = list();
+  std::string last_error;
+  for (const fs::path& path : files) {
+    try {
+      Checkpoint checkpoint = read_checkpoint(path);
+      if (!last_error.empty())
+        warn("[checkpoint] going on from the previous good one, " + path.string());
+      return checkpoint;
+    } catch (const CheckpointError& error) {
+      last_error = error.what();
+      unreadable_.insert(path);
+      warn(last_error);
+    }
+  }
+  if (files.empty()) return std::nullopt;
+  throw CheckpointError("[checkpoint] " + folder_.string() + ": none of " +
+                        std::to_string(files.size()) +
+                        " checkpoints can be read; the oldest: " + last_error);
+}
+
+void CheckpointStore::save_best(const TensorMap& weights,
+                                const std::map<std::string, std::string>& notes) {
+  write_safetensors(best_path(), {.tensors = weights, .metadata = notes});
+}
+
+}  // namespace headrace::inline v1::training

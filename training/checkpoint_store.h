@@ -1,0 +1,58 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+#include <headrace/training/checkpoint.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+struct CheckpointStoreOptions {
+  int keep = 2;  ///< good checkpoints that stay, at least 1
+  /// Told, in a sentence, of every checkpoint that could not be read and every stale file removed.
+  std::function<void(const std::string& message)> warn = {};
+};
+
+/// The checkpoints of a run in one folder: `checkpoint-000001.safetensors` and so on, the larger
+/// number the newer, and `best.safetensors` with the weights of the best evaluation. One process
+/// writes at a time. Not thread-safe.
+class HEADRACE_API CheckpointStore {
+ public:
+  /// Makes the folder with its parents and removes what crashed processes left half written. Throws
+  /// `CheckpointError`.
+  explicit CheckpointStore(std::filesystem::path folder, CheckpointStoreOptions options = {});
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// Writes the next checkpoint, then removes older ones beyond those to keep. A failure leaves the
+  /// others as they are. Throws `CheckpointError`.
+  std::filesystem::path save(const Checkpoint& checkpoint);
+
+  /// The newest checkpoint that can be read; warns of every newer one that cannot. Empty if the
+  /// folder has none; throws `CheckpointError` if it has some and none can be read.
+  std::optional<Checkpoint> load_latest();
+
+  /// Checkpoint files, the newest first. Throws `CheckpointError`.
+  std::vector<std::filesystem::path> list() const;
+
+  /// Replaces `best.safetensors`. Throws `CheckpointError`.
+  void save_best(const TensorMap& weights, const std::map<std::string, std::string>& notes);
+
+  std::filesystem::path best_path() const { return folder_ / "best.safetensors"; }
+
+ private:
+  void warn(const std::string& message) const;
+  void prune();
+
+  std::filesystem::path folder_;
+  CheckpointStoreOptions options_;
+  std::set<std::filesystem::path> unreadable_;
+};
+
+}  // namespace headrace::inline v1::training

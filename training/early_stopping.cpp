@@ -1,0 +1,29 @@
+#include <headrace/engine/error.h>
+#include <headrace/training/early_stopping.h>
+
+#include <cmath>
+#include <string>
+
+namespace headrace::inline v1::training {
+
+EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
+                                          EarlyStoppingState state, double metric) {
+  if (options.patience < 0 || !(options.min_delta >= 0.0))
+    throw ConfigError("[early_stopping] patience and min_delta must not be negative, got " +
+                      std::to_string(options.patience) + " and " +
+                      std::to_string(options.min_delta));
+  const double sign = options.goal == Goal::maximum ? 1.0 : -1.0;
+  const bool improved =
+      !std::isnan(metric) && (!state.best || sign * (metric - *state.best) > options.min_delta);
+  if (improved) {
+    state.best = metric;
+    state.bad = 0;
+  } else {
+    ++state.bad;
+  }
+  return {.state = state,
+          .improved = improved,
+          .stop = options.patience > 0 && state.bad >= options.patience};
+}
+
+}  // namespace headrace::inline v1::training

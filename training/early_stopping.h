@@ -1,0 +1,35 @@
+#pragma once
+
+#include <headrace/engine/export.h>
+#include <headrace/training/schedules.h>
+
+#include <optional>
+
+namespace headrace::inline v1::training {
+
+struct EarlyStoppingOptions {
+  Goal goal = Goal::maximum;
+  int patience = 10;  ///< evaluations in a row without a better metric that end the run; 0: never
+  double min_delta = 0.0;  ///< a better metric is better by more than this
+};
+
+/// What early stopping remembers; goes into checkpoints.
+struct EarlyStoppingState {
+  std::optional<double> best = {};
+  int bad = 0;
+
+  friend bool operator==(const EarlyStoppingState&, const EarlyStoppingState&) = default;
+};
+
+struct EarlyStoppingVerdict {
+  EarlyStoppingState state = {};
+  bool improved = false;  ///< the weights of now are the best so far: keep them
+  bool stop = false;
+};
+
+/// The state after one more evaluation. A NaN metric counts as one that did not get better. Throws
+/// `ConfigError` for a negative patience or min_delta.
+HEADRACE_API EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
+                                                       EarlyStoppingState state, double metric);
+
+}  // namespace headrace::inline v1::training

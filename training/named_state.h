@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/export.h>
+#include <headrace/models/network.h>
+
+#include <map>
+#include <string>
+
+namespace headrace::inline v1::training {
+
+using TensorMap = std::map<std::string, at::Tensor>;
+
+/// Copies in CPU memory: later changes of the originals do not reach them.
+HEADRACE_API TensorMap snapshot(const TensorMap& tensors);
+
+/// A snapshot of all parameters and buffers.
+HEADRACE_API TensorMap snapshot(const models::Network& network);
+
+/// Copies each tensor into the one of the same name, converting dtype, layout and device. Throws
+/// `CheckpointError`, before anything is changed, if a name is missing or unexpected or a shape
+/// differs; the message begins with `who`.
+HEADRACE_API void copy_by_name(const TensorMap& from, const TensorMap& into,
+                               const std::string& who);
+
+/// Copies weights into a network; see `copy_by_name`.
+HEADRACE_API void load_weights(models::Network& network, const TensorMap& weights);
+
+}  // namespace headrace::inline v1::training

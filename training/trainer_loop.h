@@ -1,0 +1,84 @@
+#pragma once
+
+#include <headrace/models/confusion_accumulator.h>
+#include <headrace/training/trainer.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace headrace::inline v1::training {
+
+namespace detail {
+
+using Clock = std::chrono::steady_clock;
+
+// Cuts time into pieces that leave nothing out: each call ends one piece and begins the next.
+class Cutter {
+ public:
+  double cut() {
+    const Clock::time_point now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace detail
+
+class Trainer::Loop {
+ public:
+  Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks);
+
+  void restore(const Checkpoint& checkpoint);
+  Checkpoint checkpoint() const;
+  const Progress& progress() const { return progress_; }
+  RunResult run(std::stop_token stop);
+
+ private:
+  enum class Went : unsigned char { on, epoch_ended, stopped };
+
+  // What is gathered over the micro-batches of one step.
+  struct Window {
+    at::Tensor loss_sum;
+    std::int64_t rows = 0;
+    StepTimes times;
+  };
+
+  bool train_epoch(const std::stop_token& stop);
+  Went train_step(const std::stop_token& stop);
+  Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
+  void finish_step(Window& window);
+  void read_loss(const Window& window, const at::Tensor& norm, StepReport& report) const;
+  std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
+  std::optional<Evaluation> validate(const std::stop_token& stop);
+  void judge(EpochReport& report);
+  bool out_of_patience() const;
+  void begin_epoch(std::int64_t epoch);
+  void seek_training_data();
+  void require_finite() const;
+  void save(bool must);
+  RunResult result(RunStatus status) const;
+
+  TrainerParts parts_;
+  TrainerOptions options_;
+  TrainerCallbacks callbacks_;
+  Update update_;
+  Progress progress_;
+  at::Tensor loss_sum_;  // of the epoch, on the device
+  std::optional<models::ConfusionAccumulator> confusion_;
+  std::optional<std::int64_t> loader_epoch_;  // where the loader goes on by itself
+  detail::Cutter clock_;
+  StepTimes epoch_times_;
+  std::int64_t epoch_steps_ = 0;
+  double training_seconds_ = 0.0;
+  detail::Clock::time_point epoch_start_ = detail::Clock::now();
+  int failed_saves_ = 0;
+};
+
+}  // namespace headrace::inline v1::training
