@@ -9,10 +9,6 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Work worth a message: what a block should take.
 constexpr std::int64_t block_ns = 40'000;
 
@@ -22,9 +18,7 @@ std::shared_ptr<EpochRun> LoaderCore::make_run(std::int64_t epoch, std::int64_t 
   auto run = std::make_shared<EpochRun>();
   run->epoch = epoch;
   run->start = start;
-  const std::int64_t size = plan_->recipe.batching->size;
-  const std::int64_t left = std::max<std::int64_t>(0, plan_->order->length() - start);
-  run->batches = plan_->recipe.batching->tail == Tail::drop ? left / size : ceil_div(left, size);
+  run->batches = plan_->batches(start);
   return run;
 }
 
@@ -88,6 +82,7 @@ void LoaderCore::admit_one(Flight& flight) {
   flight.replaced.clear();
   flight.done = false;
   flight.ready = false;
+  flight.sent = false;
   admit_position_ = flight.place.after;
   --free_slabs_;
   flight.span.publish(published_tickets_, static_cast<std::uint64_t>(flight.blocks));
@@ -167,14 +162,17 @@ void LoaderCore::pump(Lock& lock) {
     if (block == nullptr) return;
     gauge_.hold(static_cast<std::int64_t>(pool_->bytes() + reserved_));
     block->handed.store(true, std::memory_order_release);
-    if (plan_->io) ++io_jobs_;
+    block->unread = plan_->reads_now && blocks_by_io_ == 0;
+    const bool by_io = plan_->io && !block->unread;
+    if (by_io) ++io_jobs_;
+    if (by_io && blocks_by_io_ > 0) --blocks_by_io_;
     lock.unlock();
-    if (plan_->io) {
-      runtime_->io().submit(
-          [this, block](int slot) { read_block(block, plan_->runtime.threads() + slot); });
+    if (by_io) {
+      send_to_io(block);
     } else {
-      queues_[0].push(block);
-      graph_->put(0, 1);
+      const std::size_t node = block->unread ? 1 : 0;
+      queues_[node].push(block);
+      graph_->put(static_cast<int>(node), 1);
     }
     lock.lock();
   }

@@ -69,18 +69,14 @@ Tensor Batch::operator[](std::string_view name) const {
     throw PipelineError("[batch] field \"" + std::string(name) +
                         "\" was asked for, this batch has: " + known);
   }
-  std::byte* values = loan_->slab()->memory + column->offset;
-  if (ragged == nullptr) {
-    return Tensor::borrow(values, column->dtype, column->row.batched(loan_->place().size), loan_)
-        .rows(first_, last_);
-  }
-  const auto& offset_column = loan_->layout().columns()[ragged->extra];
-  const auto* starts =
-      reinterpret_cast<const std::int64_t*>(loan_->slab()->memory + offset_column.offset);
-  if (offsets)
-    return Tensor::borrow(values, DType::int64, Shape{size() + 1 + first_}, loan_)
-        .rows(first_, last_ + 1);
-  return Tensor::borrow(values, column->dtype, Shape{starts[loan_->place().size]}, loan_);
+  const auto view = [&](const Shape& shape) {
+    return Tensor::borrow(loan_->memory().memory + column->offset, column->dtype, shape, loan_,
+                          loan_->memory().device);
+  };
+  if (ragged == nullptr) return view(column->row.batched(rows)).rows(first_, last_);
+  if (offsets) return view(Shape{size() + 1 + first_}).rows(first_, last_ + 1);
+  const auto field = static_cast<std::size_t>(ragged - loan_->layout().fields().data());
+  return view(Shape{loan_->ragged_end(field)});
 }
 
 Batch Batch::rows(std::int64_t first, std::int64_t last) const {
@@ -124,7 +120,9 @@ Position Batch::position_after() const {
           .order_version = IndexStream::version};
 }
 
-void Batch::also_used_on(Stream) const {}
+void Batch::also_used_on(Stream stream) const {
+  loan_->use_on(stream);
+}
 
 void Batch::set(std::string_view name, Tensor tensor) {
   // A view of this batch holds its loan; kept in the loan itself, it would hold it for ever.
@@ -137,7 +135,7 @@ void Batch::set(std::string_view name, Tensor tensor) {
     return Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), std::move(keep),
                           tensor.device());
   };
-  if (lies_in(loan_->slab()->memory, loan_->layout().bytes())) tensor = without_loan({});
+  if (lies_in(loan_->memory().memory, loan_->layout().bytes())) tensor = without_loan({});
   for (const auto& [known, value] : loan_->extra) {
     if (lies_in(value.raw(), value.bytes())) tensor = without_loan(value.keep());
   }
@@ -155,20 +153,22 @@ Tensor& Batch::make(std::string_view name, DType dtype, const Shape& shape) {
       std::find_if(extra.begin(), extra.end(), [&](const auto& f) { return f.first == name; });
   if (field == extra.end()) field = extra.emplace(extra.end(), std::string(name), Tensor());
   const void* present = field->second.raw();
+  detail::BatchMemory& memory = loan_->memory();
   Tensor* pooled = nullptr;
-  for (auto& [known, tensor] : loan_->slab()->made) {
+  for (auto& [known, tensor] : memory.made) {
     if (known == name && tensor.raw() != present && tensor.dtype() == dtype &&
         tensor.shape() == shape) {
       pooled = &tensor;
     }
   }
   if (pooled == nullptr) {
-    std::erase_if(loan_->slab()->made, [&](const auto& old) {
-      return old.first == name && old.second.raw() != present &&
-             (old.second.dtype() != dtype || old.second.shape() != shape);
-    });
-    pooled =
-        &loan_->slab()->made.emplace_back(std::string(name), Tensor::empty(dtype, shape)).second;
+    if (!memory.device.is_cuda()) {  // a device's memory stays: another batch has that shape again
+      std::erase_if(memory.made, [&](const auto& old) {
+        return old.first == name && old.second.raw() != present &&
+               (old.second.dtype() != dtype || old.second.shape() != shape);
+      });
+    }
+    pooled = &memory.made.emplace_back(std::string(name), memory.make(dtype, shape)).second;
   }
   field->second = *pooled;
   return field->second;

@@ -60,8 +60,9 @@ class HEADRACE_API Batch {
   /// Where the stream goes on after this batch.
   Position position_after() const;
 
-  /// Another stream of the device uses the batch: the slab is not refilled before that stream is
-  /// past this point of its work when the loan ends.
+  /// Another stream of the device uses the batch: it waits until the batch is ready, and the memory
+  /// is not refilled before that stream has come to where it is when the loan ends. The stream must
+  /// live as long as the loan. Nothing to do on the CPU.
   void also_used_on(Stream stream) const;
 
   /// For batch operations: adds or replaces a field of the batch, for the time of the loan.

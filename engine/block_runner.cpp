@@ -126,6 +126,7 @@ std::size_t BlockRunner::estimate(const Block& block) const noexcept {
 
 void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return;
+  const TraceRange range(node.name);
   if (plan_.gathers) {
     if (node.reads) gather(block, slot);
     return;
@@ -167,10 +168,34 @@ void BlockRunner::run_row(const NodePlan& node, Block& block, std::int64_t k,
   }
 }
 
-void BlockRunner::read(Block& block, std::int64_t k) const {
+Sample& BlockRunner::fresh_sample(Block& block, std::int64_t k) const {
   Sample& sample = block.samples[static_cast<std::size_t>(k)];
   sample.reset();
   sample.origin() = origin(block, k);
+  return sample;
+}
+
+bool BlockRunner::read_now(Block& block, int slot) const noexcept {
+  if (block.flight->skipped() || block.rows == 0) return true;
+  const std::int64_t begun = now_ns();
+  try {
+    block.samples.resize(std::max(block.samples.size(), static_cast<std::size_t>(block.rows)));
+    for (std::int64_t k = 0; k < block.rows; ++k) {
+      const auto row = static_cast<std::size_t>(k);
+      if (block.attempts[row] == Block::dead) continue;
+      if (!plan_.recipe.source->read_now(block.indices[row], fresh_sample(block, k))) return false;
+    }
+  } catch (...) {
+    return false;  // read() says what is wrong
+  }
+  const std::int64_t took = now_ns() - begun;
+  block.busy_ns += took;
+  if (recorder_.on()) recorder_.add(slot, plan_.read_stage(), block.rows, took);
+  return true;
+}
+
+void BlockRunner::read(Block& block, std::int64_t k) const {
+  Sample& sample = fresh_sample(block, k);
   if (!plan_.io) bind_rows(block, k);
   plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], sample);
 }

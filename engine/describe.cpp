@@ -55,6 +55,10 @@ std::vector<Row> rows_of(const Plan& plan) {
                             mebibytes(plan.sample_bytes) + " until collate");
   }
   Row transfer{"transfer", {"in batch order, to " + to_string(plan.recipe.device)}};
+  if (plan.device_slots > 0) {
+    transfer.lines.push_back(std::to_string(plan.device_slots) + " slots of " +
+                             mebibytes(plan.layout.bytes() + plan.made_bytes) + " on the device");
+  }
   for (const BatchStep& step : plan.recipe.batch_steps)
     transfer.lines.push_back(step.name);
   rows.push_back(std::move(transfer));
@@ -87,7 +91,9 @@ std::string Plan::text() const {
   out << "memory:";
   for (const auto& item : forecast().items)
     out << " " << item.name << " " << mebibytes(item.bytes) << ",";
-  out << " total " << mebibytes(forecast().total()) << '\n';
+  out << " total " << mebibytes(forecast().total());
+  if (device_slots > 0) out << "; device " << mebibytes(forecast().device_bytes);
+  out << '\n';
   return out.str();
 }
 

@@ -16,6 +16,14 @@ bool younger(const Block* a, const Block* b) {
   return a->ticket > b->ticket;
 }
 
+/// The copy of a slab is done.
+void return_slab(void* argument) {
+  auto* slab = static_cast<Slab*>(argument);
+  LoaderLink& link = *slab->home->link();
+  std::lock_guard lock(link.mutex);
+  link.core != nullptr ? link.core->refill(slab) : slab->home->give_back(slab);
+}
+
 }  // namespace
 
 void BlockQueue::push(Block* block) {
@@ -81,6 +89,11 @@ int LoaderCore::run_direct() {
   return finish_block(flight);
 }
 
+void LoaderCore::send_to_io(Block* block) {
+  runtime_->io().submit(
+      [this, block](int slot) { read_block(block, plan_->runtime.threads() + slot); });
+}
+
 void LoaderCore::read_block(Block* block, int slot) {
   if (!block->handed.load(std::memory_order_acquire)) std::terminate();
   runner_.run(plan_->nodes[0], *block, slot);
@@ -93,6 +106,14 @@ void LoaderCore::read_block(Block* block, int slot) {
 int LoaderCore::run_staged(std::size_t n) {
   const NodePlan& node = plan_->nodes[n];
   Block* block = queues_[n].pop();
+  if (std::exchange(block->unread, false) && !runner_.read_now(*block, Crew::slot())) {
+    Lock lock(mutex_);
+    blocks_by_io_ = blocks_until_retry;
+    ++io_jobs_;
+    lock.unlock();
+    send_to_io(block);
+    return 0;
+  }
   runner_.run(node, *block, Crew::slot());
   if (!node.collates) {
     queues_[n + 1].push(block);
@@ -120,41 +141,29 @@ int LoaderCore::finish_block(Flight& flight) {
   return permits;
 }
 
+/// Lets permits that waited for a slot of the device go on.
+void LoaderCore::unpark(Lock& lock, int permits) {
+  parked_ -= permits;
+  lock.unlock();
+  graph_->put(transfer_node_, permits);
+  lock.lock();
+}
+
 int LoaderCore::run_transfer() {
   Lock lock(mutex_);
   Flight& flight = flight_at(transfer_sequence_);
-  gauge_.reordered(now_ns() - flight.done_ns);
-  lock.unlock();
-  const std::int64_t begun = recorder_.on() ? now_ns() : 0;
-  std::int64_t in_steps = 0;
-  if (!flight.skipped() && !flight.error) {
-    std::size_t stage = plan_->transfer_stage();
-    try {
-      flight.loan =
-          std::make_shared<Loan>(Loan::Context{pool_, link_, plan_->recipe.source, plan_->order},
-                                 flight.slab.load(std::memory_order_acquire), flight.place);
-      flight.loan->replaced = std::move(flight.replaced);
-      Batch batch = Loan::batch(flight.loan);
-      for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
-        stage = plan_->batch_step_stage(s);
-        const std::int64_t since = recorder_.on() ? now_ns() : 0;
-        plan_->recipe.batch_steps[s].run(batch, {});
-        if (!recorder_.on()) continue;
-        const std::int64_t took = now_ns() - since;
-        in_steps += took;
-        recorder_.add(Crew::slot(), stage, 1, took);
-      }
-    } catch (...) {
-      Origin origin;
-      origin.epoch = flight.place.epoch;
-      origin.batch = flight.place.number;
-      recorder_.fail(Crew::slot(), stage);
-      flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
+  const bool wanted = !flight.skipped() && !flight.error;
+  DeviceSlot* slot = nullptr;
+  if (transfer_ && wanted) {
+    slot = transfer_->take();
+    if (slot == nullptr) {
+      ++parked_;
+      return 0;
     }
   }
-  if (recorder_.on()) {
-    recorder_.add(Crew::slot(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
-  }
+  gauge_.reordered(now_ns() - flight.done_ns);
+  lock.unlock();
+  if (wanted) load(flight, slot);
   lock.lock();
   flight.ready = true;
   ++transfer_sequence_;
@@ -164,6 +173,51 @@ int LoaderCore::run_transfer() {
   lock.unlock();  // who is woken would only run into the lock
   if (wake) changed_.notify_all();
   return 0;
+}
+
+/// Makes the batch, on its device if it goes to one; what fails becomes the batch's error.
+void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
+  const TraceRange range(plan_->stages[plan_->transfer_stage()].name);
+  const std::int64_t begun = recorder_.on() ? now_ns() : 0;
+  std::int64_t in_steps = 0;
+  std::size_t stage = plan_->transfer_stage();
+  try {
+    Slab* slab = flight.slab.load(std::memory_order_acquire);
+    flight.loan =
+        std::make_shared<Loan>(Loan::Context{pool_, plan_->recipe.source, plan_->order, transfer_},
+                               slab, slot, flight.place);
+    flight.loan->replaced = std::move(flight.replaced);
+    Stream stream;
+    if (slot != nullptr) {
+      transfer_->send(*slot, slab->memory, return_slab, slab);
+      flight.slab.store(nullptr, std::memory_order_relaxed);
+      flight.sent = true;
+      stream = transfer_->operations(*slot);
+    }
+    Batch batch = Loan::batch(flight.loan);
+    for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
+      stage = plan_->batch_step_stage(s);
+      const TraceRange step(plan_->stages[stage].name);
+      const std::int64_t since = recorder_.on() ? now_ns() : 0;
+      plan_->recipe.batch_steps[s].run(batch, stream);
+      if (!recorder_.on()) continue;
+      const std::int64_t took = now_ns() - since;
+      in_steps += took;
+      recorder_.add(Crew::slot(), stage, 1, took);
+    }
+    stage = plan_->transfer_stage();
+    if (slot != nullptr) transfer_->finish(*slot);
+  } catch (...) {
+    Origin origin;
+    origin.epoch = flight.place.epoch;
+    origin.batch = flight.place.number;
+    recorder_.fail(Crew::slot(), stage);
+    if (slot != nullptr && !flight.loan) transfer_->put_back(slot);
+    flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
+  }
+  if (recorder_.on()) {
+    recorder_.add(Crew::slot(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
+  }
 }
 
 }  // namespace headrace::inline v1::detail

@@ -28,7 +28,8 @@ struct MemoryForecast {
     std::string name;
     std::size_t bytes = 0;
   };
-  std::vector<Item> items;
+  std::vector<Item> items;       ///< of the host
+  std::size_t device_bytes = 0;  ///< of the device: twins of slabs, and what batch operations make
   std::size_t total() const noexcept;
 };
 

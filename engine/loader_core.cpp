@@ -2,20 +2,36 @@
 // coming back.
 #include <headrace/engine/detail/loader_core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <headrace/engine/error.h>
 
 namespace headrace::inline v1::detail {
 
+/// Counts the consumer among those who wait; mutex_ is held at both ends.
+class LoaderCore::WaitingScope {
+ public:
+  explicit WaitingScope(LoaderCore& core) : core_(core) { ++core_.waiting_; }
+  ~WaitingScope() {
+    --core_.waiting_;
+    if (core_.closed_) core_.changed_.notify_all();
+  }
+  WaitingScope(const WaitingScope&) = delete;
+  WaitingScope& operator=(const WaitingScope&) = delete;
+
+ private:
+  LoaderCore& core_;
+};
+
 LoaderCore::LoaderCore(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)),
       runtime_(RuntimeCore::share(plan_->runtime)),
-      pool_(std::make_shared<SlabPool>(plan_->layout, plan_->slabs)),
+      pool_(std::make_shared<SlabPool>(plan_->layout, plan_->slabs, link_)),
       recorder_(plan_->stages, plan_->slots(), plan_->options.statistics),
       bad_samples_(plan_->recipe.bad_samples, plan_->recipe.name),
       runner_(*plan_, *pool_, recorder_, bad_samples_),
-      ring_(static_cast<std::size_t>(plan_->slabs)),
+      ring_(static_cast<std::size_t>(plan_->slabs + plan_->device_slots)),
       queues_(plan_->nodes.size()),
       free_slabs_(plan_->slabs) {
   for (int i = 0; i < plan_->runtime.threads(); ++i)
@@ -55,19 +71,41 @@ void LoaderCore::shut_down() noexcept {
 void LoaderCore::materialise() {
   if (materialised_) return;
   runtime_->acquire(pool_->bytes(), "loader \"" + plan_->recipe.name + "\"");
+  try {
+    if (plan_->device_slots > 0 && !transfer_) open_device();
+  } catch (...) {
+    runtime_->release(pool_->bytes());
+    throw;
+  }
   materialised_ = true;
 }
 
-/// A loader without work holds no slabs.
+void LoaderCore::open_device() {
+  auto transfer = std::make_shared<Transfer>(plan_->recipe.device,
+                                             Transfer::Sizes{.slab_bytes = plan_->layout.bytes(),
+                                                             .made_bytes = plan_->made_bytes,
+                                                             .slots = plan_->device_slots,
+                                                             .timed = plan_->options.statistics});
+  const std::string refusal = transfer->lock_host_memory(pool_->memory(), pool_->bytes());
+  transfer_ = std::move(transfer);
+  if (refusal.empty() || !plan_->options.log) return;
+  plan_->options.log(LogLevel::warning,
+                     "[" + plan_->recipe.name + "] " + std::to_string(pool_->bytes()) +
+                         " bytes of slabs could not be page-locked (" + refusal +
+                         "): copies to the device go through the driver's own buffer, slower; "
+                         "raise the limit on locked memory (ulimit -l)");
+}
+
+/// A loader without work holds no slabs, but for page-locked ones: locking again costs too much.
 void LoaderCore::rest_if_idle() {
-  if (consuming_ || !runs_.empty() || !materialised_) return;
+  if (consuming_ || !runs_.empty() || !materialised_ || transfer_) return;
   if (consume_sequence_ != admit_sequence_ || on_loan_ != 0) return;
   pool_->discard();
   runtime_->release(pool_->bytes());
   materialised_ = false;
 }
 
-std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream) {
+std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream stream) {
   build_graph();
   Lock lock(mutex_);
   if (closed_)
@@ -78,6 +116,7 @@ std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream) {
                       std::to_string(epoch));
   materialise();
   gauge_.start();
+  stream_ = stream;
   if (consuming_) {
     consuming_->left.store(true, std::memory_order_relaxed);
     runs_.pop_front();
@@ -115,7 +154,7 @@ void LoaderCore::leave(const EpochRun* run) noexcept {
 void LoaderCore::begin_default_epoch(Lock& lock) {
   const std::int64_t epoch = wanted_ ? wanted_->epoch : next_epoch_;
   lock.unlock();
-  start(epoch, {});
+  start(epoch, stream_);
   lock.lock();
 }
 
@@ -127,9 +166,9 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
   Lock lock(mutex_);
   gauge_.call();
   if (!consuming_ && !closed_) begin_default_epoch(lock);
-  const bool bounded = timeout != std::chrono::nanoseconds::max();
-  const auto deadline = bounded ? std::chrono::steady_clock::now() + timeout
-                                : std::chrono::steady_clock::time_point();
+  Deadline deadline;
+  if (timeout != std::chrono::nanoseconds::max())
+    deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     if (closed_)
       throw PipelineError("[" + plan_->recipe.name +
@@ -142,32 +181,41 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
       rest_if_idle();
       return {.status = NextBatch::Status::end, .batch = {}};
     }
-    if (consume_sequence_ < admit_sequence_) {
+    if (consume_sequence_ < admit_sequence_ && flight_at(consume_sequence_).ready) {
       Flight& flight = flight_at(consume_sequence_);
-      if (flight.ready && flight.error) deliver_error(flight, lock);
-      if (flight.ready) return {.status = NextBatch::Status::ready, .batch = take(flight)};
-    } else if (on_loan_ == plan_->slabs) {
-      throw PipelineError(
-          "[" + plan_->recipe.name + "] a batch was asked for while all " +
-          std::to_string(plan_->slabs) +
-          " slabs are on loan; drop or clone batches that are still held, or raise loans above " +
-          std::to_string(plan_->options.loans));
+      if (flight.error) deliver_error(flight, lock);
+      std::shared_ptr<Loan> loan = take(flight);
+      const Stream stream = stream_;
+      lock.unlock();
+      loan->use_on(stream);
+      return {.status = NextBatch::Status::ready, .batch = Loan::batch(std::move(loan))};
     }
+    refuse_if_exhausted();
     if (stop.stop_requested()) return {.status = NextBatch::Status::stopped, .batch = {}};
-    ++waiting_;
-    const auto something = [&] {
-      return closed_ || stop.stop_requested() ||
-             (consume_sequence_ < admit_sequence_ && flight_at(consume_sequence_).ready);
-    };
-    bool woken = true;
-    if (bounded) {
-      woken = changed_.wait_until(lock, deadline, something);
-    } else {
-      changed_.wait(lock, something);
-    }
-    --waiting_;
-    if (closed_) changed_.notify_all();
-    if (!woken) return {.status = NextBatch::Status::timeout, .batch = {}};
+    if (!wait_for_front(lock, deadline, stop))
+      return {.status = NextBatch::Status::timeout, .batch = {}};
+  }
+}
+
+/// Waits until next() has something to do; false when the time is over. Where batches go to a
+/// device, looks once a second whether it still works.
+bool LoaderCore::wait_for_front(Lock& lock, Deadline deadline, const std::stop_token& stop) {
+  const auto something = [&] {
+    return closed_ || stop.stop_requested() ||
+           (consume_sequence_ < admit_sequence_ && flight_at(consume_sequence_).ready);
+  };
+  const WaitingScope waiting(*this);
+  if (!transfer_) {
+    if (deadline) return changed_.wait_until(lock, *deadline, something);
+    changed_.wait(lock, something);
+    return true;
+  }
+  for (;;) {
+    const auto look = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const auto until = deadline ? std::min(look, *deadline) : look;
+    if (changed_.wait_until(lock, until, something)) return true;
+    if (deadline && until == *deadline) return false;
+    transfer_->require_health();
   }
 }
 
@@ -177,8 +225,22 @@ std::optional<Batch> LoaderCore::try_next() {
   return std::move(got.batch);
 }
 
+/// A request that no batch can ever answer is an error, not a hang.
+void LoaderCore::refuse_if_exhausted() const {
+  const bool device = plan_->device_slots > 0;
+  if (device ? on_loan_ < plan_->device_slots
+             : consume_sequence_ < admit_sequence_ || on_loan_ < plan_->slabs) {
+    return;
+  }
+  throw PipelineError("[" + plan_->recipe.name + "] a batch was asked for while all " +
+                      std::to_string(on_loan_) + (device ? " slots of the device" : " slabs") +
+                      " are on loan; drop or clone batches that are still held, or raise loans "
+                      "above " +
+                      std::to_string(plan_->options.loans));
+}
+
 /// Takes the front batch out of the ring: it is the trainer's now.
-Batch LoaderCore::take(Flight& flight) {
+std::shared_ptr<Loan> LoaderCore::take(Flight& flight) {
   std::shared_ptr<Loan> loan = std::move(flight.loan);
   flight.slab.store(nullptr, std::memory_order_relaxed);
   ++consume_sequence_;
@@ -192,7 +254,7 @@ Batch LoaderCore::take(Flight& flight) {
   gauge_.deliver(flight.place.rows, bytes);
   observe();
   flight.run.reset();
-  return Loan::batch(std::move(loan));
+  return loan;
 }
 
 /// Tells the gauge what holds from now on.
@@ -220,6 +282,7 @@ void LoaderCore::deliver_error(Flight& flight, Lock& lock) {
 
 /// Batches of runs that were left go home as they reach the front.
 void LoaderCore::drop_unwanted(Lock& lock) {
+  if (parked_ > 0 && flight_at(transfer_sequence_).skipped()) unpark(lock, parked_);
   bool dropped = false;
   while (consume_sequence_ < transfer_sequence_) {
     Flight& flight = flight_at(consume_sequence_);
@@ -235,13 +298,16 @@ void LoaderCore::drop_unwanted(Lock& lock) {
 }
 
 void LoaderCore::recycle(Flight& flight) {
-  if (flight.loan) flight.loan->disarm();
+  if (flight.loan) {
+    if (flight.loan->slot() != nullptr) transfer_->put_back(flight.loan->slot());
+    flight.loan->disarm();
+  }
   flight.loan.reset();
   flight.error = nullptr;
   flight.run.reset();
   Slab* slab = flight.slab.exchange(nullptr, std::memory_order_relaxed);
   if (slab != nullptr) pool_->give_back(slab);
-  ++free_slabs_;
+  if (!flight.sent) ++free_slabs_;
 }
 
 void LoaderCore::give_back(Slab* slab) noexcept {
@@ -251,6 +317,22 @@ void LoaderCore::give_back(Slab* slab) noexcept {
   ++free_slabs_;
   observe();
   rest_if_idle();
+  admit(lock);
+}
+
+void LoaderCore::give_back(DeviceSlot* slot) noexcept {
+  Lock lock(mutex_);
+  transfer_->put_back(slot);
+  --on_loan_;
+  observe();
+  if (parked_ > 0) unpark(lock, 1);
+}
+
+void LoaderCore::refill(Slab* slab) noexcept {
+  Lock lock(mutex_);
+  pool_->give_back(slab);
+  ++free_slabs_;
+  observe();
   admit(lock);
 }
 
@@ -299,6 +381,7 @@ LoaderStats LoaderCore::stats() const {
   stats.stages = recorder_.stages();
   std::lock_guard lock(mutex_);
   gauge_.fill(stats);
+  if (transfer_) stats.transfer = transfer_->stats();
   stats.slabs_on_loan = on_loan_;
   stats.bytes_held = static_cast<std::int64_t>((materialised_ ? pool_->bytes() : 0) + reserved_);
   return stats;
@@ -307,6 +390,7 @@ LoaderStats LoaderCore::stats() const {
 void LoaderCore::reset_stats() {
   recorder_.clear();
   std::lock_guard lock(mutex_);
+  if (transfer_) transfer_->reset_stats();
   gauge_.clear();
 }
 

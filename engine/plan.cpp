@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <headrace/engine/detail/block_runner.h>
-#include <headrace/engine/detail/device_runtime.h>
+#include <headrace/engine/detail/device_objects.h>
 #include <headrace/engine/error.h>
 #include <headrace/engine/random.h>
 
@@ -15,10 +15,6 @@ namespace {
 
 std::string who(const Recipe& recipe) {
   return "[" + recipe.name + "] ";
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 std::string legal_sizes(std::int64_t size, int world) {
@@ -162,12 +158,16 @@ void Plan::lay_out_nodes() {
     nodes.push_back({.name = "collate", .first_step = steps, .last_step = steps, .collates = true});
   }
   direct = nodes.size() == 1;
+  reads_now = io && !gathers && nodes[1].limit == 0;
 }
 
 void Plan::count_memory() {
   const int threads = runtime.threads();
-  slabs = options.prefetch + options.loans + (recipe.device.is_cuda() ? 1 : 0) +
+  const bool on_device = recipe.device.is_cuda();
+  slabs = options.prefetch + options.loans + (on_device ? 1 : 0) +
           static_cast<int>(ceil_div(threads, rows));
+  // Beside those on loan: one that is ready, and one that is being copied.
+  device_slots = on_device ? options.loans + 2 : 0;
   staged_blocks = 4 * threads + runtime.io_threads();
   if (!direct && !gathers) {
     sample_bytes = options.sample_memory != 0 ? options.sample_memory
@@ -217,17 +217,19 @@ void Plan::name_stages() {
     stages.push_back({step.name, "transfer", Place::transfer, 1});
 }
 
-std::int64_t Plan::batches() const noexcept {
-  return recipe.batching->tail == Tail::drop ? epoch_samples / recipe.batching->size
-                                             : ceil_div(epoch_samples, recipe.batching->size);
+std::int64_t Plan::batches(std::int64_t from) const noexcept {
+  const std::int64_t size = recipe.batching->size;
+  const std::int64_t left = std::max<std::int64_t>(0, order->length() - from);
+  return recipe.batching->tail == Tail::drop ? left / size : ceil_div(left, size);
 }
 
 MemoryForecast Plan::forecast() const {
-  const std::size_t slab = (layout.bytes() + 4095) / 4096 * 4096;
+  const std::size_t slab = SlabPool::stride(layout);
   MemoryForecast forecast;
   forecast.items.push_back(
       {std::to_string(slabs) + " slabs", slab * static_cast<std::size_t>(slabs)});
-  if (made_bytes != 0) {
+  forecast.device_bytes = (layout.bytes() + made_bytes) * static_cast<std::size_t>(device_slots);
+  if (made_bytes != 0 && device_slots == 0) {
     forecast.items.push_back(
         {"fields made by batch steps", made_bytes * static_cast<std::size_t>(slabs)});
   }

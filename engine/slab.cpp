@@ -1,17 +1,21 @@
 #include <headrace/engine/detail/slab.h>
 
+#include <algorithm>
+
 #include <headrace/engine/detail/loader_core.h>
 
 namespace headrace::inline v1::detail {
 
-SlabPool::SlabPool(Layout layout, int count)
+SlabPool::SlabPool(Layout layout, int count, std::shared_ptr<LoaderLink> link)
     : layout_(std::move(layout)),
-      stride_((layout_.bytes() + 4095) / 4096 * 4096),
-      memory_(stride_ * static_cast<std::size_t>(count)) {
+      link_(std::move(link)),
+      memory_(stride(layout_) * static_cast<std::size_t>(count)) {
   slabs_.resize(static_cast<std::size_t>(count));
+  free_.reserve(slabs_.size());
   for (int i = count - 1; i >= 0; --i) {
     Slab& slab = slabs_[static_cast<std::size_t>(i)];
-    slab.memory = memory_.data() + stride_ * static_cast<std::size_t>(i);
+    slab.memory = memory_.data() + stride(layout_) * static_cast<std::size_t>(i);
+    slab.home = this;
     free_.push_back(&slab);
   }
 }
@@ -28,15 +32,39 @@ void SlabPool::give_back(Slab* slab) {
   free_.push_back(slab);
 }
 
-Loan::~Loan() {
-  if (slab_ == nullptr) return;
-  extra.clear();
-  std::lock_guard lock(context_.link->mutex);
-  if (context_.link->core != nullptr) {
-    context_.link->core->give_back(slab_);
-  } else {
-    context_.pool->give_back(slab_);
+Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place)
+    : context_(std::move(context)), slab_(slab), slot_(slot), memory_(slab), place_(place) {
+  if (slot != nullptr) memory_ = slot;
+  for (const Layout::Field& field : layout().fields()) {
+    std::int64_t end = 0;
+    if (field.spec.kind == FieldSpec::Kind::ragged) {
+      const auto& offsets = layout().columns()[field.extra];
+      end = reinterpret_cast<const std::int64_t*>(slab->memory + offsets.offset)[place.size];
+    }
+    ragged_ends_.push_back(end);
   }
+}
+
+Loan::~Loan() {
+  if (memory_ == nullptr) return;
+  extra.clear();
+  if (slot_ != nullptr) context_.transfer->release(*slot_, streams_);
+  LoaderLink& link = *context_.pool->link();
+  std::lock_guard lock(link.mutex);
+  if (link.core != nullptr) {
+    slot_ != nullptr ? link.core->give_back(slot_) : link.core->give_back(slab_);
+  } else {
+    slot_ != nullptr ? context_.transfer->put_back(slot_) : context_.pool->give_back(slab_);
+  }
+}
+
+void Loan::use_on(Stream stream) {
+  if (slot_ == nullptr) return;
+  std::lock_guard lock(mutex_);
+  const auto same = [&](Stream other) { return other.handle == stream.handle; };
+  if (std::any_of(streams_.begin(), streams_.end(), same)) return;
+  context_.transfer->lend(*slot_, stream, streams_.empty());
+  streams_.push_back(stream);
 }
 
 Batch Loan::batch(std::shared_ptr<Loan> loan) {

@@ -66,6 +66,9 @@ Schema Subset::fields() const {
 void Subset::read(std::int64_t index, Sample& sample) const {
   source_->read(indices_[at(index)], sample);
 }
+bool Subset::read_now(std::int64_t index, Sample& sample) const {
+  return source_->read_now(indices_[at(index)], sample);
+}
 bool Subset::blocking() const {
   return source_->blocking();
 }
@@ -147,6 +150,10 @@ Schema Expanded::fields() const {
 void Expanded::read(std::int64_t index, Sample& sample) const {
   sample.origin().part = part(index);
   source_->read(record(index), sample);
+}
+bool Expanded::read_now(std::int64_t index, Sample& sample) const {
+  sample.origin().part = part(index);
+  return source_->read_now(record(index), sample);
 }
 bool Expanded::blocking() const {
   return source_->blocking();

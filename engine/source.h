@@ -50,6 +50,10 @@ class HEADRACE_API Source {
   /// Fills the sample's fields. Throws DataError with rule and what came; the engine adds stage and
   /// origin.
   virtual void read(std::int64_t index, Sample& sample) const = 0;
+  /// read(), if that needs no waiting (the file's pages are in memory). False where it might wait
+  /// or fails; what the sample then holds does not matter: read() is called on an I/O thread. Asked
+  /// only of blocking sources; it saves them the way from one thread to another.
+  virtual bool read_now(std::int64_t, Sample&) const { return false; }
 
   /// Whether read() and gather() may wait for a disk or network: then they run on the runtime's I/O
   /// threads.
@@ -84,6 +88,7 @@ class HEADRACE_API Subset final : public Source {
   std::int64_t size() const override;
   Schema fields() const override;
   void read(std::int64_t index, Sample& sample) const override;
+  bool read_now(std::int64_t index, Sample& sample) const override;
   bool blocking() const override;
   bool gathers() const override;
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override;
@@ -112,6 +117,7 @@ class HEADRACE_API Expanded final : public Source {
   std::int64_t size() const override;
   Schema fields() const override;
   void read(std::int64_t index, Sample& sample) const override;
+  bool read_now(std::int64_t index, Sample& sample) const override;
   bool blocking() const override;
   std::size_t working_bytes(std::int64_t index) const override;
   std::size_t largest_working_bytes() const override;

@@ -32,6 +32,17 @@ struct StageStats {
   Durations service;  ///< one item
 };
 
+/// Transfer to a device since the last reset; all zero where batches stay on the host.
+struct TransferStats {
+  std::int64_t copies = 0;  ///< one a batch
+  std::int64_t bytes = 0;
+  std::int64_t timed = 0;  ///< batches of which the two times below are the sums
+  double copy_s = 0;       ///< of the copy engine
+  double exposed_s = 0;    ///< the trainer's stream had nothing to do but wait for a batch
+  bool page_locked = false;
+  std::int64_t device_bytes = 0;  ///< memory held on the device
+};
+
 /// What loader.stats() returns; all durations in seconds, all counts since the last reset.
 struct LoaderStats {
   std::string loader;
@@ -58,6 +69,7 @@ struct LoaderStats {
   std::int64_t bytes_held = 0;  ///< slabs and pooled samples at this moment
   std::int64_t peak_bytes_held = 0;
   std::int64_t bad_samples = 0;  ///< since the loader was built
+  TransferStats transfer;
 };
 
 }  // namespace headrace::inline v1

@@ -66,6 +66,8 @@ class BlockRunner {
   void order(Block& block) const noexcept;
   /// Bytes that the block's samples need between read and collate, as the source says.
   std::size_t estimate(const Block& block) const noexcept;
+  /// Reads all rows if none makes the calling worker wait.
+  bool read_now(Block& block, int slot) const noexcept;
   /// Runs a node's part on every row; never throws.
   void run(const NodePlan& node, Block& block, int slot) const noexcept;
   /// The last touch before a batch leaves collate: rows without samples, ragged fields.
@@ -77,6 +79,7 @@ class BlockRunner {
   void gather(Block& block, int slot) const;
   void gather_one_by_one(Block& block, int slot) const;
   void run_row(const NodePlan& node, Block& block, std::int64_t k, Stopwatch& watch) const;
+  Sample& fresh_sample(Block& block, std::int64_t k) const;
   void read(Block& block, std::int64_t k) const;
   void step(std::size_t s, Block& block, std::int64_t k, int slot) const;
   void bind_rows(Block& block, std::int64_t k) const;

@@ -71,6 +71,7 @@ struct Flight {
   std::shared_ptr<Loan> loan;  ///< once the transfer stage has it
   bool done = false;           ///< guarded by the loader's mutex, as all below
   bool ready = false;
+  bool sent = false;  ///< its slab comes back when the copy is done
   std::int64_t done_ns = 0;
 
   bool skipped() const noexcept {
@@ -99,6 +100,7 @@ struct Block {
   std::vector<std::uint32_t> attempts;  ///< of each row; `dead` once it takes no further part
   std::size_t reserved = 0;             ///< bytes of the sample budget
   std::int64_t busy_ns = 0;
+  bool unread = false;              ///< a worker reads it if that needs no waiting
   std::atomic<bool> handed{false};  ///< published to the next thread
 
   static constexpr std::uint32_t dead = std::numeric_limits<std::uint32_t>::max();

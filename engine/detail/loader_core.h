@@ -58,17 +58,27 @@ class LoaderCore {
 
   /// A loan has ended; any thread.
   void give_back(Slab* slab) noexcept;
+  void give_back(DeviceSlot* slot) noexcept;
+  /// A slab has been copied to the device and may be filled again; a thread of the driver.
+  void refill(Slab* slab) noexcept;
   /// Whether this run is the one being consumed.
   bool consumes(const EpochRun* run) const noexcept;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+  class WaitingScope;
+  /// A read that would have made a worker wait says that the next ones would, too.
+  static constexpr int blocks_until_retry = 64;
 
   // the graph
   void build_graph();
   int run_direct();
   int run_staged(std::size_t node);
   int run_transfer();
+  void load(Flight& flight, DeviceSlot* slot);
+  void unpark(Lock& lock, int permits);
+  void send_to_io(Block* block);
   void read_block(Block* block, int slot);
   Block* claim(Block& block);
   int finish_block(Flight& flight);
@@ -85,12 +95,15 @@ class LoaderCore {
   void recycle(Block* block);
 
   // delivery
+  void refuse_if_exhausted() const;
   void drop_unwanted(Lock& lock);
   void recycle(Flight& flight);
   void rest_if_idle();
   void observe();
   void materialise();
-  Batch take(Flight& flight);
+  void open_device();
+  bool wait_for_front(Lock& lock, Deadline deadline, const std::stop_token& stop);
+  std::shared_ptr<Loan> take(Flight& flight);
   [[noreturn]] void deliver_error(Flight& flight, Lock& lock);
   void begin_default_epoch(Lock& lock);
   Flight& flight_at(std::int64_t sequence) {
@@ -99,8 +112,9 @@ class LoaderCore {
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<RuntimeCore> runtime_;
-  std::shared_ptr<SlabPool> pool_;
   std::shared_ptr<LoaderLink> link_ = std::make_shared<LoaderLink>();
+  std::shared_ptr<SlabPool> pool_;
+  std::shared_ptr<Transfer> transfer_;  ///< made with the first epoch
   Recorder recorder_;
   BadSampleLog bad_samples_;
   BlockRunner runner_;
@@ -123,6 +137,8 @@ class LoaderCore {
   std::int64_t finish_sequence_ = 0;
   std::int64_t transfer_sequence_ = 0;
   std::int64_t consume_sequence_ = 0;
+  int parked_ = 0;  ///< permits of the transfer stage that found no slot of the device free
+  Stream stream_;   ///< of the trainer
   int free_slabs_ = 0;
   int on_loan_ = 0;
   std::deque<std::shared_ptr<EpochRun>> runs_;  ///< admitted; the front is consumed or comes next
@@ -134,6 +150,7 @@ class LoaderCore {
   int live_blocks_ = 0;
   bool filling_ = true;
   int io_jobs_ = 0;
+  int blocks_by_io_ = 0;  ///< blocks to go to the I/O threads before workers may try again
   std::size_t reserved_ = 0;
   Block* held_back_ = nullptr;
   std::vector<std::unique_ptr<Block>> blocks_;

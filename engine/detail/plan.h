@@ -12,6 +12,10 @@
 
 namespace headrace::inline v1::detail {
 
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
 /// A node of the graph: what its body does to a block of rows.
 struct NodePlan {
   std::string name;  ///< "read", "decode", "read+decode+augment+collate"
@@ -39,11 +43,13 @@ struct Plan {
   std::vector<std::size_t> source_columns;  ///< column of each source field, when rows are gathered
   std::vector<NodePlan> nodes;              ///< read .. collate; transfer comes after
   std::vector<Recorder::Stage>
-      stages;            ///< read, one for each step, collate, transfer, one for each batch step
-  bool gathers = false;  ///< rows go from the source into the slab, many a call
-  bool io = false;       ///< reading happens on the I/O threads
-  bool direct = false;   ///< one node does it all: a block lives inside one body
+      stages;              ///< read, one for each step, collate, transfer, one for each batch step
+  bool gathers = false;    ///< rows go from the source into the slab, many a call
+  bool io = false;         ///< reading happens on the I/O threads
+  bool reads_now = false;  ///< a worker first tries to read by itself
+  bool direct = false;     ///< one node does it all: a block lives inside one body
   int slabs = 0;
+  int device_slots = 0;            ///< 0 where batches stay on the host
   int staged_blocks = 0;           ///< blocks between read and collate at most
   std::int64_t rows = 0;           ///< rows of this rank's batch
   std::int64_t epoch_samples = 0;  ///< of all ranks, after the tail's rule
@@ -59,7 +65,8 @@ struct Plan {
   }
   int slots() const noexcept { return runtime.threads() + runtime.io_threads(); }
 
-  std::int64_t batches() const noexcept;
+  /// Batches from a place of the epoch to its end.
+  std::int64_t batches(std::int64_t from = 0) const noexcept;
   MemoryForecast forecast() const;
   std::string describe(Loader::Format format) const;
 

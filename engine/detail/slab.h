@@ -9,7 +9,9 @@
 #include <vector>
 
 #include <headrace/engine/batch.h>
+#include <headrace/engine/detail/batch_memory.h>
 #include <headrace/engine/detail/layout.h>
+#include <headrace/engine/detail/transfer.h>
 #include <headrace/engine/huge_pages.h>
 #include <headrace/engine/order.h>
 #include <headrace/engine/source.h>
@@ -18,19 +20,30 @@ namespace headrace::inline v1::detail {
 
 class LoaderCore;
 
-/// Memory of one batch, at an address that never changes.
-struct Slab {
-  std::byte* memory = nullptr;
-  std::vector<std::pair<std::string, Tensor>>
-      made;  ///< memory of fields that batch operations make, kept for the next round
+/// Host memory of one batch.
+struct Slab : BatchMemory {
+  class SlabPool* home = nullptr;
+};
+
+/// The way from a loan back to its loader, cut when the loader goes first.
+struct LoaderLink {
+  std::mutex mutex;
+  LoaderCore* core = nullptr;
 };
 
 /// The slabs of a loader. Outlives the loader while batches are on loan.
 class SlabPool {
  public:
-  SlabPool(Layout layout, int count);
+  /// Bytes from one slab to the next.
+  static std::size_t stride(const Layout& layout) noexcept {
+    return (layout.bytes() + 4095) / 4096 * 4096;
+  }
+
+  SlabPool(Layout layout, int count, std::shared_ptr<LoaderLink> link);
 
   const Layout& layout() const noexcept { return layout_; }
+  const std::shared_ptr<LoaderLink>& link() const noexcept { return link_; }
+  std::byte* memory() const noexcept { return memory_.data(); }
   std::size_t bytes() const noexcept { return memory_.mapped_bytes(); }
 
   /// The slab that was given back last: its lines are the likeliest to be in the cache.
@@ -41,7 +54,7 @@ class SlabPool {
 
  private:
   Layout layout_;
-  std::size_t stride_;
+  std::shared_ptr<LoaderLink> link_;
   HugePages memory_;
   std::vector<Slab> slabs_;
   std::mutex mutex_;
@@ -58,25 +71,19 @@ struct BatchPlace {
   std::int64_t after = 0;  ///< global position after the batch, all ranks counted
 };
 
-/// The way from a loan back to its loader, cut when the loader goes first.
-struct LoaderLink {
-  std::mutex mutex;
-  LoaderCore* core = nullptr;
-};
-
-/// A batch in the hands of the trainer. The last reference gives the slab back, on whichever thread
-/// it dies.
+/// A batch in the hands of the trainer: in a slab, or in a slot of its device. The last reference
+/// gives the memory back, on whichever thread it dies.
 class Loan {
  public:
   struct Context {
     std::shared_ptr<SlabPool> pool;
-    std::shared_ptr<LoaderLink> link;
     std::shared_ptr<const Source> source;
     std::shared_ptr<const IndexStream> order;
+    std::shared_ptr<Transfer> transfer;  ///< null where batches stay on the host
   };
 
-  Loan(Context context, Slab* slab, const BatchPlace& place)
-      : context_(std::move(context)), slab_(slab), place_(place) {}
+  /// `slot` is null where batches stay on the host.
+  Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place);
   ~Loan();
   Loan(const Loan&) = delete;
   Loan& operator=(const Loan&) = delete;
@@ -86,9 +93,14 @@ class Loan {
   const BatchPlace& place() const noexcept { return place_; }
   const Context& context() const noexcept { return context_; }
   const Layout& layout() const noexcept { return context_.pool->layout(); }
-  Slab* slab() const noexcept { return slab_; }
-  /// Gives the slab up without giving it back: the batch is dropped before the trainer sees it.
-  void disarm() noexcept { slab_ = nullptr; }
+  BatchMemory& memory() const noexcept { return *memory_; }
+  DeviceSlot* slot() const noexcept { return slot_; }
+  /// Values of a ragged field in all rows together; `field` counts the layout's fields.
+  std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
+  /// A stream of the trainer's begins to use the batch; the loan ends behind its work.
+  void use_on(Stream stream);
+  /// Gives the memory up without giving it back: the batch is dropped before the trainer sees it.
+  void disarm() noexcept { memory_ = nullptr; }
 
   std::vector<std::pair<std::string, Tensor>> extra;            ///< fields made by batch operations
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< row, index of its replacement
@@ -96,7 +108,12 @@ class Loan {
  private:
   Context context_;
   Slab* slab_;
+  DeviceSlot* slot_;
+  BatchMemory* memory_;
   BatchPlace place_;
+  std::vector<std::int64_t> ragged_ends_;
+  std::mutex mutex_;  ///< of what follows: handles of one loan may be in several threads
+  std::vector<Stream> streams_;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/cached_file.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -68,8 +69,7 @@ void check_link(const fs::path& link, const std::string& root) {
 
 class Descriptor {
  public:
-  explicit Descriptor(const char* path) noexcept
-      : number_(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  explicit Descriptor(int number) noexcept : number_(number) {}
   ~Descriptor() {
     if (number_ >= 0) ::close(number_);
   }
@@ -189,11 +189,30 @@ Schema ImageFolder::fields() const {
           FieldSpec::fixed("label", DType::int64, Shape{})};
 }
 
+/// Valid until the thread asks for another.
+const char* ImageFolder::full_path(std::int64_t index) const {
+  static thread_local std::string full;
+  full.assign(root_).append("/").append(path(index));
+  return full.c_str();
+}
+
+bool ImageFolder::read_now(std::int64_t index, Sample& sample) const {
+  const std::uint64_t bytes = file_bytes_[static_cast<std::size_t>(index)];
+  const Descriptor file(detail::open_cached(full_path(index)));
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return false;
+  if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != bytes || bytes == 0)
+    return false;
+  Tensor& image = sample.make("image", DType::uint8, Shape{static_cast<std::int64_t>(bytes)});
+  if (!detail::read_cached(file.number(), static_cast<std::byte*>(image.raw()), bytes, 0))
+    return false;
+  sample.set_scalar<std::int64_t>("label", label(index));
+  return true;
+}
+
 void ImageFolder::read(std::int64_t index, Sample& sample) const {
   const std::string_view below = path(index);
-  static thread_local std::string full;
-  full.assign(root_).append("/").append(below);
-  const Descriptor file(full.c_str());
+  const Descriptor file(::open(full_path(index), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) cannot_read(below, "cannot be opened: " + cause());
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) cannot_read(below, "cannot be read: " + cause());

@@ -35,6 +35,7 @@ class HEADRACE_API ImageFolder final : public Source {
   /// Reads with pread. Throws DataError naming the file when it cannot be read or is not as long as
   /// when it was listed.
   void read(std::int64_t index, Sample& sample) const override;
+  bool read_now(std::int64_t index, Sample& sample) const override;
   bool blocking() const override { return true; }
   /// The file and an estimate of its decoded pixels: 4 bytes each, 2.5 pixels a byte of the file.
   std::size_t working_bytes(std::int64_t index) const override;
@@ -48,6 +49,7 @@ class HEADRACE_API ImageFolder final : public Source {
   void list_class(const std::string& name);
   void add(const std::string& path, std::uint64_t bytes);
   std::string_view path(std::int64_t index) const noexcept;
+  const char* full_path(std::int64_t index) const;
 
   std::string root_;  ///< canonical
   std::vector<std::string> classes_;

@@ -1,0 +1,394 @@
+// The transfer stage against a stand-in for the CUDA runtime: its order of events, its ring, its
+// failures. That the calls do on a device what they promise is seen by the tests that need one.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <headrace/tests/engine/test_sources.h>
+
+#include "cuda_stand_in.h"
+
+namespace headrace::test {
+namespace {
+
+using device::TrainerStream;
+
+Pipeline recipe(Device to, std::int64_t records = 210) {
+  return work_on(table({.records = records}), true).batch({.size = 8}).to(to);
+}
+
+Loader loader_on(Device to, int threads, LoaderOptions options = {}) {
+  options.runtime = Runtime({.threads = threads});
+  return recipe(to).build(std::move(options));
+}
+
+/// Reads a field as a kernel would: on the stream, some time after it was asked for.
+void read_on(TrainerStream& stream, const Tensor& field, std::string& into, int delay_us = 0) {
+  stream.run(
+      [data = static_cast<const char*>(field.raw()), bytes = field.bytes(), &into, delay_us] {
+        std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
+        into.append(data, bytes);
+      });
+}
+
+/// All bytes of some epochs, read on the stream; batches are dropped before they have been read.
+std::vector<std::string> read_through(Loader& loader, TrainerStream& stream, int epochs,
+                                      int delay_us) {
+  std::vector<std::string> batches;
+  batches.reserve(4096);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch, stream)) {
+      std::string& into = batches.emplace_back();
+      for (const std::string& name : batch.names())
+        read_on(stream, batch[name], into, delay_us);
+    }
+  }
+  stream.finish();
+  return batches;
+}
+
+std::vector<std::string> on_host(int epochs) {
+  Loader loader = loader_on(Device::cpu(), 2);
+  std::vector<std::string> batches;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch)) {
+      std::string& into = batches.emplace_back();
+      for (const std::string& name : batch.names())
+        into += bytes_of(batch[name]);
+    }
+  }
+  return batches;
+}
+
+TEST_CASE("The device gets the host's bytes, for 1, 2 and 8 threads, however late it reads") {
+  const auto expected = on_host(2);
+  for (const int threads : {1, 2, 8}) {
+    for (const int delay_us : {0, 300}) {
+      CAPTURE(threads);
+      CAPTURE(delay_us);
+      device::reset();
+      TrainerStream stream;
+      Loader loader = loader_on(Device::cuda(0), threads);
+      CHECK(same(read_through(loader, stream, 2, delay_us), expected));
+    }
+  }
+}
+
+/// Holds the streams that wait for it until it is opened.
+class Barrier {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void open() {
+    {
+      std::lock_guard lock(mutex_);
+      open_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+/// Reads the first batch on a second stream that comes to it only when the ring has gone round, or
+/// cannot; says what it saw and what the batch was.
+std::pair<std::string, std::string> read_late(bool said) {
+  device::reset({.copy_delay_us = 0});
+  Barrier barrier;
+  TrainerStream first;
+  TrainerStream second;
+  Loader loader = loader_on(Device::cuda(0), 2);
+  std::string seen;
+  std::string was;
+  int number = 0;
+  for (Batch& batch : loader.epoch(0, first)) {
+    if (number == 0) {
+      read_on(first, batch["value"], was);
+      first.finish();
+      if (said) batch.also_used_on(second);
+      second.run([&barrier] { barrier.wait(); });
+      read_on(second, batch["value"], seen);
+    }
+    if (++number == 6) break;
+  }
+  // The fourth batch has taken the memory of the first, or waits for it.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  barrier.open();
+  second.finish();
+  return {seen, was};
+}
+
+TEST_CASE("A second stream keeps the memory until it is past the batch") {
+  const auto [seen, was] = read_late(true);
+  CHECK(seen == was);
+}
+
+TEST_CASE("Twin: a second stream that was not named reads what came after") {
+  const auto [seen, was] = read_late(false);
+  CHECK(seen != was);
+}
+
+TEST_CASE("Memory on the device is a small ring at fixed addresses") {
+  device::reset();
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2, {.loans = 2});
+  std::set<const void*> places;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch, stream)) {
+      CHECK(batch["value"].device() == Device::cuda(0));
+      places.insert(batch["value"].raw());
+    }
+  }
+  CHECK(places.size() <= 4);
+  CHECK(loader.forecast().device_bytes > 0);
+  CHECK(device::calls().copies >= 81);
+}
+
+TEST_CASE("Nothing waits for the device and nothing is allocated once the loader runs") {
+  device::reset();
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2);
+  read_through(loader, stream, 1, 0);
+  const device::Calls before = device::calls();
+  read_through(loader, stream, 3, 50);
+  const device::Calls after = device::calls();
+  CHECK(after.synchronisations == before.synchronisations);
+  CHECK(after.allocations == before.allocations);
+  CHECK(after.live_events == before.live_events);
+  CHECK(before.synchronisations == 0);
+}
+
+/// Writes the field "twice" on the stream that it is given, late.
+struct Double {
+  std::string name() const { return "double"; }
+  Schema schema(const Schema& in) const {
+    Schema out = in;
+    out.put(FieldSpec::fixed("twice", DType::uint8, Shape{TableSource::width}));
+    return out;
+  }
+  void operator()(Batch& batch, Stream stream) const {
+    const Tensor from = batch["value"];
+    const Tensor to = batch.make("twice", DType::uint8, from.shape());
+    device::run_on(stream, [in = from.data<std::uint8_t>(), out = to.data<std::uint8_t>(),
+                            count = from.elements()] {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      for (std::int64_t i = 0; i < count; ++i)
+        out[i] = static_cast<std::uint8_t>(2 * in[i]);
+    });
+  }
+};
+
+TEST_CASE("Batch operations run behind the copy and before the trainer, in memory of the ring") {
+  device::reset();
+  TrainerStream stream;
+  Loader loader =
+      recipe(Device::cuda(0)).then(Double{}).build({.runtime = Runtime({.threads = 2})});
+  std::vector<std::pair<std::string, std::string>> pairs(54);
+  std::size_t number = 0;
+  std::int64_t allocations = 0;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch, stream)) {
+      if (number == 0) allocations = device::calls().allocations;
+      auto& [value, twice] = pairs[number++];
+      read_on(stream, batch["value"], value);
+      read_on(stream, batch["twice"], twice, 100);
+    }
+  }
+  stream.finish();
+  CHECK(number == 54);
+  for (const auto& [value, twice] : pairs) {
+    REQUIRE(value.size() == twice.size());
+    bool right = true;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      right =
+          right && static_cast<std::uint8_t>(twice[i]) == static_cast<std::uint8_t>(2 * value[i]);
+    CHECK(right);
+  }
+  // Only batches of another length take memory that was not foreseen.
+  CHECK(device::calls().allocations - allocations <= 3);
+}
+
+TEST_CASE("More batches held than there are slots is an error that names the cure") {
+  device::reset();
+  Loader loader = loader_on(Device::cuda(0), 2);
+  std::vector<Batch> held;
+  for (int i = 0; i < 3; ++i)
+    held.push_back(loader.next().batch);
+  CHECK_THROWS_WITH_AS(loader.next(),
+                       doctest::Contains("all 3 slots of the device are on loan; drop or clone"),
+                       PipelineError);
+  held.clear();
+  CHECK(loader.next().status == NextBatch::Status::ready);
+}
+
+TEST_CASE("A loan may end on any thread, and after its loader") {
+  device::reset();
+  TrainerStream stream;
+  Batch last;
+  {
+    Loader loader = loader_on(Device::cuda(0), 2);
+    for (Batch& batch : loader.epoch(0, stream)) {
+      std::thread([mine = batch] {}).join();
+      std::thread([mine = std::exchange(batch, Batch())]() mutable { mine = Batch(); }).join();
+    }
+    for (Batch& batch : loader.epoch(1, stream)) {
+      last = batch;
+      break;
+    }
+  }
+  std::string bytes;
+  read_on(stream, last["value"], bytes, 500);
+  last = Batch();
+  stream.finish();
+  CHECK(!bytes.empty());
+  CHECK(device::calls().live_allocations == 0);
+  CHECK(device::calls().live_streams == 0);
+  CHECK(device::calls().live_events == 0);
+  CHECK(device::calls().page_locks == 0);
+}
+
+TEST_CASE("Epochs that are left early lose no slab and no slot") {
+  device::reset({.copy_delay_us = 100});
+  const auto expected = on_host(1);
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2);
+  for (int cycle = 0; cycle < 200; ++cycle) {
+    int number = 0;
+    for (Batch& batch : loader.epoch(cycle, stream)) {
+      static_cast<void>(batch);
+      if (number++ == cycle % 7) break;
+    }
+  }
+  CHECK(same(read_through(loader, stream, 1, 0), expected));
+  CHECK(loader.stats().slabs_on_loan == 0);
+}
+
+TEST_CASE("A hundred loaders leave nothing behind on the device") {
+  device::reset();
+  for (int i = 0; i < 100; ++i) {
+    Loader loader = loader_on(Device::cuda(0), 1 + i % 3);
+    if (i % 2 == 0) static_cast<void>(loader.next());
+  }
+  CHECK(device::calls().live_allocations == 0);
+  CHECK(device::calls().live_streams == 0);
+  CHECK(device::calls().live_events == 0);
+}
+
+TEST_CASE("Refused page locks are said in one line, and the bytes stay right") {
+  device::reset({.refuse_page_locks = true});
+  const auto expected = on_host(1);
+  std::vector<std::string> warnings;
+  LoaderOptions options;
+  options.log = [&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::warning) warnings.emplace_back(line);
+  };
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2, options);
+  CHECK(same(read_through(loader, stream, 1, 0), expected));
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("could not be page-locked") != std::string::npos);
+  CHECK(warnings[0].find("ulimit -l") != std::string::npos);
+  CHECK(!loader.stats().transfer.page_locked);
+}
+
+TEST_CASE("A device that fails ends the run with its name, wherever it fails, and never hangs") {
+  for (const std::int64_t at : {0, 1, 5, 20}) {
+    CAPTURE(at);
+    device::reset({.fail_copy = at});
+    TrainerStream stream;
+    Loader loader = loader_on(Device::cuda(0), 2);
+    std::string said;
+    try {
+      for (Batch& batch : loader.epoch(0, stream))
+        static_cast<void>(batch);
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    CHECK(said.find("CUDA runtime answers") != std::string::npos);
+  }
+}
+
+TEST_CASE("The caller's current device stays as it was") {
+  device::reset({.devices = 4});
+  device::make_current(3);
+  TrainerStream stream;
+  {
+    Loader loader = loader_on(Device::cuda(1), 2);
+    read_through(loader, stream, 1, 0);
+    CHECK(device::current() == 3);
+    Batch held = loader.next().batch;
+    held = Batch();
+    CHECK(device::current() == 3);
+  }
+  CHECK(device::current() == 3);
+  device::make_current(0);
+}
+
+TEST_CASE("A device that is not there is refused by name at build()") {
+  device::reset({.devices = 2});
+  CHECK_THROWS_WITH_AS(recipe(Device::cuda(2)).build(),
+                       doctest::Contains("cuda:2 was asked for, this machine has 2 device(s)"),
+                       DeviceError);
+  device::reset({.devices = 0});
+  CHECK_THROWS_AS(recipe(Device::cuda(0)).build(), DeviceError);
+}
+
+TEST_CASE("Statistics count the copies and time what the trainer's stream waited for") {
+  device::reset({.copy_delay_us = 2000});
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2);
+  read_through(loader, stream, 2, 0);
+  const TransferStats stats = loader.stats().transfer;
+  CHECK(stats.copies >= 54);
+  CHECK(stats.bytes == stats.copies * (stats.bytes / stats.copies));
+  CHECK(stats.timed > 10);
+  CHECK(stats.copy_s > 0);
+  CHECK(stats.exposed_s > 0);
+  CHECK(stats.page_locked);
+}
+
+/// Records whose field has as many values as its index says.
+class RaggedSource : public Source {
+ public:
+  std::string name() const override { return "ragged"; }
+  std::int64_t size() const override { return 40; }
+  Schema fields() const override { return {FieldSpec::ragged("value", DType::int32, 40)}; }
+  void read(std::int64_t index, Sample& sample) const override {
+    auto values = sample.make("value", DType::int32, Shape{index}).values<std::int32_t>();
+    for (auto& value : values)
+      value = static_cast<std::int32_t>(index);
+  }
+};
+
+TEST_CASE("Ragged fields know their length though their offsets are on the device") {
+  device::reset();
+  TrainerStream stream;
+  Loader loader = Pipeline::from(RaggedSource())
+                      .batch({.size = 10})
+                      .to(Device::cuda(0))
+                      .build({.runtime = Runtime({.threads = 2})});
+  std::int64_t first = 0;
+  for (Batch& batch : loader.epoch(0, stream)) {
+    std::int64_t expected = 0;
+    for (std::int64_t i = first; i < first + 10; ++i)
+      expected += i;
+    CHECK(batch["value"].elements() == expected);
+    CHECK(batch.origins()[3].index == first + 3);
+    first += 10;
+  }
+}
+
+}  // namespace
+}  // namespace headrace::test
