@@ -37,6 +37,7 @@ std::vector<Rates> compare(const std::vector<Contender>& contenders, int repeats
   std::vector<std::vector<double>> costs(contenders.size());
   for (int round = 0; round <= repeats; ++round) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
+      if (contenders[i].prepare) contenders[i].prepare();
       const double cpu = cpu_seconds();
       const double begun = seconds();
       const double items = contenders[i].run();

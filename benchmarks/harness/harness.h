@@ -10,6 +10,7 @@ namespace headrace::inline v1::bench {
 struct Contender {
   std::string name;
   std::function<double()> run;
+  std::function<void()> prepare{};  ///< before every run, outside its time; may be empty
 };
 
 /// Rates of one contender over the repeats, items a second.

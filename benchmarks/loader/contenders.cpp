@@ -1,49 +1,18 @@
 #include <atomic>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 
+#include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
-#include <headrace/engine/detail/layout.h>
-#include <headrace/engine/huge_pages.h>
 
 namespace headrace::inline v1::bench {
-
-namespace {
-
-/// Runs `work(thread)` on every thread and waits.
-template <class Work>
-void in_threads(Work work) {
-  std::vector<std::thread> crew;
-  for (int t = 0; t < threads; ++t)
-    crew.emplace_back([&, t] { work(t); });
-  for (std::thread& thread : crew)
-    thread.join();
-}
-
-/// The slabs of the limit: same layout, same number, as the loader's.
-class Ring {
- public:
-  Ring(const Schema& schema, std::int64_t batch)
-      : layout(schema, batch, false), memory_(layout.bytes() * static_cast<std::size_t>(ring)) {}
-  std::byte* slab(std::int64_t batch) const {
-    return memory_.data() + layout.bytes() * static_cast<std::size_t>(batch % ring);
-  }
-  const detail::Layout layout;
-
- private:
-  HugePages memory_;
-};
-
-}  // namespace
 
 Shuffled passes(const Source& source) {
   return {.seed = order_seed, .epoch_size = 4 * source.size()};
 }
 
 std::function<double()> through_loader(Pipeline pipeline, LoaderOptions options) {
-  options.runtime = Runtime({.threads = threads});
+  if (!options.runtime) options.runtime = Runtime({.threads = threads});
   options.join_epochs = false;
   auto loader = std::make_shared<Loader>(pipeline.build(options));
   auto epoch = std::make_shared<std::int64_t>(0);
@@ -57,13 +26,13 @@ std::function<double()> through_loader(Pipeline pipeline, LoaderOptions options)
 
 std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int64_t batch,
                                   std::int64_t block) {
-  auto slabs = std::make_shared<Ring>(source->fields(), batch);
+  auto slabs = std::make_shared<Ring>(source->fields(), batch, ring);
   auto order = passes(*source).bind(source->size());
   auto epoch = std::make_shared<std::int64_t>(0);
   return [=] {
     const std::int64_t n = order->length();
     std::atomic<std::int64_t> next{0};
-    in_threads([&](int) {
+    in_threads(threads, [&](int) {
       std::vector<std::int64_t> indices;
       std::vector<Rows::Column> columns;
       for (;;) {
@@ -89,25 +58,20 @@ std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int
 std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source,
                                       std::int64_t batch) {
   const DecodeImage decode = decode_224();
-  auto slabs = std::make_shared<Ring>(decode.schema(source->fields()), batch);
+  auto slabs = std::make_shared<Ring>(decode.schema(source->fields()), batch, ring);
   auto order = passes(*source).bind(source->size());
   auto epoch = std::make_shared<std::int64_t>(0);
   return [=] {
     const std::int64_t n = order->length();
     std::atomic<std::int64_t> next{0};
-    in_threads([&](int) {
+    in_threads(threads, [&](int) {
       Sample sample;
       for (;;) {
         const std::int64_t at = next.fetch_add(1, std::memory_order_relaxed);
         if (at >= n) return;
         std::int64_t index = 0;
         order->indices(*epoch, at, std::span(&index, 1));
-        sample.reset();
-        for (const auto& field : slabs->layout.fields()) {
-          std::byte* cell = slabs->layout.cell(slabs->slab(at / batch), field.values, at % batch);
-          sample.bind_row(field.spec.name,
-                          Tensor::borrow(cell, field.spec.dtype, field.spec.shape));
-        }
+        slabs->bind(sample, at / batch, at % batch);
         source->read(index, sample);
         Random random({.seed = order_seed, .epoch = *epoch, .position = at});
         decode(sample, random);

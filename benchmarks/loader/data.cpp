@@ -94,40 +94,44 @@ void write_jpeg(const std::filesystem::path& file, int width, int height, std::u
 
 }  // namespace
 
-std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std::int64_t rows,
-                                       std::int64_t bytes) {
+std::filesystem::path table_file(const std::filesystem::path& folder, std::int64_t rows,
+                                 std::int64_t bytes) {
   std::filesystem::create_directories(folder);
   const auto file = folder / ("rows-" + std::to_string(rows) + "x" + std::to_string(bytes) + ".h5");
-  if (!std::filesystem::exists(file)) {
-    Hdf5Writer writer(file);
-    writer.add("row", DType::uint8, rows, Shape{bytes});
-    writer.add("label", DType::int64, rows, Shape{});
-    constexpr std::int64_t part = 8192;
-    for (std::int64_t first = 0; first < rows; first += part) {
-      const std::int64_t count = std::min(part, rows - first);
-      Tensor data = Tensor::empty(DType::uint8, Shape{count, bytes});
-      Tensor labels = Tensor::empty(DType::int64, Shape{count});
-      Random random({.seed = 1, .position = first});
-      for (std::int64_t i = 0; i + 4 <= count * bytes; i += 4) {
-        const std::uint32_t bits = random();
-        std::copy_n(reinterpret_cast<const std::uint8_t*>(&bits), 4, data.data<std::uint8_t>() + i);
-      }
-      for (std::int64_t i = 0; i < count; ++i)
-        labels.data<std::int64_t>()[i] = first + i;
-      writer.append("row", data);
-      writer.append("label", labels);
+  if (std::filesystem::exists(file)) return file;
+  Hdf5Writer writer(file);
+  writer.add("row", DType::uint8, rows, Shape{bytes});
+  writer.add("label", DType::int64, rows, Shape{});
+  constexpr std::int64_t part = 8192;
+  for (std::int64_t first = 0; first < rows; first += part) {
+    const std::int64_t count = std::min(part, rows - first);
+    Tensor data = Tensor::empty(DType::uint8, Shape{count, bytes});
+    Tensor labels = Tensor::empty(DType::int64, Shape{count});
+    Random random({.seed = 1, .position = first});
+    for (std::int64_t i = 0; i + 4 <= count * bytes; i += 4) {
+      const std::uint32_t bits = random();
+      std::copy_n(reinterpret_cast<const std::uint8_t*>(&bits), 4, data.data<std::uint8_t>() + i);
     }
-    writer.finish();
+    for (std::int64_t i = 0; i < count; ++i)
+      labels.data<std::int64_t>()[i] = first + i;
+    writer.append("row", data);
+    writer.append("label", labels);
   }
+  writer.finish();
+  return file;
+}
+
+std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std::int64_t rows,
+                                       std::int64_t bytes) {
   Hdf5TableOptions options;
-  options.file = file;
+  options.file = table_file(folder, rows, bytes);
   options.fields = {{"row", "/row"}, {"label", "/label"}};
   options.memory = 8_GiB;
   options.residence = Residence::resident;
   return std::make_shared<const Hdf5Table>(std::move(options));
 }
 
-std::shared_ptr<const ImageFolder> pictures(const std::filesystem::path& folder, int files) {
+std::filesystem::path picture_folder(const std::filesystem::path& folder, int files) {
   const auto root = folder / "pictures-500x375";
   for (int i = 0; i < files; ++i) {
     const auto file = root / (i % 2 == 0 ? "even" : "odd") / (std::to_string(i) + ".jpg");
@@ -135,7 +139,11 @@ std::shared_ptr<const ImageFolder> pictures(const std::filesystem::path& folder,
     std::filesystem::create_directories(file.parent_path());
     write_jpeg(file, 500, 375, static_cast<std::uint64_t>(i));
   }
-  return std::make_shared<const ImageFolder>(root);
+  return root;
+}
+
+std::shared_ptr<const ImageFolder> pictures(const std::filesystem::path& folder, int files) {
+  return std::make_shared<const ImageFolder>(picture_folder(folder, files));
 }
 
 DecodeImage decode_224() {

@@ -17,13 +17,16 @@ constexpr std::uint64_t order_seed = 7;
 constexpr int threads = 2;
 constexpr int ring = 6;
 
-/// Rows of `bytes` and an int64 label in a contiguous HDF5 file under `folder`, made once, opened
-/// resident.
+/// Rows of `bytes` and an int64 label in a contiguous HDF5 file under `folder`, made once.
+std::filesystem::path table_file(const std::filesystem::path& folder, std::int64_t rows,
+                                 std::int64_t bytes);
+/// The same, opened resident.
 std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std::int64_t rows,
                                        std::int64_t bytes);
 
 /// A folder of `files` pictures of 500 x 375 at quality 90, two classes, about 35 KB each, made
 /// once.
+std::filesystem::path picture_folder(const std::filesystem::path& folder, int files);
 std::shared_ptr<const ImageFolder> pictures(const std::filesystem::path& folder, int files);
 
 DecodeImage decode_224();
