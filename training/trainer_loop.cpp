@@ -1,6 +1,7 @@
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/trainer_loop.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,8 +49,19 @@ bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
   epoch_times_.other += clock_.cut();
+  show_exposed_copy();
   training_seconds_ = detail::seconds_since(epoch_start_);
   return true;
+}
+
+// On a device the host sees its own waits only: the time in which the stream waited for a batch
+// lies in what it took for compute.
+void Trainer::Loop::show_exposed_copy() {
+  const double exposed = parts_.train.stats().transfer.exposed_s;
+  const double moved = std::clamp(exposed - exposed_before_, 0.0, epoch_times_.compute);
+  exposed_before_ = exposed;
+  epoch_times_.copy += moved;
+  epoch_times_.compute -= moved;
 }
 
 Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {

@@ -51,6 +51,7 @@ class Trainer::Loop {
   };
 
   bool train_epoch(const std::stop_token& stop);
+  void show_exposed_copy();
   Went train_step(const std::stop_token& stop);
   Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
   void finish_step(Window& window);
@@ -77,6 +78,7 @@ class Trainer::Loop {
   StepTimes epoch_times_;
   std::int64_t epoch_steps_ = 0;
   double training_seconds_ = 0.0;
+  double exposed_before_ = 0.0;
   detail::Clock::time_point epoch_start_ = detail::Clock::now();
   int failed_saves_ = 0;
 };
