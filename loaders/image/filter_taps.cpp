@@ -8,18 +8,20 @@ namespace {
 constexpr double negligible = 1e-9;
 }
 
-/// Weights of output i into scratch_, not yet normalised; returns how many.
-int FilterTaps::weigh(const ResizeAxis& axis, int i, double radius) {
-  const double centre = axis.start + (i + 0.5) * axis.length / axis.out;
-  const auto clamp = [&](double v) {
-    return static_cast<int>(std::clamp<double>(v, axis.first, axis.last));
-  };
-  const int low = std::min(clamp(std::floor(centre - radius)), axis.last - 1);
-  const int high = std::max(clamp(std::ceil(centre + radius)), low + 1);
+/// Weights of output i into scratch_, not yet normalised; returns how many. (Casts stand for
+/// floor() and ceil(), which are calls on a plain x86-64: what is cast is clamped first and never
+/// negative.)
+int FilterTaps::weigh(const ResizeAxis& axis, double centre, double radius, double inverse) {
+  const double low_edge = std::clamp<double>(centre - radius, axis.first, axis.last - 1);
+  const double high_edge = std::clamp<double>(centre + radius, axis.first, axis.last);
+  const int low = static_cast<int>(low_edge);
+  int high = static_cast<int>(high_edge);
+  high += high_edge > high ? 1 : 0;
+  high = std::max(high, low + 1);
   scratch_first_ = low;
   int used = 0;
   for (int x = low; x < high; ++x) {
-    const double weight = 1.0 - std::abs(x + 0.5 - centre) / radius;
+    const double weight = 1.0 - std::abs(x + 0.5 - centre) * inverse;
     if (weight > negligible) {
       if (used == 0) scratch_first_ = x;
       scratch_[static_cast<std::size_t>(used++)] = weight;
@@ -32,6 +34,7 @@ int FilterTaps::weigh(const ResizeAxis& axis, int i, double radius) {
 void FilterTaps::make(const ResizeAxis& axis, Resample resample, std::uint64_t one) {
   const double step = axis.length / axis.out;
   const double radius = resample == Resample::antialias ? std::max(1.0, step) : 1.0;
+  const double inverse = 1.0 / radius;
   // Points of a unit lattice inside an open interval of that length.
   const int most = std::min(static_cast<int>(std::ceil(2 * radius)), axis.last - axis.first);
   scratch_.resize(static_cast<std::size_t>(std::ceil(radius)) * 2 + 3);
@@ -39,7 +42,7 @@ void FilterTaps::make(const ResizeAxis& axis, Resample resample, std::uint64_t o
   first.resize(static_cast<std::size_t>(axis.out));
   weights.assign(static_cast<std::size_t>(axis.out) * static_cast<std::size_t>(most), 0);
   for (int i = 0; i < axis.out; ++i) {
-    const int used = weigh(axis, i, radius);
+    const int used = weigh(axis, axis.start + (i + 0.5) * step, radius, inverse);
     const auto place = static_cast<std::size_t>(axis.reversed ? axis.out - 1 - i : i);
     const int begin = std::min(scratch_first_, axis.last - most);
     first[place] = begin;
@@ -48,16 +51,17 @@ void FilterTaps::make(const ResizeAxis& axis, Resample resample, std::uint64_t o
     double sum = 0;
     for (int k = 0; k < used; ++k)
       sum += scratch_[static_cast<std::size_t>(k)];
-    std::uint64_t left = one;
+    const double unit = static_cast<double>(one) / sum;
+    auto left = static_cast<std::int64_t>(one);
     int largest = 0;
     for (int k = 0; k < used; ++k) {
-      const double weight = scratch_[static_cast<std::size_t>(k)] / sum;
-      row[k] = std::min<std::uint64_t>(
-          left, static_cast<std::uint64_t>(weight * static_cast<double>(one) + 0.5));
-      left -= row[k];
+      const double weight = scratch_[static_cast<std::size_t>(k)] * unit;
+      const std::int64_t share = std::min(left, static_cast<std::int64_t>(weight + 0.5));
+      row[k] = static_cast<std::uint64_t>(share);
+      left -= share;
       if (row[k] > row[largest]) largest = k;
     }
-    row[largest] += left;
+    row[largest] += static_cast<std::uint64_t>(left);
   }
 }
 

@@ -19,7 +19,7 @@ struct FilterTaps {
   void make(const ResizeAxis& axis, Resample resample, std::uint64_t one);
 
  private:
-  int weigh(const ResizeAxis& axis, int i, double radius);
+  int weigh(const ResizeAxis& axis, double centre, double radius, double inverse);
 
   std::vector<double> scratch_;
   int scratch_first_ = 0;

@@ -18,8 +18,8 @@ constexpr std::uint64_t exact_one = std::uint64_t{1} << 32;  // weights of 32 bi
 struct Scratch {
   detail::FilterTaps x;
   detail::FilterTaps y;
-  std::vector<std::uint16_t> row_weights;
-  detail::PixelBuffer column_weights;
+  std::vector<std::uint32_t> row_weights;
+  std::vector<std::uint32_t> column_weights;
   detail::PixelBuffer line;
   detail::PixelBuffer rgbx;
   std::vector<std::uint64_t> sums;
@@ -30,52 +30,43 @@ struct Scratch {
   }
 };
 
-/// Horizontal taps as the kernel wants them: pairs of taps, each weight four times, columns in
-/// groups of four.
-void lay_out_columns(Scratch& scratch, int out, int origin, int pairs) {
-  const int padded = (out + 3) / 4 * 4;
-  const std::size_t row = static_cast<std::size_t>(pairs) * 8;
-  auto* weights = reinterpret_cast<std::uint16_t*>(
-      scratch.column_weights.reserve(row * static_cast<std::size_t>(padded) * 2));
-  scratch.x.first.resize(static_cast<std::size_t>(padded), origin);
-  const std::size_t count = static_cast<std::size_t>(scratch.x.count);
-  for (int i = 0; i < padded; ++i) {
-    scratch.x.first[static_cast<std::size_t>(i)] -= origin;
-    std::uint16_t* to = weights + row * static_cast<std::size_t>(i);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(pairs) * 2; ++k, to += 4) {
-      const bool real = i < out && k < count;
-      const auto weight = static_cast<std::uint16_t>(
-          real ? scratch.x.weights[static_cast<std::size_t>(i) * count + k] : 0);
-      std::fill_n(to, 4, weight);
-    }
-  }
+/// Weights as the kernel wants them: in both halves of 32 bits.
+void double_up(const detail::FilterTaps& taps, std::size_t rows, std::vector<std::uint32_t>& out) {
+  const std::size_t count = taps.weights.size();
+  out.resize(rows * static_cast<std::size_t>(taps.count));
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<std::uint32_t>(taps.weights[i] * 0x10001U);
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(count), out.end(), 0U);
 }
 
 bool run_kernel(Scratch& scratch, const ResizeSource& source, const ResizeAxis& x,
                 const ResizeAxis& y, std::uint8_t* out, int target) {
-  const int pairs = (scratch.x.count + 1) / 2;
   const auto [least, most] = std::minmax_element(scratch.x.first.begin(), scratch.x.first.end());
   const int column = *least;
   const int columns = *most + scratch.x.count - column;
-  lay_out_columns(scratch, x.out, column, pairs);
-  scratch.row_weights.assign(scratch.y.weights.begin(), scratch.y.weights.end());
+  const std::size_t padded = (static_cast<std::size_t>(x.out) + 3) / 4 * 4;
+  scratch.x.first.resize(padded, column);
+  for (std::int32_t& first : scratch.x.first)
+    first -= column;
   for (std::int32_t& first : scratch.y.first)
     first -= source.row;
-
-  const std::size_t row_bytes = static_cast<std::size_t>(columns) * 4;
+  double_up(scratch.x, padded, scratch.column_weights);
+  double_up(scratch.y, static_cast<std::size_t>(y.out), scratch.row_weights);
+  const std::size_t line =
+      (static_cast<std::size_t>(columns) + detail::line_slack) * detail::line_values * 2;
   const detail::ResizeKernelTask task{
       .data = source.data + std::ptrdiff_t{4} * (column - source.column),
       .stride = source.stride,
-      .row_bytes = row_bytes,
-      .rows = scratch.y.count,
+      .columns = columns,
+      .row_taps = scratch.y.count,
       .row_first = scratch.y.first.data(),
       .row_weights = scratch.row_weights.data(),
-      .column_pairs = pairs,
+      .column_taps = scratch.x.count,
       .column_first = scratch.x.first.data(),
-      .column_weights = reinterpret_cast<const std::uint16_t*>(scratch.column_weights.data()),
+      .column_weights = scratch.column_weights.data(),
       .out_width = x.out,
       .out_height = y.out,
-      .line = reinterpret_cast<std::uint16_t*>(scratch.line.reserve(row_bytes * 2)),
+      .line = reinterpret_cast<std::uint16_t*>(scratch.line.reserve(line)),
       .out = out};
   return detail::run_resize_kernel(task, target);
 }

@@ -5,27 +5,33 @@
 
 namespace headrace::inline v1::detail {
 
-/// What one vector kernel is given: everything but the arithmetic is decided.
+/// What one vector kernel is given: everything but the arithmetic is decided. Weights have 16
+/// fraction bits and stand in both halves of their 32 bits, so that one load spreads them over a
+/// vector.
 struct ResizeKernelTask {
-  const std::uint8_t* data;  ///< input row 0, pixel `first_column`
+  const std::uint8_t* data;  ///< input row 0, pixel `column`
   std::size_t stride;
-  std::size_t row_bytes;             ///< of an input row that are used
-  int rows;                          ///< taps of the vertical axis
+  int columns;                       ///< of an input row that are used
+  int row_taps;                      ///< of the vertical axis
   const std::int32_t* row_first;     ///< per output row, relative to `data`
-  const std::uint16_t* row_weights;  ///< per output row and tap, 16 fraction bits
-  int column_pairs;                  ///< half the taps of the horizontal axis
+  const std::uint32_t* row_weights;  ///< per output row and tap
+  int column_taps;                   ///< of the horizontal axis
   const std::int32_t*
       column_first;  ///< per output column, relative to `data`; padded to groups of four
-  const std::uint16_t*
-      column_weights;  ///< per output column and pair: 4 x one weight, 4 x the next
+  const std::uint32_t* column_weights;  ///< per output column and tap, padded likewise
   int out_width;
   int out_height;
-  std::uint16_t* line;  ///< scratch for one blended row, 16 pixels longer than the row
+  std::uint16_t* line;  ///< scratch, 64-byte aligned: line_values for each of `columns`
   std::uint8_t* out;
 };
 
 /// Taps a kernel can take; wider filters lose too much in 16 bits.
 inline constexpr int most_kernel_taps = 48;
+
+/// Scratch values that a column of the input needs.
+inline constexpr std::size_t line_values = 16;
+/// Columns more that the scratch must have.
+inline constexpr std::size_t line_slack = 16;
 
 /// Runs on the best target; `target` >= 0 asks for one of the compiled ones and is false when there
 /// is none of that number.
