@@ -4,6 +4,7 @@ include_guard(GLOBAL)
 find_package(TBB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(TIFF REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
 

@@ -37,6 +37,7 @@ option(HEADRACE_TORCH "Build the rooms that need LibTorch" ${headrace_torch_foun
 option(HEADRACE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HEADRACE_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(HEADRACE_APPS "Build the program headrace" ${PROJECT_IS_TOP_LEVEL})
+option(HEADRACE_FUZZ "Build the fuzzers (clang; preset fuzz)" OFF)
 option(HEADRACE_WERROR "Treat warnings as errors" OFF)
 set(HEADRACE_SANITIZE "" CACHE STRING "Sanitizers: address;undefined or thread")
 set(HEADRACE_DEVICE_ARCHITECTURES "90-real" CACHE STRING

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/indexed_bmp.h>
 #include <headrace/loaders/image/opencv_codecs_abi.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
@@ -98,20 +99,13 @@ Sides webp_sides(const Reader& file) {
   return {file.at(26, 2) & 0x3fff, file.at(28, 2) & 0x3fff};
 }
 
-Sides tiff_sides(Reader file) {
-  file.big = file.has(0, "MM");
-  Sides sides;
-  const std::size_t folder = file.at(4, 4);
-  const std::uint32_t entries = file.at(folder, 2);
-  for (std::uint32_t i = 0; i < entries; ++i) {
-    const std::size_t entry = folder + 2 + std::size_t{12} * i;
-    if (entry + 12 > file.file.size()) break;
-    const std::uint32_t tag = file.at(entry, 2);
-    const std::uint32_t value = file.at(entry + 8, file.at(entry + 2, 2) == 3 ? 2 : 4);
-    if (tag == 256) sides.width = value;
-    if (tag == 257) sides.height = value;
+/// Whether some frame of the file is of the lossy kind.
+bool is_lossy_webp(const Reader& file) {
+  for (std::size_t at = 12; at + 8 <= file.file.size();) {
+    if (file.has(at, "VP8 ")) return true;
+    at += 8 + (std::size_t{file.at(at + 4, 4)} + 1) / 2 * 2;
   }
-  return sides;
+  return false;
 }
 
 Sides sides_of(ImageFormat format, std::span<const std::byte> file) {
@@ -119,9 +113,8 @@ Sides sides_of(ImageFormat format, std::span<const std::byte> file) {
     case ImageFormat::bmp:
       return bmp_sides({file});
     case ImageFormat::webp:
+      if (file.size() < 32) throw DataError("WebP: the file ends before its image does");
       return webp_sides({file});
-    case ImageFormat::tiff:
-      return tiff_sides({file});
     default:
       throw DataError("image must be JPEG, PNG, WebP, BMP or TIFF, got " +
                       std::to_string(file.size()) + " bytes of another kind");
@@ -134,6 +127,7 @@ struct CodecsDecoder::State {
   std::span<const std::byte> file;
   ImageHeader header;
   detail::PixelBuffer pixels;
+  detail::PixelBuffer labels;
 };
 
 CodecsDecoder::CodecsDecoder() : state_(std::make_unique<State>()) {}
@@ -143,6 +137,8 @@ ImageHeader CodecsDecoder::open(std::span<const std::byte> file) {
   const ImageFormat format = format_of(file);
   const Sides sides = sides_of(format, file);
   check_image_size(format, sides.width, sides.height);
+  state_->pixels.trim();
+  state_->labels.trim();
   state_->file = file;
   state_->header = {.format = format,
                     .width = static_cast<int>(sides.width),
@@ -171,6 +167,32 @@ DecodedPixels CodecsDecoder::decode() {
           .stride = stride,
           .scale = 1,
           .region = {.width = header.width, .height = header.height}};
+}
+
+DecodedLabels CodecsDecoder::decode_labels() {
+  const ImageHeader& header = state_->header;
+  const std::string format(name_of(header.format));
+  const auto width = static_cast<std::size_t>(header.width);
+  const std::size_t count = width * static_cast<std::size_t>(header.height);
+  auto* labels = reinterpret_cast<std::uint16_t*>(state_->labels.reserve(count * 2));
+  const DecodedLabels decoded{
+      .data = labels, .stride = width, .region = {.width = header.width, .height = header.height}};
+  if (header.format == ImageFormat::webp && is_lossy_webp({state_->file})) {
+    throw DataError("WebP: a lossy file keeps no labels; store masks as PNG");
+  }
+  if (header.format == ImageFormat::bmp && detail::is_indexed_bmp(state_->file)) {
+    detail::read_indexed_bmp(state_->file, header.width, header.height, labels);
+    return decoded;
+  }
+  const DecodedPixels pixels = decode();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* rgb = pixels.data + pixels.stride * (i / width) + 4 * (i % width);
+    if (rgb[0] != rgb[1] || rgb[0] != rgb[2]) {
+      throw DataError(format + ": " + std::string(colours_are_no_labels));
+    }
+    labels[i] = rgb[0];
+  }
+  return decoded;
 }
 
 }  // namespace headrace::inline v1

@@ -9,7 +9,7 @@
 
 namespace headrace::inline v1 {
 
-/// WebP, BMP and TIFF (8 and 16 bits, first page; alpha dropped) through the module
+/// WebP and BMP (alpha dropped) through the module
 /// headrace_opencv_codecs, which is opened on first use, so that nobody else loads OpenCV's codecs.
 /// Used by one thread at a time.
 class HEADRACE_API CodecsDecoder {
@@ -25,6 +25,9 @@ class HEADRACE_API CodecsDecoder {
   /// Decodes the whole open file. Throws DataError naming the format where the module cannot be
   /// found.
   DecodedPixels decode();
+  /// The same as labels: the indices of a BMP with a palette, otherwise the one value of all
+  /// channels. Throws DataError for colours and for lossy WebP.
+  DecodedLabels decode_labels();
 
  private:
   struct State;

@@ -1,56 +1,111 @@
 #include <headrace/loaders/image/decode_image.h>
 
-#include <algorithm>
+#include <cstring>
 #include <span>
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1 {
+namespace {
+
+std::span<const std::byte> bytes_of(const Tensor& file) {
+  return {static_cast<const std::byte*>(file.raw()), file.bytes()};
+}
+
+std::string sides(int height, int width) {
+  return std::to_string(height) + " x " + std::to_string(width);
+}
+
+/// Nothing of an earlier sample stays where a decode failed.
+void clear(Tensor& tensor) {
+  std::memset(tensor.raw(), 0, tensor.bytes());
+}
+
+}  // namespace
+
+void DecodeImage::check_file(const Schema& in, const std::string& file) const {
+  const FieldSpec& spec = in.at(file, name());
+  if (spec.dtype == DType::uint8 && spec.kind == FieldSpec::Kind::ragged) return;
+  throw ConfigError("[" + name() + "] field \"" + file +
+                    "\" must be the ragged uint8 bytes of a file, got " + to_string(spec));
+}
 
 Schema DecodeImage::schema(const Schema& in) const {
   check(crop, name());
   if (!(flip >= 0.0F && flip <= 1.0F)) {
     throw ConfigError("[" + name() + "] flip must be a probability, got " + std::to_string(flip));
   }
-  const FieldSpec& file = in.at(field, name());
-  if (file.dtype != DType::uint8 || file.kind != FieldSpec::Kind::ragged) {
-    throw ConfigError("[" + name() + "] field \"" + field +
-                      "\" must be the ragged uint8 bytes of a file, got " + to_string(file));
+  if (mask_dtype != DType::uint8 && mask_dtype != DType::uint16) {
+    throw ConfigError("[" + name() + "] mask_dtype must be uint8 or uint16, got " +
+                      std::string(name_of(mask_dtype)));
   }
+  check_file(in, field);
   const auto [height, width] = size_of(crop);
   Schema out = in;
   out.put(FieldSpec::fixed(field, DType::uint8, Shape{height, width, 3}));
+  for (const std::string& mask : masks) {
+    check_file(in, mask);
+    if (mask == field) throw ConfigError("[" + name() + "] \"" + mask + "\" is its own mask");
+    out.put(FieldSpec::fixed(mask, mask_dtype, Shape{height, width}));
+  }
   return out;
 }
 
 std::size_t DecodeImage::working_bytes(const Schema&) const {
   // A pre-scaled crop has less than twice the target's sides, or more along the side its ratio
-  // stretches.
+  // stretches. Of a mask the crop's labels are held, as large as the file has them.
   const auto [height, width] = size_of(crop);
-  return static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * 4 * 8;
+  const std::size_t pixels = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  return pixels * 4 * 8 + (masks.empty() ? 0 : pixels * 2 * 16);
 }
 
 void DecodeImage::operator()(Sample& sample, Random& random) const {
   const Tensor file = sample[field];
   ImageDecoder& decoder = ImageDecoder::this_thread();
-  const ImageHeader header =
-      decoder.open({static_cast<const std::byte*>(file.raw()), file.bytes()});
+  const ImageHeader header = decoder.open(bytes_of(file));
   const ImageWindow window = place(crop, header.shown_width(), header.shown_height(), random);
   const bool flipped = random.chance(flip);
   const auto [height, width] = size_of(crop);
   Tensor& image = sample.make(field, DType::uint8, Shape{height, width, 3});
-  auto* rgb = image.data<std::uint8_t>();
   try {
-    decoder.decode(window, {.rgb = rgb,
+    decoder.decode(window, {.rgb = image.data<std::uint8_t>(),
                             .height = height,
                             .width = width,
                             .resample = resample,
                             .flip = flipped,
                             .prescale = prescale});
+    decode_masks(sample, window, header, flipped);
   } catch (...) {
-    std::fill_n(rgb, image.bytes(), std::uint8_t{0});
+    clear(image);
     throw;
+  }
+}
+
+void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const ImageHeader& header,
+                               bool flipped) const {
+  const auto [height, width] = size_of(crop);
+  for (const std::string& mask : masks) {
+    const Tensor file = sample[mask];
+    Tensor& labels = sample.make(mask, mask_dtype, Shape{height, width});
+    try {
+      ImageDecoder& decoder = ImageDecoder::this_thread();
+      const ImageHeader found = decoder.open(bytes_of(file));
+      if (found.shown_width() != header.shown_width() ||
+          found.shown_height() != header.shown_height()) {
+        throw DataError("must have the sides of its picture as it is shown, " +
+                        sides(header.shown_height(), header.shown_width()) + ", got " +
+                        sides(found.shown_height(), found.shown_width()));
+      }
+      decoder.decode_labels(window, {.labels = labels.raw(),
+                                     .dtype = mask_dtype,
+                                     .height = height,
+                                     .width = width,
+                                     .flip = flipped});
+    } catch (const DataError& error) {
+      clear(labels);
+      throw DataError("mask \"" + mask + "\": " + error.what());
+    }
   }
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <headrace/engine/export.h>
 #include <headrace/engine/field.h>
+#include <headrace/engine/mask.h>
 #include <headrace/engine/random.h>
 #include <headrace/engine/sample.h>
 #include <headrace/loaders/image/crop.h>
@@ -14,8 +16,10 @@ namespace headrace::inline v1 {
 
 /// Turns the bytes of an image file (ragged uint8) into uint8 [height, width, 3], red-green-blue,
 /// in one pass: the crop is drawn from the header, only its part is decoded, resized, flipped and
-/// written. Draws the crop first, then the flip. Throws DataError for files that are broken, cut
-/// off or beyond ImageLimits.
+/// written. Draws the crop first, then the flip. Masks (engine/mask.h) are files of the picture's
+/// shown size, of exact values (PNG, TIFF, BMP, lossless WebP), and become labels [height, width]
+/// of the same crop and flip: what the file stores, of a palette the index. Throws DataError for
+/// files that are broken, cut off or beyond ImageLimits.
 struct HEADRACE_API DecodeImage {
   ImageGeometry crop = WholeImage{};
   float flip = 0.0F;  ///< probability of exchanging left and right
@@ -24,14 +28,20 @@ struct HEADRACE_API DecodeImage {
   /// a full decode followed by the resize, switch it off.
   bool prescale = true;
   std::string field = "image";
+  std::vector<std::string> masks = {};
+  DType mask_dtype = DType::uint8;  ///< or uint16: of every mask
 
   static constexpr bool decodes = true;
   std::string name() const { return "decode"; }
-  /// Throws ConfigError for parameters that cannot be right, and where the field is not ragged
-  /// uint8.
+  /// Throws ConfigError for parameters that cannot be right, and where a field is not ragged uint8.
   Schema schema(const Schema& in) const;
   std::size_t working_bytes(const Schema& in) const;
   void operator()(Sample& sample, Random& random) const;
+
+ private:
+  void check_file(const Schema& in, const std::string& file) const;
+  void decode_masks(Sample& sample, const ImageWindow& window, const ImageHeader& header,
+                    bool flipped) const;
 };
 
 }  // namespace headrace::inline v1

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/label_sampler.h>
+#include <headrace/loaders/image/detail/orientation.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
 namespace headrace::inline v1 {
@@ -27,12 +30,9 @@ struct StoredWindow {
 
 StoredWindow to_stored(const ImageWindow& window, const ImageDecoder::Target& target,
                        const ImageHeader& header) {
-  // EXIF: which stored axis runs against the shown one it becomes.
-  constexpr bool against_x[9] = {false, false, true, true, false, false, false, true, true};
-  constexpr bool against_y[9] = {false, false, false, true, true, false, true, true, false};
   const bool turned = header.transposed();
-  const bool x_reversed = against_x[header.orientation];
-  const bool y_reversed = against_y[header.orientation];
+  const bool x_reversed = detail::x_runs_back(header.orientation);
+  const bool y_reversed = detail::y_runs_back(header.orientation);
   const Region& bounds = window.bounds;
   const auto across = [&](int side, bool reversed) {
     ResizeAxis axis =
@@ -103,6 +103,9 @@ ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
     case ImageFormat::png:
       header_ = png_.open(file);
       break;
+    case ImageFormat::tiff:
+      header_ = tiff_.open(file);
+      break;
     default:
       header_ = codecs_.open(file);
       break;
@@ -116,8 +119,34 @@ DecodedPixels ImageDecoder::pixels_of(const Region& region, int scale) {
       return jpeg_.decode(region, scale);
     case ImageFormat::png:
       return png_.decode(region);
+    case ImageFormat::tiff:
+      return tiff_.decode(region);
     default:
       return codecs_.decode();
+  }
+}
+
+DecodedLabels ImageDecoder::labels_of(const Region& region) {
+  switch (header_.format) {
+    case ImageFormat::jpeg:
+      throw DataError("JPEG: its compression changes labels; store masks as PNG");
+    case ImageFormat::png:
+      return png_.decode_labels(region);
+    case ImageFormat::tiff:
+      return tiff_.decode_labels(region);
+    default:
+      return codecs_.decode_labels();
+  }
+}
+
+void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& target) {
+  static thread_local detail::LabelSampler sampler;
+  const Region region = sampler.place(window, header_, target.width, target.height, target.flip);
+  const DecodedLabels labels = labels_of(region);
+  if (target.dtype == DType::uint8) {
+    sampler.sample(labels, static_cast<std::uint8_t*>(target.labels));
+  } else {
+    sampler.sample(labels, static_cast<std::uint16_t*>(target.labels));
   }
 }
 

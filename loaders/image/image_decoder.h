@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include <headrace/engine/dtype.h>
 #include <headrace/engine/export.h>
 #include <headrace/loaders/image/codecs.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/loaders/image/resize.h>
+#include <headrace/loaders/image/tiff_decoder.h>
 
 namespace headrace::inline v1 {
 
@@ -27,6 +29,15 @@ class HEADRACE_API ImageDecoder {
     bool prescale = true;  ///< JPEG: decode at 1/2, 1/4 or 1/8 where that still covers the target
   };
 
+  /// Where the labels of a window go.
+  struct LabelTarget {
+    void* labels = nullptr;      ///< packed rows of `width`
+    DType dtype = DType::uint8;  ///< or uint16
+    int height = 0;
+    int width = 0;
+    bool flip = false;
+  };
+
   /// The calling thread's own.
   static ImageDecoder& this_thread();
 
@@ -36,13 +47,19 @@ class HEADRACE_API ImageDecoder {
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
   /// anything.
   void decode(const ImageWindow& window, const Target& target);
+  /// The same for a file of labels (engine/mask.h has the rules): each comes from the one pixel in
+  /// which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError also for
+  /// colours, for files that keep no exact values, and for labels too large for the target.
+  void decode_labels(const ImageWindow& window, const LabelTarget& target);
 
  private:
+  DecodedLabels labels_of(const Region& region);
   DecodedPixels pixels_of(const Region& region, int scale);
 
   ImageHeader header_;
   JpegDecoder jpeg_;
   PngDecoder png_;
+  TiffDecoder tiff_;
   CodecsDecoder codecs_;
 };
 

@@ -39,7 +39,9 @@ ImageFormat format_of(std::span<const std::byte> file) noexcept {
   if (has(file, 0, "\x89PNG\r\n\x1a\n"sv)) return ImageFormat::png;
   if (has(file, 0, "RIFF"sv) && has(file, 8, "WEBP"sv)) return ImageFormat::webp;
   if (has(file, 0, "BM"sv)) return ImageFormat::bmp;
-  if (has(file, 0, "II*\0"sv) || has(file, 0, "MM\0*"sv)) return ImageFormat::tiff;
+  for (std::string_view mark : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
+    if (has(file, 0, mark)) return ImageFormat::tiff;
+  }
   return ImageFormat::unknown;
 }
 

@@ -61,4 +61,17 @@ struct DecodedPixels {
   Region region;           ///< where they lie in the stored image at that scale
 };
 
+/// Why a file whose channels differ is no mask.
+inline constexpr std::string_view colours_are_no_labels =
+    "a mask must have one label a pixel, and this file has colours; store class numbers in a grey "
+    "or palette file";
+
+/// Labels that a decoder holds, one a pixel, as the file stores them: valid until the decoder's
+/// next call.
+struct DecodedLabels {
+  const std::uint16_t* data = nullptr;
+  std::size_t stride = 0;  ///< labels from one row to the next
+  Region region;           ///< where they lie in the stored image
+};
+
 }  // namespace headrace::inline v1

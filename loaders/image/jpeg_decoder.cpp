@@ -1,55 +1,27 @@
 #include <headrace/loaders/image/jpeg_decoder.h>
 
-// jpeglib.h needs FILE and size_t before it.
-#include <cstdio>
-
-#include <jerror.h>
-#include <jpeglib.h>
-
 #include <algorithm>
-#include <array>
-#include <csetjmp>
 #include <cstring>
 #include <string>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg_memory.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
 namespace headrace::inline v1 {
 namespace {
 
-struct ErrorManager {
-  jpeg_error_mgr base;  // first: the library hands out a pointer to it
-  std::jmp_buf jump;
-  char message[JMSG_LENGTH_MAX];
-};
-
-[[noreturn]] void fail(j_common_ptr info) {
-  auto* error = reinterpret_cast<ErrorManager*>(info->err);
-  error->base.format_message(info, error->message);
-  std::longjmp(error->jump, 1);
-}
-
-[[noreturn]] void fail_with(j_common_ptr info, const char* message) {
-  auto* error = reinterpret_cast<ErrorManager*>(info->err);
-  std::strncpy(error->message, message, sizeof error->message - 1);
-  std::longjmp(error->jump, 1);
-}
-
-void fail_on_warning(j_common_ptr info, int level) {
-  if (level < 0) fail(info);
-}
-
 void count_scans(j_common_ptr info) {
   auto* decompress = reinterpret_cast<j_decompress_ptr>(info);
   if (decompress->input_scan_number > ImageLimits::scans) {
-    fail_with(info, "more scans than the limit of 100");
+    detail::jpeg_fail(info, "more scans than the limit of 100");
   }
 }
 
 boolean end_of_data(j_decompress_ptr info) {
-  fail_with(reinterpret_cast<j_common_ptr>(info), "the file ends before its image does");
+  detail::jpeg_fail(reinterpret_cast<j_common_ptr>(info), "the file ends before its image does");
 }
 
 void skip_data(j_decompress_ptr info, long count) {
@@ -60,13 +32,23 @@ void skip_data(j_decompress_ptr info, long count) {
 }
 
 void nothing(j_decompress_ptr) {}
-void no_output(j_common_ptr) {}
 
 bool has_end(std::span<const std::byte> scans) {
   for (std::size_t i = scans.size(); i-- > 1;) {
     if (scans[i] == std::byte{0xd9} && scans[i - 1] == std::byte{0xff}) return true;
   }
   return false;
+}
+
+/// Whether so few bytes can be all of an image of that many blocks: Huffman codes take a bit a
+/// block at least, arithmetic ones less. Before memory is taken for coefficients that never come.
+bool can_hold(const jpeg_decompress_struct& info, std::size_t bytes) {
+  std::size_t blocks = 0;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& component = info.comp_info[i];
+    blocks = std::max(blocks, std::size_t{component.width_in_blocks} * component.height_in_blocks);
+  }
+  return blocks / (info.arith_code ? 512 : 8) <= bytes;
 }
 
 /// Adobe writes CMYK inverted.
@@ -98,7 +80,8 @@ struct JpegDecoder::State {
   };
 
   jpeg_decompress_struct info{};
-  ErrorManager error{};
+  detail::JpegError error{};
+  detail::JpegMemory memory;
   jpeg_progress_mgr progress{};
   jpeg_source_mgr source{};
   detail::PixelBuffer pixels;
@@ -113,14 +96,12 @@ struct JpegDecoder::State {
   void guarded(Work work);
   void start(int scale, bool packed);
   void decode(Job& job);
+  void forget();
   void read_rows(std::uint8_t* out, std::size_t stride, int count);
 };
 
 JpegDecoder::State::State() {
-  info.err = jpeg_std_error(&error.base);
-  error.base.error_exit = fail;
-  error.base.emit_message = fail_on_warning;
-  error.base.output_message = no_output;
+  error.attach(info);
   source.init_source = nothing;
   source.fill_input_buffer = end_of_data;
   source.skip_input_data = skip_data;
@@ -129,15 +110,24 @@ JpegDecoder::State::State() {
   progress.progress_monitor = count_scans;
   if (setjmp(error.jump) != 0) throw ResourceError("[decode] JPEG: no memory for a decoder");
   jpeg_create_decompress(&info);
+  memory.attach(info);
   info.src = &source;
   info.progress = &progress;
+}
+
+/// Ends what was begun, and the tables with it: they lie in the image's memory.
+void JpegDecoder::State::forget() {
+  is_open = false;
+  std::fill_n(info.quant_tbl_ptrs, NUM_QUANT_TBLS, nullptr);
+  std::fill_n(info.dc_huff_tbl_ptrs, NUM_HUFF_TBLS, nullptr);
+  std::fill_n(info.ac_huff_tbl_ptrs, NUM_HUFF_TBLS, nullptr);
+  jpeg_abort_decompress(&info);
 }
 
 template <class Work>
 void JpegDecoder::State::guarded(Work work) {
   if (setjmp(error.jump) != 0) {
-    jpeg_abort_decompress(&info);
-    is_open = false;
+    forget();
     throw DataError(std::string("JPEG: ") + error.message);
   }
   work();
@@ -199,8 +189,8 @@ JpegDecoder& JpegDecoder::this_thread() {
 
 ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
   State& state = *state_;
-  jpeg_abort_decompress(&state.info);
-  state.is_open = false;
+  state.forget();
+  state.pixels.trim();
   state.source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
   state.source.bytes_in_buffer = file.size();
   state.guarded([&state] { jpeg_read_header(&state.info, TRUE); });
@@ -214,6 +204,11 @@ ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
   if (!has_end(file.last(state.source.bytes_in_buffer))) {
     throw DataError("JPEG: the file ends before its image does (no end marker in " +
                     std::to_string(file.size()) + " bytes)");
+  }
+  if (!can_hold(state.info, file.size())) {
+    throw DataError("JPEG: " + std::to_string(file.size()) + " bytes cannot hold " +
+                    std::to_string(header.width) + " x " + std::to_string(header.height) +
+                    " pixels");
   }
   state.is_open = true;
   return header;
@@ -264,7 +259,7 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
 }
 
 std::size_t JpegDecoder::bytes() const noexcept {
-  return state_->pixels.size();
+  return state_->pixels.size() + state_->memory.bytes();
 }
 
 }  // namespace headrace::inline v1

@@ -36,7 +36,7 @@ class HEADRACE_API JpegDecoder {
   /// libjpeg-turbo's plain decode.
   void decode_whole(std::uint8_t* rgb);
 
-  /// Bytes that the decoder holds for pixels.
+  /// Bytes that the decoder holds.
   std::size_t bytes() const noexcept;
 
  private:

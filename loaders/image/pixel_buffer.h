@@ -13,6 +13,7 @@ namespace headrace::inline v1::detail {
 class PixelBuffer {
  public:
   static constexpr std::size_t slack = 128;
+  static constexpr std::size_t kept = std::size_t{64} << 20;
 
   std::uint8_t* reserve(std::size_t bytes) {
     if (bytes > size_) {
@@ -26,6 +27,12 @@ class PixelBuffer {
       size_ = bytes;
     }
     return memory_.get();
+  }
+  /// Gives back what an unusually large picture took; for before the next one.
+  void trim() {
+    if (size_ <= kept) return;
+    memory_.reset();
+    size_ = 0;
   }
   std::uint8_t* data() const noexcept { return memory_.get(); }
   std::size_t size() const noexcept { return size_; }

@@ -28,6 +28,7 @@ struct PngDecoder::State {
   png_infop info = nullptr;
   std::span<const std::byte> rest;
   detail::PixelBuffer pixels;
+  detail::PixelBuffer labels;
   std::vector<png_bytep> rows;
   char message[128] = {};
 
@@ -47,6 +48,10 @@ struct PngDecoder::State {
 
   void create();
   void read_header();
+  bool interlaced() const { return png_get_interlace_type(png, info) != PNG_INTERLACE_NONE; }
+  Region rows_of(const Region& region) const;
+  void point_at(const Region& rows, std::uint8_t* out, std::size_t stride);
+  void read_rows();
 
   static void fail(png_structp png, png_const_charp text) {
     auto* state = static_cast<State*>(png_get_error_ptr(png));
@@ -79,12 +84,43 @@ void PngDecoder::State::read_header() {
   png_read_info(png, info);
 }
 
+/// The rows that have to be kept for a region: interlaced files come only as a whole.
+Region PngDecoder::State::rows_of(const Region& region) const {
+  const int width = static_cast<int>(png_get_image_width(png, info));
+  const int height = static_cast<int>(png_get_image_height(png, info));
+  if (interlaced()) return {.width = width, .height = height};
+  return {.y = region.y, .width = width, .height = region.height};
+}
+
+/// Where each row from the first on goes; those before `wanted` are overwritten by the next.
+void PngDecoder::State::point_at(const Region& wanted, std::uint8_t* out, std::size_t stride) {
+  rows.resize(static_cast<std::size_t>(wanted.y + wanted.height));
+  for (int y = 0; y < wanted.y + wanted.height; ++y) {
+    rows[static_cast<std::size_t>(y)] =
+        out + stride * static_cast<std::size_t>(std::max(0, y - wanted.y));
+  }
+}
+
+/// Under guarded(), after the transformations were set.
+void PngDecoder::State::read_rows() {
+  const bool whole = interlaced();
+  if (whole) png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  if (whole) {
+    png_read_image(png, rows.data());
+  } else {
+    png_read_rows(png, rows.data(), nullptr, static_cast<png_uint_32>(rows.size()));
+  }
+}
+
 PngDecoder::PngDecoder() : state_(std::make_unique<State>()) {}
 PngDecoder::~PngDecoder() = default;
 
 ImageHeader PngDecoder::open(std::span<const std::byte> file) {
   State& state = *state_;
   state.close();
+  state.pixels.trim();
+  state.labels.trim();
   state.create();
   state.rest = file;
   state.guarded([&state] { state.read_header(); });
@@ -97,44 +133,67 @@ ImageHeader PngDecoder::open(std::span<const std::byte> file) {
     throw DataError("PNG: the file ends before its image does (no end chunk in " +
                     std::to_string(file.size()) + " bytes)");
   }
+  // Deflate makes at most 1032 bytes of one.
+  const std::size_t row = png_get_rowbytes(state.png, state.info);
+  if (row * static_cast<std::size_t>(header.height) / 1032 > file.size()) {
+    throw DataError("PNG: " + std::to_string(file.size()) + " bytes cannot hold " +
+                    std::to_string(header.width) + " x " + std::to_string(header.height) +
+                    " pixels");
+  }
   return header;
 }
 
 DecodedPixels PngDecoder::decode(const Region& region) {
   State& state = *state_;
   if (state.png == nullptr) throw DataError("PNG: decode() without an open file");
-  const int width = static_cast<int>(png_get_image_width(state.png, state.info));
-  const int height = static_cast<int>(png_get_image_height(state.png, state.info));
-  const bool interlaced = png_get_interlace_type(state.png, state.info) != PNG_INTERLACE_NONE;
-  const int first = interlaced ? 0 : region.y;
-  const int last = interlaced ? height : region.y + region.height;
-  const std::size_t stride = detail::PixelBuffer::padded(static_cast<std::size_t>(width) * 4);
-  std::uint8_t* out = state.pixels.reserve(stride * static_cast<std::size_t>(last - first));
-  state.rows.resize(static_cast<std::size_t>(last));
-  for (int y = 0; y < last; ++y) {
-    state.rows[static_cast<std::size_t>(y)] =
-        out + stride * static_cast<std::size_t>(std::max(0, y - first));
-  }
-  state.guarded([&state, last, interlaced] {
+  const Region rows = state.rows_of(region);
+  const std::size_t stride = detail::PixelBuffer::padded(static_cast<std::size_t>(rows.width) * 4);
+  std::uint8_t* out = state.pixels.reserve(stride * static_cast<std::size_t>(rows.height));
+  state.point_at(rows, out, stride);
+  state.guarded([&state] {
     png_structp png = state.png;
     png_set_expand(png);
     png_set_scale_16(png);
     png_set_strip_alpha(png);
     png_set_gray_to_rgb(png);
     png_set_filler(png, 0xff, PNG_FILLER_AFTER);
-    if (interlaced) png_set_interlace_handling(png);
-    png_read_update_info(png, state.info);
-    if (interlaced) {
-      png_read_image(png, state.rows.data());
-    } else {
-      png_read_rows(png, state.rows.data(), nullptr, static_cast<png_uint_32>(last));
-    }
+    state.read_rows();
   });
   state.close();
-  return {.data = out,
-          .stride = stride,
-          .scale = 1,
-          .region = {.x = 0, .y = first, .width = width, .height = last - first}};
+  return {.data = out, .stride = stride, .scale = 1, .region = rows};
+}
+
+DecodedLabels PngDecoder::decode_labels(const Region& region) {
+  State& state = *state_;
+  if (state.png == nullptr) throw DataError("PNG: decode_labels() without an open file");
+  const Region rows = state.rows_of(region);
+  const int channels = png_get_channels(state.png, state.info);
+  const bool alpha = (png_get_color_type(state.png, state.info) & PNG_COLOR_MASK_ALPHA) != 0;
+  const int bytes = png_get_bit_depth(state.png, state.info) == 16 ? 2 : 1;
+  const std::size_t stride = static_cast<std::size_t>(rows.width * channels * bytes);
+  std::uint8_t* stored = state.pixels.reserve(stride * static_cast<std::size_t>(rows.height));
+  const auto count = static_cast<std::size_t>(rows.width) * static_cast<std::size_t>(rows.height);
+  auto* labels = reinterpret_cast<std::uint16_t*>(state.labels.reserve(count * 2));
+  state.point_at(rows, stored, stride);
+  state.guarded([&state] {
+    png_set_packing(state.png);
+    state.read_rows();
+  });
+  state.close();
+  const auto value = [&](std::size_t i) {
+    return static_cast<std::uint16_t>(bytes == 1 ? stored[i]
+                                                 : stored[2 * i] << 8 | stored[2 * i + 1]);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = i * static_cast<std::size_t>(channels);
+    labels[i] = value(first);
+    for (int c = 1; c < channels - (alpha ? 1 : 0); ++c) {
+      if (value(first + static_cast<std::size_t>(c)) != labels[i]) {
+        throw DataError("PNG: " + std::string(colours_are_no_labels));
+      }
+    }
+  }
+  return {.data = labels, .stride = static_cast<std::size_t>(rows.width), .region = rows};
 }
 
 }  // namespace headrace::inline v1

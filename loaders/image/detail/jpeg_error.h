@@ -1,0 +1,27 @@
+#pragma once
+
+// jpeglib.h needs FILE and size_t before it.
+#include <cstddef>
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include <csetjmp>
+
+namespace headrace::inline v1::detail {
+
+/// How libjpeg-turbo's errors come back: a jump to `jump` with `message` filled in. Warnings are
+/// errors: what a decoder guessed is no sample.
+struct JpegError {
+  jpeg_error_mgr base;  // first: the library hands out a pointer to it
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX];
+
+  /// Makes itself the error manager of `info`.
+  void attach(jpeg_decompress_struct& info);
+};
+
+/// Leaves the library with a message of ours.
+[[noreturn]] void jpeg_fail(j_common_ptr info, const char* message);
+
+}  // namespace headrace::inline v1::detail

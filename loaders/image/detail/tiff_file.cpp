@@ -1,0 +1,235 @@
+#include <headrace/loaders/image/detail/tiff_file.h>
+
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::size_t most_memory = std::size_t{1} << 30;
+
+TiffFile& file_of(thandle_t handle) {
+  return *static_cast<TiffFile*>(handle);
+}
+
+tmsize_t read(thandle_t handle, void* to, tmsize_t count) {
+  TiffFile& file = file_of(handle);
+  const std::size_t size = file.bytes().size();
+  if (count <= 0 || file.place >= size) return 0;
+  const std::size_t given = std::min(static_cast<std::size_t>(count), size - file.place);
+  std::memcpy(to, file.bytes().data() + file.place, given);
+  file.place += given;
+  return static_cast<tmsize_t>(given);
+}
+
+tmsize_t refuse_write(thandle_t, void*, tmsize_t) {
+  return -1;
+}
+
+toff_t seek(thandle_t handle, toff_t offset, int from) {
+  TiffFile& file = file_of(handle);
+  if (from == SEEK_CUR) offset += file.place;
+  if (from == SEEK_END) offset += file.bytes().size();
+  file.place = offset;
+  return offset;
+}
+
+int keep_open(thandle_t) {
+  return 0;
+}
+
+toff_t size_of_file(thandle_t handle) {
+  return file_of(handle).bytes().size();
+}
+
+int no_map(thandle_t, void**, toff_t*) {
+  return 0;
+}
+
+void no_unmap(thandle_t, void*, toff_t) {}
+
+/// The first error is the cause; the handlers belong to this file alone, not to the process.
+int note_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
+  auto* file = static_cast<TiffFile*>(user);
+  if (!file->message.empty()) return 1;
+  char text[256];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  file->message = text;
+  return 1;
+}
+
+int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {
+  return 1;
+}
+
+bool is_allowed(unsigned compression) {
+  constexpr unsigned allowed[] = {
+      COMPRESSION_NONE,          COMPRESSION_PACKBITS, COMPRESSION_LZW,      COMPRESSION_DEFLATE,
+      COMPRESSION_ADOBE_DEFLATE, COMPRESSION_ZSTD,     COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
+      COMPRESSION_CCITTFAX4,     COMPRESSION_JPEG};
+  return std::find(std::begin(allowed), std::end(allowed), compression) != std::end(allowed);
+}
+
+}  // namespace
+
+void TiffFile::fail(const std::string& reason) {
+  const std::string cause = message.empty() ? reason : reason + " (" + message + ")";
+  close();
+  throw DataError("TIFF: " + cause);
+}
+
+void TiffFile::close() noexcept {
+  if (handle_ != nullptr) TIFFClose(handle_);
+  handle_ = nullptr;
+}
+
+template <class T>
+T TiffFile::tag(unsigned number, T otherwise) const {
+  T value = otherwise;
+  return TIFFGetFieldDefaulted(handle_, number, &value) == 1 ? value : otherwise;
+}
+
+TiffLayout TiffFile::open(std::span<const std::byte> bytes) {
+  close();
+  bytes_ = bytes;
+  place = 0;
+  message.clear();
+  TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
+  if (options == nullptr) throw ResourceError("[decode] TIFF: no memory for a decoder");
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_memory));
+  TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, this);
+  TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, this);
+  handle_ = TIFFClientOpenExt("picture", "rm", this, read, refuse_write, seek, keep_open,
+                              size_of_file, no_map, no_unmap, options);
+  TIFFOpenOptionsFree(options);
+  if (handle_ == nullptr) fail("broken header");
+  return read_layout();
+}
+
+TiffLayout TiffFile::read_layout() {
+  const auto width = tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
+  const auto height = tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
+  try {
+    check_image_size(ImageFormat::tiff, width, height);
+  } catch (...) {
+    close();
+    throw;
+  }
+  TiffLayout layout{.width = static_cast<int>(width), .height = static_cast<int>(height)};
+  layout.bits = tag<std::uint16_t>(TIFFTAG_BITSPERSAMPLE, 1);
+  layout.samples = tag<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1);
+  layout.photometric = tag<std::uint16_t>(TIFFTAG_PHOTOMETRIC, 0xffff);
+  layout.planes = tag<std::uint16_t>(TIFFTAG_PLANARCONFIG, 1) == PLANARCONFIG_SEPARATE;
+  const int orientation = tag<std::uint16_t>(TIFFTAG_ORIENTATION, 1);
+  layout.orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
+  check_kind(layout);
+  layout.tiled = TIFFIsTiled(handle_) != 0;
+  const auto block_width =
+      layout.tiled ? tag<std::uint32_t>(TIFFTAG_TILEWIDTH, 0) : static_cast<std::uint32_t>(width);
+  const auto block_height = layout.tiled ? tag<std::uint32_t>(TIFFTAG_TILELENGTH, 0)
+                                         : tag<std::uint32_t>(TIFFTAG_ROWSPERSTRIP, height);
+  const std::uint64_t bytes = layout.tiled ? TIFFTileSize64(handle_) : TIFFStripSize64(handle_);
+  if (block_width == 0 || block_height == 0 || bytes == 0) fail("strips or tiles without pixels");
+  layout.block_width = static_cast<int>(std::min<std::uint32_t>(block_width, 1U << 30));
+  layout.block_height = static_cast<int>(
+      layout.tiled ? std::min<std::uint32_t>(block_height, 1U << 30)
+                   : std::min<std::uint32_t>(block_height, static_cast<std::uint32_t>(height)));
+  layout.block_bytes = bytes;
+  check_blocks(layout);
+  return layout;
+}
+
+/// A block much larger than its picture is no one's tile, and memory is taken for whole blocks.
+void TiffFile::check_blocks(const TiffLayout& layout) {
+  const auto width = static_cast<std::uint64_t>(layout.block_width);
+  const auto rows = static_cast<std::uint64_t>(layout.block_height);
+  const auto together = static_cast<std::uint64_t>(layout.planes ? 1 : layout.samples);
+  const auto apart = static_cast<std::uint64_t>(layout.planes ? layout.samples : 1);
+  const std::uint64_t row_bytes =
+      (width * together * static_cast<std::uint64_t>(layout.bits) + 7) / 8;
+  const auto picture =
+      static_cast<std::uint64_t>(layout.width) * static_cast<std::uint64_t>(layout.height);
+  const std::uint64_t most_pixels = std::max<std::uint64_t>(std::uint64_t{1} << 24, 2 * picture);
+  if (width * rows > most_pixels || layout.block_bytes > most_memory / apart ||
+      row_bytes * rows > layout.block_bytes) {
+    fail("strips or tiles of " + std::to_string(width) + " x " + std::to_string(rows) +
+         " pixels in a picture of " + std::to_string(layout.width) + " x " +
+         std::to_string(layout.height));
+  }
+}
+
+void TiffFile::check_kind(const TiffLayout& layout) {
+  const auto compression = tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+  const auto format = tag<std::uint16_t>(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+  const int photometric = layout.photometric;
+  const bool jpeg = compression == COMPRESSION_JPEG;
+  const int needed = photometric == PHOTOMETRIC_SEPARATED                                 ? 4
+                     : photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR ? 3
+                                                                                          : 1;
+  const bool known = photometric == PHOTOMETRIC_MINISWHITE ||
+                     photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB ||
+                     photometric == PHOTOMETRIC_PALETTE || photometric == PHOTOMETRIC_SEPARATED ||
+                     (photometric == PHOTOMETRIC_YCBCR && jpeg);
+  const bool bits = layout.bits == 8 || layout.bits == 16 ||
+                    (needed == 1 && (layout.bits == 1 || layout.bits == 2 || layout.bits == 4));
+  if (!is_allowed(compression) || TIFFIsCODECConfigured(compression) == 0) {
+    fail("compression " + std::to_string(compression) +
+         " is not supported; convert to deflate or LZW");
+  }
+  if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID) {
+    fail("samples must be unsigned integers, got sample format " + std::to_string(format));
+  }
+  if (!known || !bits || layout.samples < needed || layout.samples > 16 ||
+      (photometric == PHOTOMETRIC_SEPARATED && layout.bits != 8)) {
+    fail("must be grey, palette, RGB or CMYK of 1 to 16 bits, got photometric " +
+         std::to_string(photometric) + " with " + std::to_string(layout.samples) + " samples of " +
+         std::to_string(layout.bits) + " bits");
+  }
+  if (photometric == PHOTOMETRIC_YCBCR) {
+    TIFFSetField(handle_, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+  }
+}
+
+void TiffFile::read_block(const TiffLayout& layout, int x, int y, int sample, std::uint8_t* out) {
+  const auto column = static_cast<std::uint32_t>(x);
+  const auto row = static_cast<std::uint32_t>(y);
+  const auto plane = static_cast<std::uint16_t>(sample);
+  const std::uint32_t block = layout.tiled ? TIFFComputeTile(handle_, column, row, 0, plane)
+                                           : TIFFComputeStrip(handle_, row, plane);
+  const std::uint64_t stored = TIFFGetStrileByteCount(handle_, block);
+  if (stored == 0 || stored > bytes_.size()) fail("the file ends before its image does");
+  const auto size = static_cast<tmsize_t>(layout.block_bytes);
+  std::memset(out, 0, layout.block_bytes);
+  message.clear();
+  tmsize_t wanted = size;
+  tmsize_t got = 0;
+  if (layout.tiled) {
+    got = TIFFReadEncodedTile(handle_, block, out, size);
+  } else {
+    const int rows = std::min(layout.block_height,
+                              layout.height - y / layout.block_height * layout.block_height);
+    wanted = static_cast<tmsize_t>(TIFFVStripSize64(handle_, static_cast<std::uint32_t>(rows)));
+    got = TIFFReadEncodedStrip(handle_, block, out, size);
+  }
+  if (got < wanted || !message.empty()) fail("broken or cut-off data");
+}
+
+void TiffFile::palette(const std::uint16_t* tables[3]) {
+  std::uint16_t* red = nullptr;
+  std::uint16_t* green = nullptr;
+  std::uint16_t* blue = nullptr;
+  if (TIFFGetField(handle_, TIFFTAG_COLORMAP, &red, &green, &blue) != 1) {
+    fail("a palette picture without a palette");
+  }
+  tables[0] = red;
+  tables[1] = green;
+  tables[2] = blue;
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,99 @@
+// A program of its own: it stands in for malloc.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/tests/loaders/image_files.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+constexpr bool counts = false;  // a sanitizer has a malloc of its own
+#else
+constexpr bool counts = true;
+#endif
+
+namespace {
+
+std::size_t allocations = 0;
+
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) noexcept {
+  ++allocations;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) noexcept {
+  ++allocations;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) noexcept {
+  ++allocations;
+  return __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+}
+#endif
+
+using namespace headrace;
+using headrace::test::Bytes;
+
+namespace {
+
+/// Pictures of many sizes and kinds.
+std::vector<Tensor> pictures() {
+  std::vector<Tensor> files;
+  for (int i = 0; i < 24; ++i) {
+    const int width = 500 - 17 * i;
+    const int height = 375 + 5 * i;
+    const test::JpegSpec spec{.width = width,
+                              .height = height,
+                              .components = i % 6 == 5 ? 1 : 3,
+                              .h_samp = 1 + i % 2,
+                              .v_samp = 1 + i % 4 / 2,
+                              .progressive = i % 5 == 4};
+    const Bytes file = test::encode_jpeg(spec, test::picture(width, height, spec.components));
+    files.push_back(
+        Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()), file.size()),
+                   Shape{static_cast<std::int64_t>(file.size())}));
+  }
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("a warm thread decodes JPEG files without allocating memory") {
+  if (!counts) {
+    MESSAGE("skipped: allocations are counted without sanitizers alone");
+    return;
+  }
+  const std::vector<Tensor> files = pictures();
+  const DecodeImage op{.crop = RandomResizedCrop{96, 112}, .flip = 0.5F};
+  Sample sample;
+  const auto pass = [&] {
+    for (std::size_t i = 0; i < 3 * files.size(); ++i) {
+      sample.reset();
+      sample.set("image", files[i % files.size()]);
+      Random random(RandomKey{.seed = 1, .position = static_cast<std::int64_t>(i)});
+      op(sample, random);
+    }
+  };
+  allocations = 0;
+  pass();
+  CHECK(allocations > 0);  // the counter counts
+  allocations = 0;
+  pass();
+  CHECK(allocations == 0);
+}

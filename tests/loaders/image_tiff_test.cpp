@@ -1,0 +1,225 @@
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/error.h>
+#include <headrace/engine/random.h>
+#include <headrace/loaders/image/tiff_decoder.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
+
+using namespace headrace;
+using headrace::test::Bytes;
+using headrace::test::Pixels;
+using headrace::test::TiffSpec;
+
+namespace {
+
+Pixels whole(const Bytes& file) {
+  TiffDecoder decoder;
+  const ImageHeader header = decoder.open(file);
+  const DecodedPixels pixels = decoder.decode({.width = header.width, .height = header.height});
+  Pixels rgb;
+  for (int y = 0; y < header.height; ++y) {
+    for (int x = 0; x < header.width; ++x) {
+      const std::uint8_t* at = pixels.data + pixels.stride * static_cast<std::size_t>(y) + 4 * x;
+      rgb.insert(rgb.end(), at, at + 3);
+    }
+  }
+  return rgb;
+}
+
+std::vector<std::uint16_t> labels_of(const Bytes& file) {
+  TiffDecoder decoder;
+  const ImageHeader header = decoder.open(file);
+  const DecodedLabels labels =
+      decoder.decode_labels({.width = header.width, .height = header.height});
+  return {labels.data, labels.data + header.width * header.height};
+}
+
+std::string failure(const Bytes& file) {
+  try {
+    whole(file);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Rows of three-channel pixels with a fourth channel put in.
+Pixels with_alpha(const Pixels& rgb) {
+  Pixels rgba;
+  for (std::size_t i = 0; i < rgb.size(); i += 3) {
+    rgba.insert(rgba.end(), {rgb[i], rgb[i + 1], rgb[i + 2], static_cast<std::uint8_t>(i)});
+  }
+  return rgba;
+}
+
+}  // namespace
+
+TEST_CASE("colour TIFF files come back as written, whatever their blocks and compression") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  for (int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE,
+                          COMPRESSION_PACKBITS, COMPRESSION_DEFLATE}) {
+    for (int tile : {0, 16}) {
+      for (bool planes : {false, true}) {
+        for (int predictor : {1, 2}) {
+          const bool predicts =
+              compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE;
+          if (predictor == 2 && !predicts) continue;
+          CAPTURE(compression);
+          CAPTURE(tile);
+          CAPTURE(planes);
+          const TiffSpec spec{
+              .compression = compression, .predictor = predictor, .tile = tile, .planes = planes};
+          CHECK(whole(test::encode_tiff(spec, pixels)) == pixels);
+        }
+      }
+    }
+  }
+  CHECK(whole(test::encode_tiff({.big_endian = true}, pixels)) == pixels);
+  CHECK(whole(test::encode_tiff({.big = true}, pixels)) == pixels);
+  CHECK(whole(test::encode_tiff({.samples = 4}, with_alpha(pixels))) == pixels);
+}
+
+TEST_CASE("16 bits, grey, inverted grey and palettes become 8-bit colour") {
+  const Pixels deep = test::picture(80, 30, 1);  // 40 x 30 values of two bytes
+  for (bool big : {false, true}) {
+    const Pixels shallow = whole(test::encode_tiff({.bits = 16,
+                                                    .samples = 1,
+                                                    .photometric = PHOTOMETRIC_MINISBLACK,
+                                                    .compression = COMPRESSION_LZW,
+                                                    .predictor = 2,
+                                                    .big_endian = big},
+                                                   deep));
+    for (std::size_t i = 0; i < 1200; ++i) {
+      const unsigned value = deep[2 * i] * 256U + deep[2 * i + 1];
+      REQUIRE(shallow[3 * i] == (value * 255U + 32767U) / 65535U);
+    }
+  }
+  const Pixels grey = test::picture(40, 30, 1);
+  const Pixels white =
+      whole(test::encode_tiff({.samples = 1, .photometric = PHOTOMETRIC_MINISWHITE}, grey));
+  for (std::size_t i = 0; i < 3600; ++i)
+    REQUIRE(white[i] == 255 - grey[i / 3]);
+
+  TiffSpec indexed{.bits = 4, .samples = 1, .photometric = PHOTOMETRIC_PALETTE};
+  for (unsigned i = 0; i < 48; ++i)
+    indexed.palette.push_back(static_cast<std::uint16_t>(i * 1361));
+  const Pixels rows = test::picture(20, 30, 1);
+  const Pixels coloured = whole(test::encode_tiff(indexed, rows));
+  for (std::size_t i = 0; i < 1200; ++i) {
+    const unsigned byte = rows[i / 40 * 20 + i % 40 / 2];
+    const unsigned index = i % 2 == 0 ? byte >> 4 : byte & 15;
+    for (std::size_t c = 0; c < 3; ++c)
+      REQUIRE(coloured[3 * i + c] == indexed.palette[index + 16 * c] >> 8);
+  }
+}
+
+TEST_CASE("one bit a pixel is black and white, also as a fax keeps it") {
+  const Pixels rows = test::picture(5, 30, 1);  // 40 pixels of one bit
+  for (int compression : {COMPRESSION_NONE, COMPRESSION_CCITTFAX4}) {
+    const Bytes file = test::encode_tiff({.bits = 1,
+                                          .samples = 1,
+                                          .photometric = PHOTOMETRIC_MINISBLACK,
+                                          .compression = compression},
+                                         rows);
+    const Pixels rgb = whole(file);
+    const auto labels = labels_of(file);
+    for (std::size_t i = 0; i < 1200; ++i) {
+      const unsigned bit = rows[i / 8] >> (7 - i % 8) & 1U;
+      REQUIRE(rgb[3 * i] == 255 * bit);
+      REQUIRE(labels[i] == bit);
+    }
+  }
+}
+
+TEST_CASE("labels keep their stored values: 16 bits, palettes, equal channels") {
+  const Pixels deep = test::picture(80, 30, 1);
+  const auto labels = labels_of(
+      test::encode_tiff({.bits = 16, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK}, deep));
+  for (std::size_t i = 0; i < 1200; ++i)
+    REQUIRE(labels[i] == deep[2 * i] * 256U + deep[2 * i + 1]);
+  TiffSpec indexed{.samples = 1, .photometric = PHOTOMETRIC_PALETTE};
+  indexed.palette.assign(768, 1000);
+  const Pixels grey = test::picture(40, 30, 1);
+  const auto indices = labels_of(test::encode_tiff(indexed, grey));
+  CHECK(std::equal(indices.begin(), indices.end(), grey.begin()));
+  Pixels equal;
+  for (std::uint8_t v : grey)
+    equal.insert(equal.end(), 3, v);
+  const auto folded = labels_of(test::encode_tiff({}, equal));
+  CHECK(std::equal(folded.begin(), folded.end(), grey.begin()));
+  equal[100] ^= 1;
+  CHECK_THROWS_AS(labels_of(test::encode_tiff({}, equal)), DataError);
+}
+
+TEST_CASE("only the blocks of a region are decoded, and they are the right ones") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  for (int tile : {0, 16}) {
+    Bytes file = test::encode_tiff({.tile = tile}, pixels);
+    TiffDecoder decoder;
+    decoder.open(file);
+    const DecodedPixels part = decoder.decode({.x = 18, .y = 17, .width = 5, .height = 7});
+    CHECK(part.region == Region{.x = 0, .y = 17, .width = 40, .height = 7});
+    for (int y = 0; y < 7; ++y) {
+      for (int x = 18; x < 23; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          REQUIRE(part.data[part.stride * static_cast<std::size_t>(y) +
+                            static_cast<std::size_t>(4 * x + c)] ==
+                  pixels[static_cast<std::size_t>(((17 + y) * 40 + x) * 3 + c)]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("kinds of TIFF that make no 8-bit picture are refused by name") {
+  const Pixels rows(40 * 30 * 4, 1);
+  CHECK(failure(test::encode_tiff({.bits = 32, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK},
+                                  rows))
+            .find("TIFF: must be grey, palette, RGB or CMYK of 1 to 16 bits") == 0);
+  CHECK(failure(test::encode_tiff({.samples = 3, .photometric = PHOTOMETRIC_CIELAB}, rows)) != "");
+  CHECK(failure(test::encode_tiff({.compression = COMPRESSION_LZMA}, rows))
+            .find("compression 34925 is not supported") != std::string::npos);
+}
+
+TEST_CASE("TIFF files that are cut off, altered or beyond the limits are refused or right") {
+  const Pixels pixels = test::picture(40, 30, 3);
+  for (int tile : {0, 16}) {
+    const Bytes file = test::encode_tiff({.compression = COMPRESSION_LZW, .tile = tile}, pixels);
+    // The directory stands at the end, so every cut loses it.
+    for (std::size_t size = 0; size < file.size(); size += 31) {
+      CHECK_THROWS_AS(whole(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))),
+                      DataError);
+    }
+    Random random(RandomKey{.seed = 2});
+    for (int i = 0; i < 1000; ++i) {
+      Bytes bad = file;
+      bad[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bad.size())))] ^=
+          static_cast<std::byte>(1 << random.below(8));
+      const std::string message = failure(bad);
+      REQUIRE(
+          (message.empty() || message.find("TIFF: ") == 0 || message.find("image must be") == 0));
+    }
+  }
+}
+
+TEST_CASE("a strip that says more than the file holds is refused before memory is taken") {
+  Bytes file = test::encode_tiff({.samples = 1, .photometric = PHOTOMETRIC_MINISBLACK, .tile = 16},
+                                 test::picture(40, 30, 1));
+  // Tile sides of 32768 in the directory's place of 16.
+  int changed = 0;
+  for (std::size_t i = 0; i + 12 <= file.size(); ++i) {
+    const auto tag = std::to_integer<unsigned>(file[i]) | std::to_integer<unsigned>(file[i + 1])
+                                                              << 8;
+    if ((tag == 322 || tag == 323) && file[i + 8] == std::byte{16} && file[i + 9] == std::byte{0}) {
+      file[i + 8] = std::byte{0};
+      file[i + 9] = std::byte{0x80};
+      ++changed;
+    }
+  }
+  REQUIRE(changed == 2);
+  CHECK(failure(file).find("strips or tiles of 32768 x 32768 pixels in a picture of 40 x 30") !=
+        std::string::npos);
+}
