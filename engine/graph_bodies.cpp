@@ -2,6 +2,7 @@
 // oldest first.
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include <headrace/engine/detail/loader_core.h>
@@ -188,7 +189,9 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
                                slab, slot, flight.place);
     flight.loan->replaced = std::move(flight.replaced);
     Stream stream;
+    std::optional<DeviceScope> device;  // batch operations start kernels
     if (slot != nullptr) {
+      device.emplace(slot->device);
       transfer_->send(*slot, slab->memory, return_slab, slab);
       flight.slab.store(nullptr, std::memory_order_relaxed);
       flight.sent = true;

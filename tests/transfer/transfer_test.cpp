@@ -179,6 +179,7 @@ struct Double {
     return out;
   }
   void operator()(Batch& batch, Stream stream) const {
+    CHECK(device::current() == batch["value"].device().index);
     const Tensor from = batch["value"];
     const Tensor to = batch.make("twice", DType::uint8, from.shape());
     device::run_on(stream, [in = from.data<std::uint8_t>(), out = to.data<std::uint8_t>(),
@@ -191,10 +192,10 @@ struct Double {
 };
 
 TEST_CASE("Batch operations run behind the copy and before the trainer, in memory of the ring") {
-  device::reset();
+  device::reset({.devices = 2});
   TrainerStream stream;
   Loader loader =
-      recipe(Device::cuda(0)).then(Double{}).build({.runtime = Runtime({.threads = 2})});
+      recipe(Device::cuda(1)).then(Double{}).build({.runtime = Runtime({.threads = 2})});
   std::vector<std::pair<std::string, std::string>> pairs(54);
   std::size_t number = 0;
   std::int64_t allocations = 0;
