@@ -135,7 +135,14 @@ TEST_CASE("A second stream keeps the memory until it is past the batch") {
   CHECK(seen == was);
 }
 
-TEST_CASE("Twin: a second stream that was not named reads what came after") {
+#ifdef __SANITIZE_THREAD__
+constexpr bool finds_races = true;  // and this twin has one
+#else
+constexpr bool finds_races = false;
+#endif
+
+TEST_CASE("Twin: a second stream that was not named reads what came after" *
+          doctest::skip(finds_races)) {
   const auto [seen, was] = read_late(false);
   CHECK(seen != was);
 }
