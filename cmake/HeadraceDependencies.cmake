@@ -22,6 +22,8 @@ function(headrace_find name)
 endfunction()
 
 headrace_find(deflate HEADER libdeflate.h LIBRARY deflate)
+headrace_find(lz4 HEADER lz4.h LIBRARY lz4)
+headrace_find(zstd HEADER zstd.h LIBRARY zstd)
 # OpenCV's own CMake file belongs to a package that draws in a window system and VTK.
 headrace_find(opencv_core HEADER opencv2/core.hpp LIBRARY opencv_core SUFFIXES opencv4)
 headrace_find(opencv_imgproc HEADER opencv2/imgproc.hpp LIBRARY opencv_imgproc SUFFIXES opencv4)

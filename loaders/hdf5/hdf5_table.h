@@ -10,37 +10,63 @@
 
 #include <headrace/engine/pipeline.h>
 #include <headrace/engine/source.h>
+#include <headrace/engine/tensor.h>
 
 namespace headrace::inline v1 {
 
 /// A dataset of the file as a field of the sample.
 struct Hdf5Field {
-  std::string name{};     ///< in the sample; empty: the last part of `dataset`
-  std::string dataset{};  ///< path in the file: "/features/rnfl_input"
+  std::string name{};  ///< in the sample; empty: the last part of `dataset`
+  /// Path in the file: "/features/rnfl_input". A group stands for all datasets directly in it.
+  std::string dataset{};
+  /// Leading axes that count rows; 0: as many as the table's, or all where the dataset has fewer.
+  /// With fewer than the table's, a value belongs to all samples of its place (a label per file).
+  int axes = 0;
 };
 
 /// Where the rows of a table are read from.
 enum class Residence : unsigned char {
-  automatic,  ///< dataset by dataset, smallest first: in memory while the budget lasts, else
-              ///< `pread`, else the library
+  automatic,  ///< dataset by dataset, smallest first: in memory while the budget lasts, else from
+              ///< the file, else through the library
   resident,   ///< all in memory, or ResourceError
-  pread,      ///< all from the file; ConfigError when a dataset does not lie in one piece
+  pread,      ///< all from the file: rows by `pread`, chunks decoded and kept in the rest of the
+              ///< memory; ConfigError when only the library can read a dataset
   library,    ///< all through the library (slow: for comparison and tests)
 };
 
 struct Hdf5TableOptions {
   std::filesystem::path file{};
   std::vector<Hdf5Field> fields{};
-  std::size_t memory =
-      2_GiB;  ///< bytes that resident datasets may take together; also the largest chunk
+  /// Bytes that resident datasets and decoded chunks may take together (one chunk a field is always
+  /// kept); also the largest chunk.
+  std::size_t memory = 2_GiB;
   Residence residence = Residence::automatic;
   LogCallback log{};  ///< told once, at construction, where each dataset is read from
+  /// Further files of the same fields; their rows follow.
+  std::vector<std::filesystem::path> more_files{};
+  /// Leading axes whose places are samples: 3 for `[files, long, short, mels, frames]`.
+  int sample_axes = 1;
+  /// A folder (a fast disk, or /dev/shm) the files are copied to before anything is read; room and
+  /// checksum are checked, and the copies vanish with the table or the process. Empty: none.
+  std::filesystem::path stage{};
+  /// Long chunk indexes are kept beside the file ("<file>.headrace-index") for the next opening.
+  bool keep_index = true;
 };
 
-/// Rows of an HDF5 file: datasets with one leading extent are the fields of a sample. Datasets that
-/// lie in one piece are kept in huge-page memory or read by sorted and joined `pread`, past the
-/// library and its lock; all others (chunked, compressed, compact) are copied into memory through
-/// the library where they fit, else read through it row by row, and the log says so.
+/// A value that the file carries beside its data.
+struct Hdf5Attribute {
+  std::string object{};  ///< "/" or the dataset's path
+  std::string name{};
+  std::string text{};  ///< of a string
+  Tensor value{};      ///< of numbers; scalars have rank 0
+};
+
+/// Rows of HDF5 files: datasets with equal leading extents are the fields of a sample. Datasets in
+/// one piece are kept in huge-page memory or read by sorted and joined `pread`; chunks (plain,
+/// deflate, shuffle, Fletcher-32, LZF, LZ4, Zstd, bitshuffle) are decoded by the reading threads
+/// and kept in a cache of fixed size; all of it past the library and its lock. What only the
+/// library can read (compact, n-bit, scale-offset, szip) is copied into memory where it fits, else
+/// read through it row by row, and the log says so.
 ///
 /// Types: integers, IEEE floats of 16, 32, 64 bits, bfloat16, FALSE/TRUE enumerations as boolean,
 /// other enumerations as their integers, arrays of these, fixed strings as uint8; either byte
@@ -67,11 +93,16 @@ class HEADRACE_API Hdf5Table final : public Source {
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override;
   std::int64_t preferred_rows() const override;
   std::size_t resident_bytes() const override;
-  /// "glaucoma.h5:/labels[17]", of the first field.
+  /// "glaucoma.h5:/labels[17]", of the first field; every sample axis has its place.
   std::string origin(std::int64_t index) const override;
 
   /// One line for each dataset: where its rows are read from, and why not faster.
   const std::vector<std::string>& notes() const noexcept;
+  /// Attributes of the first file's root and of its datasets: numbers and strings, small ones.
+  const std::vector<Hdf5Attribute>& attributes() const noexcept;
+  /// Rows of the first field that lie in one chunk: what ShuffledByChunk wants to know. 1 where
+  /// rows are not chunked.
+  std::int64_t chunk_rows() const noexcept;
 
  private:
   struct Core;

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <array>
 #include <chrono>
@@ -124,10 +125,85 @@ TEST_CASE("filters that need a plugin are refused before anything is read") {
   const H5::DSetCreatPropList creation;
   const hsize_t extent = 64;
   creation.setChunk(1, &extent);
-  H5Pset_filter(creation.getId(), 32015, H5Z_FLAG_OPTIONAL, 0, nullptr);
+  H5Pset_filter(creation.getId(), 32001, H5Z_FLAG_OPTIONAL, 0, nullptr);
   H5::H5File(path.c_str(), H5F_ACC_TRUNC)
       .createDataSet("x", P::STD_U8LE, H5::DataSpace(1, &extent), creation);
-  CHECK(contains(refusal(path, "x"), "filter 32015"));
+  CHECK(contains(refusal(path, "x"), "filter 32001"));
+}
+
+TEST_CASE("chunks that unpack to more or less than they are, or to nothing, are errors by name") {
+  const TempFolder folder;
+  const auto path = folder / "bombs.h5";
+  std::string zeros(10 << 20, '\0'), bomb(zeros.size(), '\0');
+  uLongf packed = bomb.size();
+  REQUIRE(compress(reinterpret_cast<Bytef*>(bomb.data()), &packed,
+                   reinterpret_cast<const Bytef*>(zeros.data()), zeros.size()) == Z_OK);
+  bomb.resize(packed);
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    const H5::DSetCreatPropList creation;
+    const hsize_t chunk = 64, extent = 192;
+    creation.setChunk(1, &chunk);
+    creation.setDeflate(4);
+    for (const auto& [name, stored] : {std::pair{"bomb", bomb},
+                                       {"garbage", std::string(50, 'x')},
+                                       {"short", bomb.substr(0, 1)}}) {
+      const H5::DataSet data =
+          file.createDataSet(name, P::STD_U8LE, H5::DataSpace(1, &extent), creation);
+      const hsize_t second = 64;
+      H5Dwrite_chunk(data.getId(), H5P_DEFAULT, 0, &second, stored.size(), stored.data());
+    }
+  }
+  const std::vector<std::int64_t> inside{100}, outside{10, 150};
+  for (const char* dataset : {"bomb", "garbage", "short"}) {
+    CAPTURE(dataset);
+    const Hdf5Table table(
+        {.file = path, .fields = {{"x", dataset}}, .residence = Residence::pread});
+    const std::string message = message_of<DataError>([&] { gathered(table, inside); });
+    CHECK(contains(message, "bombs.h5"));
+    CHECK(contains(message, "chunk at [64]"));
+    CHECK(gathered(table, outside)[0] == std::vector<std::byte>(2));
+    CHECK_THROWS_AS(Hdf5Table({.file = path, .fields = {{"x", dataset}}}), DataError);
+  }
+}
+
+TEST_CASE("a chunk index that points out of the file is refused") {
+  const TempFolder folder;
+  const auto path = folder / "places.h5";
+  const std::vector<std::byte> values = noise(6400);
+  write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {100, 64}, {10, 64}},
+        values.data(), P::NATIVE_UINT8);
+  std::uint64_t address = 0;
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_RDONLY);
+    const hsize_t third[2] = {20, 0};
+    unsigned mask = 0;
+    haddr_t at = 0;
+    hsize_t bytes = 0;
+    H5Dget_chunk_info_by_coord(file.openDataSet("x").getId(), third, &mask, &at, &bytes);
+    address = at;
+  }
+  damage(path, little_endian(address), little_endian(address + (std::uint64_t{1} << 30)));
+  for (const Residence residence : {Residence::automatic, Residence::resident, Residence::pread}) {
+    CHECK(contains(message_of<DataError>([&] {
+                     Hdf5Table({.file = path, .fields = {{"x", "x"}}, .residence = residence});
+                   }),
+                   "places.h5"));
+  }
+}
+
+TEST_CASE("a chunked file that was cut off is refused") {
+  const TempFolder folder;
+  const auto path = folder / "cut.h5";
+  const std::vector<std::byte> values = noise(6400);
+  write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {100, 64}, {10, 64}, 4},
+        values.data(), P::NATIVE_UINT8);
+  for (const auto part : {0.9, 0.5, 0.1}) {
+    std::filesystem::resize_file(
+        path,
+        static_cast<std::uintmax_t>(part * static_cast<double>(std::filesystem::file_size(path))));
+    CHECK(refusal(path, "x") != "");
+  }
 }
 
 TEST_CASE("types without a dtype are refused by name") {

@@ -119,7 +119,7 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
   const hsize_t inner = 3;
   const H5::ArrayType triple(H5::PredType::STD_U16BE, 1, &inner);
 
-  const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+  H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
   const std::array<std::uint16_t, 2> brains{0x3f80, 0xc000};
   const std::array<unsigned char, 2> flags{1, 7};  // 7 is no boolean
   const std::array<unsigned char, 4> colours{1, 2, 1, 2};
@@ -129,6 +129,7 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
   write(file, {"colour", colour, {2}}, colours.data(), colour);
   write(file, {"text", text, {2}}, "abcdeABCDE", text);
   write(file, {"triple", triple, {2}}, triples.data(), triple);
+  file.close();
 
   const std::vector<std::int64_t> second{1};
   for (Residence residence : every_way) {
@@ -148,17 +149,13 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
   }
 }
 
-TEST_CASE(
-    "chunked, compressed, compact and unwritten datasets come through the library, and a note says "
-    "so") {
+TEST_CASE("compact and unwritten datasets come through the library, and a note says so") {
   using P = H5::PredType;
   const TempFolder folder;
   const auto path = folder / "layouts.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
     const std::vector<std::byte> values = noise(70 * 40);
-    write(file, {"chunked", P::STD_I32BE, {70, 10}, {8, 3}}, values.data(), P::STD_I32BE);
-    write(file, {"packed", P::STD_I32LE, {70, 10}, {16, 10}, 4}, values.data(), P::STD_I32LE);
     write(file, {.path = "compact", .type = P::STD_I32LE, .extents = {70, 10}, .compact = true},
           values.data(), P::STD_I32LE);
     H5::DSetCreatPropList filled;
@@ -168,7 +165,7 @@ TEST_CASE(
     file.createDataSet("unwritten", P::STD_I32LE, H5::DataSpace(2, extents.data()), filled);
   }
   const auto indices = all_and_scattered(70);
-  for (const char* name : {"chunked", "packed", "compact", "unwritten"}) {
+  for (const char* name : {"compact", "unwritten"}) {
     CAPTURE(name);
     const std::vector<std::byte> expected = pick(h5dread(path, name, P::NATIVE_INT32), 40, indices);
     const Hdf5Table resident = table_of(path, {name}, Residence::automatic);

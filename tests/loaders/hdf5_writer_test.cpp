@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -108,6 +110,49 @@ TEST_CASE("the HDF5 thread is one thread, passes errors on and may be entered tw
   const std::string message = message_of<DataError>(
       [&] { thread->run([] { H5::H5File("/no/such/file", H5F_ACC_RDONLY); }); });
   CHECK(contains(message, "No such file"));
+}
+
+TEST_CASE("packed chunks come back, whatever pieces they were appended in") {
+  const TempFolder folder;
+  const SyntheticSource source({.rows = 1000,
+                                .fields = Schema{FieldSpec::fixed("a", DType::float32, {7}),
+                                                 FieldSpec::fixed("b", DType::uint8, {3, 5}),
+                                                 FieldSpec::fixed("c", DType::int16, {})}});
+  const Table rows = source.table();
+  for (const Hdf5Codec codec : {Hdf5Codec::none, Hdf5Codec::zstd, Hdf5Codec::lz4}) {
+    for (const std::int64_t piece : {1, 64, 333, 1000}) {
+      const auto path = folder / "packed.h5";
+      Hdf5Writer writer(path);
+      for (const TableColumn& column : rows.columns()) {
+        writer.add("/" + column.name, column.rows.dtype(), 1000, column.rows.shape().row(),
+                   {.chunk_rows = 64, .codec = codec});
+        for (std::int64_t first = 0; first < 1000; first += piece) {
+          const std::int64_t count = std::min<std::int64_t>(piece, 1000 - first);
+          Tensor part =
+              Tensor::empty(column.rows.dtype(), column.rows.shape().row().batched(count));
+          std::memcpy(part.raw(), column.rows.row(first).raw(), part.bytes());
+          writer.append("/" + column.name, part);
+        }
+        writer.attribute("/" + column.name, "from", "a test");
+      }
+      writer.finish();
+      const std::vector<std::int64_t> indices = scattered(1000, 400);
+      const Hdf5Table back({.file = path,
+                            .fields = {{.dataset = "a"}, {.dataset = "b"}, {.dataset = "c"}},
+                            .residence = Residence::pread});
+      CHECK(gathered(back, indices) == gathered(rows, indices));
+      CHECK(back.chunk_rows() == 64);
+      CHECK(back.attributes().size() == 3);
+    }
+  }
+}
+
+TEST_CASE("a packed dataset needs rows in a chunk") {
+  const TempFolder folder;
+  Hdf5Writer writer(folder / "x.h5");
+  CHECK_THROWS_AS(writer.add("x", DType::uint8, 5, Shape{}, {.codec = Hdf5Codec::zstd}),
+                  ConfigError);
+  CHECK_THROWS_AS(writer.add("x", DType::uint8, 5, Shape{}, {.chunk_rows = -1}), ConfigError);
 }
 
 }  // namespace headrace::test

@@ -6,35 +6,53 @@
 #include <span>
 
 #include <headrace/engine/source.h>
-#include <headrace/engine/tensor.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {
 
-/// How the rows of one dataset come into memory. Const and thread-safe.
+/// Where the rows of a gather go: row k to place k of a column, or to place places[k].
+struct RowTargets {
+  Rows::Column column;
+  const std::uint32_t* places = nullptr;
+
+  std::byte* row(std::size_t k) const noexcept {
+    return column.first + (places != nullptr ? places[k] : k) * column.stride;
+  }
+};
+
+/// How the rows of one dataset come out of its file. Const and thread-safe.
 class FieldReader {
  public:
   virtual ~FieldReader() = default;
 
   /// Copies the rows `indices`, which lie inside the dataset. Throws DataError.
-  virtual void gather(std::span<const std::int64_t> indices, Rows::Column out) const = 0;
-  /// All rows, where they are resident; else null.
-  virtual const Tensor* resident() const { return nullptr; }
+  virtual void gather(std::span<const std::int64_t> indices, const RowTargets& out) const = 0;
+  /// Memory that it holds, or will.
+  virtual std::size_t bytes() const { return 0; }
 };
 
-/// Copies the dataset into huge-page memory: with large reads by several threads where it lies in
-/// one piece, through the library else. Throws ResourceError or DataError.
-std::unique_ptr<FieldReader> make_resident_field(const Hdf5File& file, const Hdf5Dataset& dataset);
+/// Copies the dataset to `to`, dataset.bytes long: with large reads by several threads where it
+/// lies in one piece, decoding chunks in several threads, through the library else. Throws
+/// DataError.
+void load_resident(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to);
 
 /// Rows by `pread` at their places in the file, sorted and joined. For datasets in one piece.
 std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const Hdf5File> file,
                                               const Hdf5Dataset& dataset);
 
+/// Rows out of chunks that are decoded here and kept in at most `memory` bytes (but one chunk
+/// always). For datasets with chunks.
+std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const Hdf5File> file,
+                                                const Hdf5Dataset& dataset, std::size_t memory);
+
 /// Rows through the library, on its thread, sorted so that a chunk is decoded once a call.
 std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<const Hdf5File> file,
                                                 const Hdf5Dataset& dataset, std::size_t memory);
 
-/// Rows [first, first + count) through the library, as stored. On the HDF5 thread only.
+/// Places [first, first + count) of the first axis through the library, as stored. On the HDF5
+/// thread only.
 void read_rows(const H5::DataSet& data, std::int64_t first, std::int64_t count, void* to);
+/// One row of a dataset with several leading axes, likewise.
+void read_row(const H5::DataSet& data, const Hdf5Dataset& dataset, std::int64_t row, void* to);
 
 }  // namespace headrace::inline v1::detail

@@ -6,24 +6,12 @@
 #include <vector>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/describe_parts.h>
 
 namespace headrace::inline v1::detail {
 namespace {
 
 constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-
-/// Part of the library itself: for any other one it would look for a plugin and run it.
-constexpr std::array<H5Z_filter_t, 5> filters_inside{H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,
-                                                     H5Z_FILTER_FLETCHER32, H5Z_FILTER_NBIT,
-                                                     H5Z_FILTER_SCALEOFFSET};
-
-std::size_t product(std::size_t a, std::size_t b) {
-  std::size_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result) || result > most_bytes) {
-    throw DataError("declares more bytes than 63 bits can count; the file is damaged or hostile");
-  }
-  return result;
-}
 
 /// Called by the library before it follows a link into another file.
 herr_t refuse_external(const char*, const char*, const char* file, const char*, unsigned*, hid_t,
@@ -61,71 +49,52 @@ void check_storage(const H5::DSetCreatPropList& creation) {
   }
 }
 
-std::vector<H5Z_filter_t> check_filters(const H5::DSetCreatPropList& creation) {
-  std::vector<H5Z_filter_t> filters;
-  for (int i = 0; i < creation.getNfilters(); ++i) {
-    unsigned flags = 0, settings = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t id = H5Pget_filter2(creation.getId(), static_cast<unsigned>(i), &flags,
-                                           &values, nullptr, 0, nullptr, &settings);
-    if (std::find(filters_inside.begin(), filters_inside.end(), id) == filters_inside.end()) {
-      throw DataError("is stored with filter " + std::to_string(id) +
-                      ", which needs a plugin; plugins are not loaded, rewrite it with "
-                      "h5repack -f GZIP=4 or -f NONE");
-    }
-    filters.push_back(id);
-  }
-  return filters;
-}
-
-void describe_shape(const H5::DataSet& data, Hdf5Dataset& dataset) {
+std::vector<std::uint64_t> extents_of(const H5::DataSet& data, const Hdf5Element& element) {
   const H5::DataSpace space = data.getSpace();
   const int rank = space.isSimple() && space.getSimpleExtentType() == H5S_SIMPLE
                        ? space.getSimpleExtentNdims()
                        : 0;
   if (rank < 1) throw DataError("has no axis of rows; a table needs shape [rows, ...]");
-  const H5::DataType type = data.getDataType();
-  Hdf5Element element = element_of(type.getId());
   if (static_cast<std::size_t>(rank) + element.extents.size() > Shape::max_rank) {
     throw DataError("has rank " + std::to_string(rank) + ", at most " +
                     std::to_string(Shape::max_rank) + " axes can be read");
   }
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
   space.getSimpleExtentDims(extents.data());
-  extents.insert(extents.end(), element.extents.begin(), element.extents.end());
+  std::vector<std::uint64_t> all(extents.begin(), extents.end());
+  all.insert(all.end(), element.extents.begin(), element.extents.end());
+  return all;
+}
 
+std::size_t leading_axes(const DatasetRequest& request, std::size_t rank) {
+  const auto wanted = static_cast<std::size_t>(request.axes);
+  if (wanted <= rank) return wanted;
+  if (request.all_axes) return rank;
+  throw DataError("has " + std::to_string(rank) + " axes, of which " + std::to_string(wanted) +
+                  " shall count rows; name fewer");
+}
+
+void describe_shape(const DescribedPart& part, const Hdf5Element& element, Hdf5Dataset& dataset) {
+  const std::size_t rank = part.extents.size() - element.extents.size();
+  const std::size_t leading = leading_axes(part.request, rank);
   dataset.dtype = element.dtype;
   dataset.swap = element.swap;
   dataset.row_bytes = size_of(element.dtype);
   std::vector<std::int64_t> row;
-  for (auto extent = extents.begin() + 1; extent != extents.end(); ++extent) {
-    dataset.row_bytes = product(dataset.row_bytes, *extent);
-    row.push_back(static_cast<std::int64_t>(*extent));
+  for (std::size_t axis = leading; axis < part.extents.size(); ++axis) {
+    dataset.row_bytes = checked_product(dataset.row_bytes, part.extents[axis]);
+    row.push_back(static_cast<std::int64_t>(part.extents[axis]));
   }
   if (dataset.row_bytes == 0)
-    throw DataError("has empty rows; every axis but the first needs an extent");
-  dataset.bytes = product(dataset.row_bytes, extents.front());
-  dataset.rows = static_cast<std::int64_t>(extents.front());
+    throw DataError("has empty rows; every axis of a row needs an extent");
+  std::size_t rows = 1;
+  for (std::size_t axis = 0; axis < leading; ++axis) {
+    rows = checked_product(rows, part.extents[axis]);
+    dataset.leading.push_back(static_cast<std::int64_t>(part.extents[axis]));
+  }
+  dataset.bytes = checked_product(dataset.row_bytes, rows);
+  dataset.rows = static_cast<std::int64_t>(rows);
   dataset.row = Shape(std::span<const std::int64_t>(row));
-}
-
-void describe_chunks(const H5::DataSet& data, const H5::DSetCreatPropList& creation,
-                     std::size_t memory, Hdf5Dataset& dataset) {
-  const bool filtered = !check_filters(creation).empty();
-  dataset.library = filtered ? "is chunked and compressed" : "is chunked";
-  std::array<hsize_t, H5S_MAX_RANK> extents{};
-  const int rank = creation.getChunk(H5S_MAX_RANK, extents.data());
-  std::size_t bytes = data.getDataType().getSize();
-  for (int axis = 0; axis < rank; ++axis) {
-    bytes = product(bytes, extents[static_cast<std::size_t>(axis)]);
-  }
-  if (bytes > memory) {
-    throw DataError("is stored in chunks of " + std::to_string(bytes) +
-                    " bytes, over the limit of " + std::to_string(memory) +
-                    "; raise the memory of the table or rewrite it with smaller chunks");
-  }
-  dataset.chunk_bytes = bytes;
-  dataset.chunk_rows = static_cast<std::int64_t>(extents[0]);
 }
 
 void describe_contiguous(const H5::DataSet& data, std::uint64_t file_bytes, Hdf5Dataset& dataset) {
@@ -146,15 +115,17 @@ void describe_contiguous(const H5::DataSet& data, std::uint64_t file_bytes, Hdf5
   }
 }
 
-Hdf5Dataset describe(const Hdf5File& file, const std::string& field, const std::string& path,
-                     std::size_t memory) {
-  const H5::DataSet data = open_dataset(file, path);
+Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkIndexes& indexes) {
+  const H5::DataSet data = open_dataset(file, request.path);
   const H5::DSetCreatPropList creation = data.getCreatePlist();
   check_storage(creation);
   Hdf5Dataset dataset;
-  dataset.field = field;
-  dataset.path = path;
-  describe_shape(data, dataset);
+  dataset.field = request.field;
+  dataset.path = request.path;
+  const H5::DataType type = data.getDataType();
+  const Hdf5Element element = element_of(type.getId());
+  const DescribedPart part{file, request, data, creation, extents_of(data, element)};
+  describe_shape(part, element, dataset);
   switch (creation.getLayout()) {
     case H5D_CONTIGUOUS:
       describe_contiguous(data, file.size(), dataset);
@@ -163,7 +134,7 @@ Hdf5Dataset describe(const Hdf5File& file, const std::string& field, const std::
       dataset.library = "is compact";
       break;
     default:
-      describe_chunks(data, creation, memory, dataset);
+      describe_chunks(part, indexes, dataset);
   }
   return dataset;
 }
@@ -190,16 +161,54 @@ H5::DataSet open_dataset(const Hdf5File& file, const std::string& path, std::siz
   }
 }
 
-Hdf5Dataset describe_dataset(const Hdf5File& file, const std::string& field,
-                             const std::string& path, std::size_t memory) {
+std::size_t checked_product(std::size_t a, std::size_t b) {
+  std::size_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || result > most_bytes) {
+    throw DataError("declares more bytes than 63 bits can count; the file is damaged or hostile");
+  }
+  return result;
+}
+
+Hdf5Dataset describe_dataset(const Hdf5File& file, const DatasetRequest& request,
+                             ChunkIndexes& indexes) {
   Hdf5Dataset dataset;
   try {
-    file.thread().run([&] { dataset = describe(file, field, path, memory); });
+    file.thread().run([&] { dataset = describe(file, request, indexes); });
   } catch (const DataError& error) {
-    throw DataError("[hdf5] " + file.path().string() + ": dataset \"" + path + "\" " +
+    throw DataError("[hdf5] " + file.path().string() + ": dataset \"" + request.path + "\" " +
                     error.what());
   }
   return dataset;
+}
+
+std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& path) {
+  std::vector<std::string> names;
+  file.thread().run([&] {
+    H5L_info_t link{};
+    H5O_info_t object{};
+    // Only hard links are looked at: nothing outside this file is reached.
+    std::string refused;
+    const Hid access(H5Pcreate(H5P_LINK_ACCESS));
+    H5Pset_elink_cb(access.get(), &refuse_external, &refused);
+    const auto kind = [&](hid_t in, const char* name) {
+      if (H5Lget_info(in, name, &link, access.get()) < 0 || link.type != H5L_TYPE_HARD)
+        return H5O_TYPE_UNKNOWN;
+      return H5Oget_info_by_name(in, name, &object, access.get()) < 0 ? H5O_TYPE_UNKNOWN
+                                                                      : object.type;
+    };
+    const hid_t root = file.library().getId();
+    const bool whole = path == "/";
+    if (!whole && kind(root, path.c_str()) != H5O_TYPE_GROUP) return names.push_back(path);
+    const H5::Group group = file.library().openGroup(path);
+    constexpr hsize_t most = 1024;
+    const hsize_t members = std::min(group.getNumObjs(), most);
+    for (hsize_t i = 0; i < members; ++i) {
+      const std::string name = group.getObjnameByIdx(i);
+      if (kind(group.getId(), name.c_str()) == H5O_TYPE_DATASET)
+        names.push_back(whole ? "/" + name : path + "/" + name);
+    }
+  });
+  return names;
 }
 
 }  // namespace headrace::inline v1::detail

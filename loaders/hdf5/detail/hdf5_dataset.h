@@ -2,34 +2,40 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <headrace/engine/dtype.h>
 #include <headrace/engine/shape.h>
+#include <headrace/loaders/hdf5/detail/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 namespace headrace::inline v1::detail {
 
-/// A dataset that has passed every check, seen as rows along its first axis.
+/// A dataset that has passed every check, seen as rows: one for each place of its leading axes.
 struct Hdf5Dataset {
   std::string field;  ///< name in the sample
   std::string path;   ///< name in the file
   DType dtype = DType::uint8;
-  bool swap = false;  ///< stored in the other byte order
-  std::int64_t rows = 0;
-  Shape row;  ///< shape of one row
+  bool swap = false;                  ///< stored in the other byte order
+  std::vector<std::int64_t> leading;  ///< extents of the axes that count rows
+  std::int64_t rows = 0;              ///< their product
+  Shape row;                          ///< shape of one row
   std::size_t row_bytes = 0;
-  std::size_t bytes = 0;        ///< rows * row_bytes
-  std::int64_t chunk_rows = 1;  ///< rows that lie in one chunk
-  std::size_t chunk_bytes = 0;  ///< 0: not chunked
-  std::uint64_t offset =
-      0;  ///< of row 0 in the file, user block included; where `library` is empty
-  std::string
-      library;  ///< why only the library can read it: "is chunked"; empty: it lies in one piece
+  std::size_t bytes = 0;          ///< rows * row_bytes
+  std::size_t chunk_bytes = 0;    ///< 0: not chunked
+  std::int64_t chunk_extent = 1;  ///< along the first axis
+  std::uint64_t offset = 0;       ///< of row 0 in the file, user block included; where in one piece
+  std::shared_ptr<const ChunkStore> chunks{};  ///< null: in one piece, or only by the library
+  /// Why only the library can read it: "is compact"; empty: it lies in one piece or in chunks.
+  std::string library;
 
   std::size_t elements(std::int64_t count) const noexcept {
     return static_cast<std::size_t>(count) * (row_bytes / size_of(dtype));
   }
+  /// Rows in one place of the first axis.
+  std::int64_t inner_rows() const noexcept { return leading[0] > 0 ? rows / leading[0] : 0; }
 };
 
 /// Opens `path` for reading with a chunk cache of `cache_bytes` (0: the library's default).
@@ -37,10 +43,23 @@ struct Hdf5Dataset {
 H5::DataSet open_dataset(const Hdf5File& file, const std::string& path,
                          std::size_t cache_bytes = 0);
 
+/// What is wanted of a dataset.
+struct DatasetRequest {
+  std::string field;
+  std::string path;
+  int axes = 1;             ///< leading axes that count rows
+  bool all_axes = false;    ///< `axes` is the table's: fewer where the dataset has fewer
+  std::size_t memory = 0;   ///< no chunk, and no index of chunks, may be larger
+  bool by_library = false;  ///< it shall be read by the library whatever it is
+};
+
 /// Checks a dataset and says how it can be read. Throws ConfigError naming the datasets that exist,
-/// DataError for what is refused: external links and storage, virtual datasets, filters beyond the
-/// library's own, types without a dtype, sizes that cannot be true.
-Hdf5Dataset describe_dataset(const Hdf5File& file, const std::string& field,
-                             const std::string& path, std::size_t memory);
+/// DataError for what is refused: external links and storage, virtual datasets, filters that
+/// neither the library nor we know, types without a dtype, sizes that cannot be true.
+Hdf5Dataset describe_dataset(const Hdf5File& file, const DatasetRequest& request,
+                             ChunkIndexes& indexes);
+
+/// The datasets directly in a group, by name; `path` itself where it is none.
+std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& path);
 
 }  // namespace headrace::inline v1::detail

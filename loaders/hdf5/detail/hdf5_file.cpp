@@ -1,12 +1,15 @@
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <headrace/engine/error.h>
 
@@ -17,50 +20,79 @@ std::string who(const std::filesystem::path& path) {
   return "[hdf5] " + path.string() + ": ";
 }
 
+int open_regular(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) {
+    throw ConfigError(who(path) + "must be an HDF5 file, there is no such file; check the path");
+  }
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw ConfigError(who(path) + "cannot be opened (" + std::strerror(errno) +
+                      "); check its permissions");
+  }
+  return descriptor;
+}
+
 }  // namespace
 
-Hdf5File::Hdf5File(std::filesystem::path path) : path_(std::move(path)) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path_, none)) {
-    throw ConfigError(who(path_) + "must be an HDF5 file, there is no such file; check the path");
-  }
-  thread_ = Hdf5Thread::shared();
+Hdf5File::Hdf5File(std::filesystem::path path, const Stage& stage)
+    : path_(std::move(path)), thread_(Hdf5Thread::shared()), descriptor_(open_regular(path_)) {
   try {
+    named_ = times();
+    if (!stage.folder.empty()) {
+      const int copy = stage_file(descriptor_, path_, stage);
+      ::close(std::exchange(descriptor_, copy));
+    }
+    opened_ = times();
+    size_ = opened_.bytes;
     thread_->run([this] { open(); });
-    note_identity();
   } catch (const DataError& error) {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    thread_->run([this] { library_.reset(); });
+    close();
     throw DataError(who(path_) + "cannot be opened, " + error.what() +
                     "; check that it is a whole HDF5 file and that nobody is writing it");
+  } catch (...) {
+    close();
+    throw;
   }
 }
 
 Hdf5File::~Hdf5File() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  thread_->run([this] { library_.reset(); });
+  close();
+}
+
+void Hdf5File::close() noexcept {
+  thread_->run([this] {
+    library_.reset();
+    driver_.reset();
+  });
+  ::close(descriptor_);
 }
 
 void Hdf5File::open() {
+  driver_.emplace(descriptor_);
   const H5::FileAccPropList access;
+  driver_->set(access);
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access.getId(), true, true);  // where there are no locks, reads go on
 #endif
   library_.emplace(path_.c_str(), H5F_ACC_RDONLY, H5::FileCreatPropList::DEFAULT, access);
-  void* handle = nullptr;
-  library_->getVFDHandle(&handle);
-  descriptor_ = ::fcntl(*static_cast<int*>(handle), F_DUPFD_CLOEXEC, 0);
-  if (descriptor_ < 0) {
-    throw DataError(std::string("no descriptor could be had (") + std::strerror(errno) + ")");
-  }
 }
 
-void Hdf5File::note_identity() {
+Hdf5File::Times Hdf5File::times() const {
   struct stat now {};
   if (::fstat(descriptor_, &now) != 0) fail_read(errno);
-  size_ = static_cast<std::uint64_t>(now.st_size);
-  changed_s_ = now.st_mtim.tv_sec;
-  changed_ns_ = now.st_mtim.tv_nsec;
+  return {static_cast<std::uint64_t>(now.st_size), now.st_mtim.tv_sec, now.st_mtim.tv_nsec};
+}
+
+FileIdentity Hdf5File::identity() const {
+  constexpr std::uint64_t most = std::uint64_t{64} << 10;
+  const auto part = static_cast<std::size_t>(std::min(size_, most));
+  std::vector<std::byte> bytes(part);
+  read(bytes.data(), part, 0);
+  std::uint32_t sum = libdeflate_crc32(0, bytes.data(), part);
+  read(bytes.data(), part, size_ - part);
+  sum = libdeflate_crc32(sum, bytes.data(), part);
+  return {named_.bytes, named_.changed_s, named_.changed_ns, sum};
 }
 
 void Hdf5File::read(void* to, std::size_t bytes, std::uint64_t offset) const {
@@ -76,14 +108,10 @@ void Hdf5File::read(void* to, std::size_t bytes, std::uint64_t offset) const {
 }
 
 void Hdf5File::require_unchanged() const {
-  struct stat now {};
-  if (::fstat(descriptor_, &now) != 0) fail_read(errno);
-  if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != changed_s_ ||
-      now.st_mtim.tv_nsec != changed_ns_) {
-    throw DataError(path_.string() +
-                    " was changed after it was opened; leave data files alone while they are "
-                    "read, or replace them by renaming a new one");
-  }
+  if (times() == opened_) return;
+  throw DataError(path_.string() +
+                  " was changed after it was opened; leave data files alone while they are "
+                  "read, or replace them by renaming a new one");
 }
 
 void Hdf5File::fail_read(int error) const {

@@ -9,17 +9,21 @@
 #include <optional>
 #include <string>
 
+#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/recording_driver.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
+#include <headrace/loaders/memory/detail/stage_file.h>
 
 namespace headrace::inline v1::detail {
 
-/// A file of the library, opened for reading, and a descriptor of the same file for reads of our
+/// A file of the library, opened for reading, and the descriptor it reads from, for reads of our
 /// own past the library.
 class Hdf5File {
  public:
-  /// Throws ConfigError when there is no such file, DataError when the library cannot open it.
-  explicit Hdf5File(std::filesystem::path path);
+  /// With a stage, everything is read from a copy made there first (see stage_file()). Throws
+  /// ConfigError when there is no such file, DataError when the library cannot open it.
+  explicit Hdf5File(std::filesystem::path path, const Stage& stage = {});
   ~Hdf5File();
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
@@ -29,6 +33,9 @@ class Hdf5File {
   Hdf5Thread& thread() const noexcept { return *thread_; }
   /// On the HDF5 thread only.
   const H5::H5File& library() const noexcept { return *library_; }
+  RecordingDriver& driver() const noexcept { return *driver_; }
+  /// Of the file under its path, whether it was staged or not.
+  FileIdentity identity() const;
 
   /// Reads exactly `bytes` at `offset`. Any thread. Throws DataError naming the file when it is
   /// shorter now or cannot be read.
@@ -40,16 +47,24 @@ class Hdf5File {
   [[noreturn]] void fail_read(int error) const;
 
  private:
+  struct Times {
+    std::uint64_t bytes = 0;
+    std::int64_t changed_s = 0;
+    std::int64_t changed_ns = 0;
+    bool operator==(const Times&) const = default;
+  };
+  Times times() const;
   void open();
-  void note_identity();
+  void close() noexcept;
 
   std::filesystem::path path_;
   std::shared_ptr<Hdf5Thread> thread_;
-  std::optional<H5::H5File> library_;
   int descriptor_ = -1;
+  mutable std::optional<RecordingDriver> driver_;
+  std::optional<H5::H5File> library_;
   std::uint64_t size_ = 0;
-  std::int64_t changed_s_ = 0;
-  std::int64_t changed_ns_ = 0;
+  Times named_{};   ///< of the file under its path
+  Times opened_{};  ///< of the descriptor
 };
 
 }  // namespace headrace::inline v1::detail

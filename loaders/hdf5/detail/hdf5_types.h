@@ -16,7 +16,10 @@ class Hid {
  public:
   explicit Hid(hid_t id) noexcept : id_(id) {}
   Hid(Hid&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
-  Hid& operator=(Hid&&) = delete;
+  Hid& operator=(Hid&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
   ~Hid() {
     if (id_ >= 0) H5Idec_ref(id_);
   }

@@ -27,7 +27,7 @@ class LibraryField final : public FieldReader {
     file_->thread().run([this] { data_.reset(); });
   }
 
-  void gather(std::span<const std::int64_t> indices, Rows::Column out) const override {
+  void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
     const std::vector<SortedRow> rows = sorted_rows(indices, out);
     file_->thread().run([&] { read(rows); });
     file_->require_unchanged();
@@ -35,6 +35,7 @@ class LibraryField final : public FieldReader {
 
  private:
   void read(const std::vector<SortedRow>& rows) const {
+    if (dataset_.leading.size() > 1) return read_places(rows);
     const std::size_t most_rows = std::max<std::size_t>(most_staged_bytes / dataset_.row_bytes, 1);
     std::vector<std::byte> staged;
     for (std::size_t first = 0, last = 0; first < rows.size(); first = last) {
@@ -44,6 +45,13 @@ class LibraryField final : public FieldReader {
         ++last;
       }
       read_neighbours({rows.data() + first, last - first}, staged);
+    }
+  }
+
+  void read_places(const std::vector<SortedRow>& rows) const {
+    for (const SortedRow& row : rows) {
+      read_row(*data_, dataset_, row.index, row.to);
+      normalise(row.to, dataset_.elements(1), dataset_.dtype, dataset_.swap);
     }
   }
 
@@ -81,6 +89,20 @@ void read_rows(const H5::DataSet& data, std::int64_t first, std::int64_t count, 
   const H5::DataSpace memory(rank, extents.data());
   data.read(to, data.getDataType(), memory,
             place);  // the stored type: no conversion by the library
+}
+
+void read_row(const H5::DataSet& data, const Hdf5Dataset& dataset, std::int64_t row, void* to) {
+  const H5::DataSpace place = data.getSpace();
+  std::array<hsize_t, H5S_MAX_RANK> start{}, extents{};
+  const int rank = place.getSimpleExtentDims(extents.data());
+  for (std::size_t axis = dataset.leading.size(); axis-- > 0;) {
+    start[axis] = static_cast<hsize_t>(row % dataset.leading[axis]);
+    extents[axis] = 1;
+    row /= dataset.leading[axis];
+  }
+  place.selectHyperslab(H5S_SELECT_SET, extents.data(), start.data());
+  const H5::DataSpace memory(rank, extents.data());
+  data.read(to, data.getDataType(), memory, place);
 }
 
 std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<const Hdf5File> file,

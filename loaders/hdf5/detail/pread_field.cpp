@@ -37,6 +37,10 @@ class Run {
   }
 
   void read() {
+    if (parts_.size() == 1) {
+      file_.read(parts_[0].iov_base, parts_[0].iov_len, first_);
+      return parts_.clear();
+    }
     auto* part = parts_.data();
     auto left = static_cast<int>(parts_.size());
     while (left > 0) {
@@ -67,7 +71,7 @@ class PreadField final : public FieldReader {
   PreadField(std::shared_ptr<const Hdf5File> file, const Hdf5Dataset& dataset)
       : file_(std::move(file)), dataset_(dataset) {}
 
-  void gather(std::span<const std::int64_t> indices, Rows::Column out) const override {
+  void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
     const std::vector<SortedRow> rows = sorted_rows(indices, out);
     Run run(*file_);
     for (std::size_t k = 0; k < rows.size(); ++k) {

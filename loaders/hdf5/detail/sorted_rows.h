@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/source.h>
+#include <headrace/loaders/hdf5/detail/field_reader.h>
 
 namespace headrace::inline v1::detail {
 
@@ -17,11 +17,12 @@ struct SortedRow {
 };
 
 /// The rows of a gather in the order of the file.
-inline std::vector<SortedRow> sorted_rows(std::span<const std::int64_t> indices, Rows::Column out) {
+inline std::vector<SortedRow> sorted_rows(std::span<const std::int64_t> indices,
+                                          const RowTargets& out) {
   std::vector<SortedRow> rows;
   rows.reserve(indices.size());
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    rows.push_back({indices[k], out.first + k * out.stride});
+    rows.push_back({indices[k], out.row(k)});
   }
   std::sort(rows.begin(), rows.end(),
             [](const SortedRow& a, const SortedRow& b) { return a.index < b.index; });

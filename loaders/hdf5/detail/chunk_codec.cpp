@@ -1,0 +1,110 @@
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+
+#include <libdeflate.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/filters.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::size_t most_filters = 32;  // the bits of a mask; the library's own limit
+
+/// Bytes between two filters: what a writer's filters make of a chunk is never larger.
+std::size_t most_between(std::size_t chunk_bytes) {
+  return 2 * chunk_bytes + (std::size_t{64} << 10);
+}
+
+using Undo = std::size_t (*)(const ChunkFilter&, std::span<const std::byte>, std::span<std::byte>,
+                             CodecScratch&);
+
+Undo undo_of(int id) noexcept {
+  switch (static_cast<FilterId>(id)) {
+    case FilterId::deflate:
+      return &undo_deflate;
+    case FilterId::shuffle:
+      return &undo_shuffle;
+    case FilterId::lzf:
+      return &undo_lzf;
+    case FilterId::lz4:
+      return &undo_lz4;
+    case FilterId::bitshuffle:
+      return &undo_bitshuffle;
+    case FilterId::zstd:
+      return &undo_zstd;
+    case FilterId::fletcher32:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<std::byte> ScratchBytes::take(std::size_t bytes) {
+  if (size_ < bytes) {
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    size_ = bytes;
+  }
+  return {memory_.get(), bytes};
+}
+
+CodecScratch::CodecScratch() : deflate(libdeflate_alloc_decompressor()), zstd(ZSTD_createDCtx()) {
+  if (deflate != nullptr && zstd != nullptr) return;
+  libdeflate_free_decompressor(deflate);
+  ZSTD_freeDCtx(zstd);
+  throw std::bad_alloc();
+}
+
+CodecScratch::~CodecScratch() {
+  libdeflate_free_decompressor(deflate);
+  ZSTD_freeDCtx(zstd);
+}
+
+ChunkCodec::ChunkCodec(std::vector<ChunkFilter> filters, std::size_t chunk_bytes)
+    : filters_(std::move(filters)), chunk_bytes_(chunk_bytes) {
+  if (filters_.size() > most_filters) {
+    throw DataError("has " + std::to_string(filters_.size()) +
+                    " filters, the format allows 32; the file is damaged");
+  }
+  for (const ChunkFilter& filter : filters_)
+    require_settings(filter);
+}
+
+bool ChunkCodec::knows(int filter) noexcept {
+  return filter == static_cast<int>(FilterId::fletcher32) || undo_of(filter) != nullptr;
+}
+
+void ChunkCodec::decode(std::span<const std::byte> stored, std::uint32_t skipped,
+                        std::span<std::byte> out, CodecScratch& scratch) const {
+  std::uint32_t left = 0;
+  for (std::size_t i = 0; i < filters_.size(); ++i)
+    if ((skipped >> i & 1U) == 0) left |= 1U << i;
+  std::span<const std::byte> now = stored;
+  ScratchBytes* next = &scratch.one;
+  for (std::size_t i = filters_.size(); i-- > 0;) {
+    if ((left >> i & 1U) == 0) continue;
+    left &= ~(1U << i);
+    const ChunkFilter& filter = filters_[i];
+    const Undo undo = undo_of(filter.id);
+    if (undo == nullptr) {
+      now = checked_fletcher32(now);
+      continue;
+    }
+    // Only a checksum that comes before it makes the input of the last step larger than a chunk.
+    const std::span<std::byte> to = left == 0 ? out : next->take(most_between(chunk_bytes_));
+    now = to.first(undo(filter, now, to, scratch));
+    next = next == &scratch.one ? &scratch.other : &scratch.one;
+  }
+  if (now.size() != out.size()) {
+    throw DataError("a chunk decodes to " + std::to_string(now.size()) + " bytes, it has " +
+                    std::to_string(out.size()) + "; the file is damaged");
+  }
+  if (now.data() != out.data()) std::memcpy(out.data(), now.data(), out.size());
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+struct libdeflate_decompressor;
+struct ZSTD_DCtx_s;
+
+namespace headrace::inline v1::detail {
+
+/// Numbers of the HDF5 Group's filter registry.
+enum class FilterId : int {
+  deflate = 1,
+  shuffle = 2,
+  fletcher32 = 3,
+  lzf = 32000,
+  lz4 = 32004,
+  bitshuffle = 32008,
+  zstd = 32015,
+};
+
+/// A step of a dataset's filter pipeline, in the order of writing.
+struct ChunkFilter {
+  int id = 0;
+  std::vector<std::uint32_t> values{};  ///< its settings, as stored
+};
+
+/// Memory that grows and is never cleared.
+class ScratchBytes {
+ public:
+  /// At least that many bytes; what was there is lost when it grows.
+  std::span<std::byte> take(std::size_t bytes);
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t size_ = 0;
+};
+
+/// What one thread needs to decode chunks: decompressors and two buffers.
+class CodecScratch {
+ public:
+  CodecScratch();
+  ~CodecScratch();
+  CodecScratch(const CodecScratch&) = delete;
+  CodecScratch& operator=(const CodecScratch&) = delete;
+
+  ScratchBytes stored;  ///< for the caller: bytes as read
+  ScratchBytes one, other;
+  libdeflate_decompressor* deflate;
+  ZSTD_DCtx_s* zstd;
+};
+
+/// Undoes a filter pipeline. Every size and offset of the stored bytes is checked; nothing beyond
+/// the chunk's size (and, between two filters, twice that) is ever written.
+class ChunkCodec {
+ public:
+  /// `chunk_bytes` is the size of a decoded chunk. Throws DataError for settings that no writer
+  /// gives.
+  ChunkCodec(std::vector<ChunkFilter> filters, std::size_t chunk_bytes);
+
+  /// Whether a filter can be undone here: deflate, shuffle, Fletcher-32, LZF, LZ4, bitshuffle,
+  /// Zstd.
+  static bool knows(int filter) noexcept;
+
+  /// Bit i of `skipped` says that filter i was not applied to this chunk. `out` has the size of a
+  /// chunk. Thread-safe, one scratch a thread. Throws DataError saying which filter found what.
+  void decode(std::span<const std::byte> stored, std::uint32_t skipped, std::span<std::byte> out,
+              CodecScratch& scratch) const;
+
+  bool filtered() const noexcept { return !filters_.empty(); }
+  const std::vector<ChunkFilter>& filters() const noexcept { return filters_; }
+
+ private:
+  std::vector<ChunkFilter> filters_;
+  std::size_t chunk_bytes_;
+};
+
+}  // namespace headrace::inline v1::detail

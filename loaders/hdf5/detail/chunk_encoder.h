@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
+namespace headrace::inline v1::detail {
+
+/// The filters of a dataset that is written with that codec: shuffle, where elements have more than
+/// one byte, then the codec.
+std::vector<ChunkFilter> filters_for(Hdf5Codec codec, std::size_t element_bytes);
+
+/// A chunk as it is stored with filters_for(). Any thread.
+std::vector<std::byte> encode_chunk(std::span<const std::byte> chunk, Hdf5Codec codec,
+                                    std::size_t element_bytes);
+
+}  // namespace headrace::inline v1::detail

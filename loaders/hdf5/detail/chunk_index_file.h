@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::detail {
+
+/// Where a chunk lies.
+struct ChunkPlace {
+  std::uint64_t offset = 0;   ///< in the file, user block included
+  std::uint32_t bytes = 0;    ///< as stored; 0: never written, it reads as the fill value
+  std::uint32_t skipped = 0;  ///< bit i: filter i was not applied
+
+  bool operator==(const ChunkPlace&) const = default;
+};
+
+/// What a saved index must agree with: the data file as it is now.
+struct FileIdentity {
+  std::uint64_t bytes = 0;
+  std::int64_t changed_s = 0;
+  std::int64_t changed_ns = 0;
+  std::uint32_t fingerprint = 0;  ///< CRC-32 of its first and last 64 KiB
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// The chunk indexes of a data file, kept beside it as "<file>.headrace-index" so that it opens
+/// quickly the next time. A saved index of another state of the file, or a damaged one, counts as
+/// none. Format, little-endian: "HRINDEX1", identity (8, 8, 8, 4 bytes), number of datasets (4);
+/// then for each the length of its key (4), the key, the number of chunks (8), 16 bytes a chunk
+/// (offset, stored bytes, filter mask); CRC-32 of all before (4).
+class ChunkIndexFile {
+ public:
+  /// Reads what is there; never throws for it.
+  ChunkIndexFile(const std::filesystem::path& data_file, const FileIdentity& identity);
+
+  static std::filesystem::path path_of(const std::filesystem::path& data_file);
+
+  /// The saved index of a dataset, null without one. `key` says everything it depends on.
+  const std::vector<ChunkPlace>* find(const std::string& key, std::size_t chunks) const;
+  void put(std::string key, std::vector<ChunkPlace> places);
+  /// Writes when something was put: a temporary file, synced, renamed. Returns why it could not;
+  /// empty when it could.
+  std::string save() const;
+
+ private:
+  struct Entry {
+    std::string key;
+    std::vector<ChunkPlace> places;
+  };
+  static std::vector<Entry> parse(std::span<const std::byte> bytes, const FileIdentity& identity);
+  std::vector<std::byte> text() const;
+
+  std::filesystem::path path_;
+  FileIdentity identity_;
+  std::vector<Entry> entries_;
+  bool changed_ = false;
+};
+
+}  // namespace headrace::inline v1::detail

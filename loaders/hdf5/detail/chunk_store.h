@@ -1,0 +1,57 @@
+#pragma once
+
+#include <H5Cpp.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/detail/chunk_grid.h>
+#include <headrace/loaders/hdf5/detail/chunk_index.h>
+
+namespace headrace::inline v1::detail {
+
+struct Hdf5Dataset;
+
+/// The chunk indexes of one file while its datasets are described.
+class ChunkIndexes {
+ public:
+  /// `keep`: long indexes are looked for, and kept, beside the file.
+  ChunkIndexes(const Hdf5File& file, bool keep) : file_(file), keep_(keep) {}
+
+  /// From the saved index, else from the library. On the HDF5 thread.
+  std::vector<ChunkPlace> places(const H5::DataSet& data, const ChunkGrid& grid,
+                                 const std::string& key);
+  /// Saves what was built. Returns why it could not, empty when there was nothing to tell.
+  std::string save() const { return saved_ ? saved_->save() : std::string(); }
+
+  /// Shorter indexes are built anew each time: that takes a millisecond.
+  static constexpr std::size_t least_kept = 1024;
+
+ private:
+  const Hdf5File& file_;
+  bool keep_;
+  std::optional<ChunkIndexFile> saved_;
+};
+
+/// Everything that is needed to read a dataset's chunks without the library.
+struct ChunkStore {
+  ChunkGrid grid;
+  ChunkCodec codec;
+  std::vector<ChunkPlace> places;  ///< by number
+  std::vector<std::byte> fill;     ///< one element, in the machine's byte order
+  bool raw_edges = false;          ///< chunks that reach over the edge are not filtered
+
+  bool unwritten(std::size_t chunk) const noexcept { return places[chunk].bytes == 0; }
+  void fill_chunk(std::span<std::byte> out) const noexcept;
+};
+
+/// Reads and decodes a chunk; elements come out as the dtype promises. Any thread, one scratch a
+/// thread. Throws DataError naming the chunk.
+void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
+                std::span<std::byte> out, CodecScratch& scratch);
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/describe_parts.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+/// Part of the library itself: for any other one it would look for a plugin and run it.
+constexpr std::array filters_inside{
+    H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,     H5Z_FILTER_FLETCHER32,
+    H5Z_FILTER_NBIT,    H5Z_FILTER_SCALEOFFSET,
+#ifdef H5_HAVE_FILTER_SZIP
+    H5Z_FILTER_SZIP,
+#endif
+};
+
+bool inside(int filter) {
+  return std::ranges::find(filters_inside, filter) != filters_inside.end();
+}
+
+std::vector<ChunkFilter> filters_of(const H5::DSetCreatPropList& creation) {
+  std::vector<ChunkFilter> filters;
+  for (int i = 0; i < creation.getNfilters(); ++i) {
+    constexpr std::size_t most_values = 64;
+    unsigned flags = 0, settings = 0;
+    std::size_t values = most_values;
+    std::array<unsigned, most_values> value{};
+    const H5Z_filter_t id = H5Pget_filter2(creation.getId(), static_cast<unsigned>(i), &flags,
+                                           &values, value.data(), 0, nullptr, &settings);
+    if (id < 0) throw DataError("has a filter that cannot be told; the file is damaged");
+    values = std::min(values, most_values);
+    filters.push_back({id, {value.begin(), value.begin() + static_cast<std::ptrdiff_t>(values)}});
+  }
+  return filters;
+}
+
+/// Whether the filters are undone here; throws when nobody can.
+bool native(const std::vector<ChunkFilter>& filters, bool by_library) {
+  const auto ours = [](const ChunkFilter& filter) { return ChunkCodec::knows(filter.id); };
+  if (!by_library && std::ranges::all_of(filters, ours)) return true;
+  for (const ChunkFilter& filter : filters) {
+    if (inside(filter.id)) continue;
+    const std::string way = ours(filter) ? "choose another residence than library"
+                                         : "rewrite it with h5repack -f GZIP=4 or -f NONE";
+    throw DataError("is stored with filter " + std::to_string(filter.id) +
+                    ", which the library has only as a plugin; plugins are not loaded, " + way);
+  }
+  return false;
+}
+
+/// One element as the library would fill it in, as stored.
+std::vector<std::byte> fill_of(const H5::DataSet& data, const H5::DSetCreatPropList& creation) {
+  const H5::DataType type = data.getDataType();
+  std::vector<std::byte> fill(type.getSize());
+  H5D_fill_time_t when = H5D_FILL_TIME_IFSET;
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  H5Pget_fill_time(creation.getId(), &when);
+  H5Pfill_value_defined(creation.getId(), &defined);
+  if (when == H5D_FILL_TIME_NEVER || defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
+  if (H5Pget_fill_value(creation.getId(), type.getId(), fill.data()) < 0)
+    throw DataError("has a fill value that cannot be read; the file is damaged");
+  return fill;
+}
+
+/// Everything that the places of the chunks depend on.
+std::string key_of(const Hdf5Dataset& dataset, const std::vector<std::uint64_t>& extents,
+                   const std::vector<std::uint64_t>& chunk,
+                   const std::vector<ChunkFilter>& filters) {
+  std::string key = dataset.path + "|" + std::string(name_of(dataset.dtype));
+  for (const auto* numbers : {&extents, &chunk}) {
+    key += "|";
+    for (const std::uint64_t number : *numbers)
+      key += std::to_string(number) + ",";
+  }
+  key += "|";
+  for (const ChunkFilter& filter : filters)
+    key += std::to_string(filter.id) + ",";
+  return key;
+}
+
+bool raw_edges(const H5::DSetCreatPropList& creation) {
+  unsigned options = 0;
+  return H5Pget_chunk_opts(creation.getId(), &options) >= 0 &&
+         (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+}
+
+}  // namespace
+
+void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset) {
+  std::array<hsize_t, H5S_MAX_RANK> along{};
+  const int rank = part.creation.getChunk(H5S_MAX_RANK, along.data());
+  std::size_t bytes = part.data.getDataType().getSize();
+  for (int axis = 0; axis < rank; ++axis)
+    bytes = checked_product(bytes, along[static_cast<std::size_t>(axis)]);
+  if (bytes > part.request.memory || bytes == 0) {
+    throw DataError("is stored in chunks of " + std::to_string(bytes) +
+                    " bytes, over the limit of " + std::to_string(part.request.memory) +
+                    "; raise the memory of the table or rewrite it with smaller chunks");
+  }
+  dataset.chunk_bytes = bytes;
+  dataset.chunk_extent = static_cast<std::int64_t>(along[0]);
+  const std::vector<ChunkFilter> filters = filters_of(part.creation);
+  if (!native(filters, part.request.by_library)) {
+    dataset.library = part.request.by_library ? "is chunked" : "is chunked with a rare filter";
+    return;
+  }
+  std::vector<std::uint64_t> chunk(along.begin(), along.begin() + rank);
+  chunk.insert(chunk.end(), part.extents.begin() + rank, part.extents.end());
+  const ChunkGrid grid({.extents = part.extents,
+                        .chunk = chunk,
+                        .leading = dataset.leading.size(),
+                        .element_bytes = size_of(dataset.dtype)});
+  // An index takes at most a part of what the chunks themselves may take.
+  const std::size_t most_chunks = std::max(part.request.memory, std::size_t{64} << 20) / 64;
+  if (grid.chunks() > most_chunks) {
+    dataset.library =
+        "has " + std::to_string(grid.chunks()) + " chunks, more than can be indexed in its memory";
+    return;
+  }
+  ChunkStore store{grid, ChunkCodec(filters, bytes),
+                   indexes.places(part.data, grid, key_of(dataset, part.extents, chunk, filters)),
+                   fill_of(part.data, part.creation), raw_edges(part.creation)};
+  require_places(store.places, part.file.size(), filters.empty() ? bytes : 0,
+                 2 * bytes + (std::size_t{64} << 10));
+  normalise(store.fill.data(), store.fill.size() / size_of(dataset.dtype), dataset.dtype,
+            dataset.swap);
+  dataset.chunks = std::make_shared<const ChunkStore>(std::move(store));
+}
+
+}  // namespace headrace::inline v1::detail

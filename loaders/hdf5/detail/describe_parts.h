@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+
+namespace headrace::inline v1::detail {
+
+/// A dataset while it is described.
+struct DescribedPart {
+  const Hdf5File& file;
+  const DatasetRequest& request;
+  const H5::DataSet& data;
+  const H5::DSetCreatPropList& creation;
+  std::vector<std::uint64_t> extents;  ///< those of the datatype's arrays at the end
+};
+
+/// Throws DataError when the product of two sizes does not fit into 63 bits.
+std::size_t checked_product(std::size_t a, std::size_t b);
+
+/// The chunked part of describe_dataset(). On the HDF5 thread.
+void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset);
+
+}  // namespace headrace::inline v1::detail

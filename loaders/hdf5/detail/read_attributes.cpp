@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/table_plan.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr int most_attributes = 256;
+
+/// The text of a string attribute, of fixed or variable length.
+std::optional<std::string> text_of(const H5::Attribute& attribute, const H5::DataType& type) {
+  if (attribute.getSpace().getSimpleExtentNpoints() != 1) return std::nullopt;
+  if (H5Tis_variable_str(type.getId()) <= 0 && type.getSize() > most_bytes) return std::nullopt;
+  std::string text;
+  attribute.read(type, text);
+  text.resize(std::min(text.size(), most_bytes));
+  text.resize(std::strlen(text.c_str()));
+  return text;
+}
+
+std::optional<Tensor> numbers_of(const H5::Attribute& attribute, const H5::DataType& type) {
+  const H5::DataSpace space = attribute.getSpace();
+  const int rank = space.getSimpleExtentNdims();
+  if (!space.isSimple() || rank < 0 || rank > Shape::max_rank) return std::nullopt;
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  if (rank > 0) space.getSimpleExtentDims(extents.data());
+  std::optional<Hdf5Element> element;
+  try {
+    element = element_of(type.getId());
+  } catch (const DataError&) {
+    return std::nullopt;  // a type that no field can have either
+  }
+  if (!element->extents.empty()) return std::nullopt;
+  std::size_t bytes = size_of(element->dtype);
+  std::vector<std::int64_t> shape;
+  for (const hsize_t extent : extents) {
+    if (extent == 0 || extent > most_bytes / bytes) return std::nullopt;
+    bytes *= extent;
+    shape.push_back(static_cast<std::int64_t>(extent));
+  }
+  Tensor value = Tensor::empty(element->dtype, Shape(std::span<const std::int64_t>(shape)));
+  attribute.read(type, value.raw());
+  normalise(value.raw(), bytes / size_of(element->dtype), element->dtype, element->swap);
+  return value;
+}
+
+void read_of(const H5::H5Object& object, const std::string& name,
+             std::vector<Hdf5Attribute>& attributes) {
+  const int count = std::min(object.getNumAttrs(), most_attributes);
+  for (int i = 0; i < count; ++i) {
+    const H5::Attribute attribute = object.openAttribute(static_cast<unsigned>(i));
+    const H5::DataType type = attribute.getDataType();
+    Hdf5Attribute read{.object = name, .name = attribute.getName()};
+    if (type.getClass() == H5T_STRING) {
+      auto text = text_of(attribute, type);
+      if (!text) continue;
+      read.text = std::move(*text);
+    } else {
+      auto value = numbers_of(attribute, type);
+      if (!value) continue;
+      read.value = std::move(*value);
+    }
+    attributes.push_back(std::move(read));
+  }
+}
+
+}  // namespace
+
+std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file,
+                                           const std::vector<std::string>& datasets) {
+  std::vector<Hdf5Attribute> attributes;
+  try {
+    file.thread().run([&] {
+      read_of(file.library().openGroup("/"), "/", attributes);
+      for (const std::string& dataset : datasets)
+        read_of(open_dataset(file, dataset), dataset, attributes);
+    });
+  } catch (const DataError& error) {
+    throw DataError("[hdf5] " + file.path().string() + ": its attributes cannot be read, " +
+                    error.what());
+  }
+  return attributes;
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,147 @@
+#include <headrace/loaders/hdf5/detail/recording_driver.h>
+
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <limits>
+#include <new>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr haddr_t most_address = std::numeric_limits<std::int64_t>::max();
+
+/// What travels in the access list: the library copies it byte by byte.
+struct Info {
+  RecordingDriver* driver;
+};
+
+}  // namespace
+
+/// The library's file begins with its own part.
+struct RecordingDriver::File {
+  H5FD_t library{};
+  RecordingDriver* driver = nullptr;
+  haddr_t end_of_addresses = 0;
+  haddr_t end_of_file = 0;
+
+  static File& of(H5FD_t* file) noexcept { return *reinterpret_cast<File*>(file); }
+  static const File& of(const H5FD_t* file) noexcept {
+    return *reinterpret_cast<const File*>(file);
+  }
+};
+
+H5FD_t* RecordingDriver::open(const char*, unsigned flags, hid_t access, haddr_t) {
+  static_assert(offsetof(File, library) == 0);
+  const auto* info = static_cast<const Info*>(H5Pget_driver_info(access));
+  struct stat now {};
+  if (info == nullptr || (flags & H5F_ACC_RDWR) != 0 ||
+      ::fstat(info->driver->descriptor_, &now) != 0) {
+    return nullptr;
+  }
+  auto* file = new (std::nothrow) File;
+  if (file == nullptr) return nullptr;
+  file->driver = info->driver;
+  file->end_of_file = static_cast<haddr_t>(now.st_size);
+  return &file->library;
+}
+
+herr_t RecordingDriver::read(H5FD_t* library_file, H5FD_mem_t type, hid_t, haddr_t address,
+                             std::size_t bytes, void* to) {
+  RecordingDriver& driver = *File::of(library_file).driver;
+  if (driver.recording_ && type == H5FD_MEM_DRAW) {
+    ++driver.noted_;
+    driver.last_ = {address, bytes};
+    return 0;
+  }
+  auto* at = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    const ssize_t got = address > most_address
+                            ? -1
+                            : ::pread(driver.descriptor_, at, bytes, static_cast<off_t>(address));
+    if (got < 0 && address <= most_address && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) {  // the library may read past the end, and expects zeros there
+      std::fill_n(at, bytes, std::byte{0});
+      return 0;
+    }
+    at += got;
+    address += static_cast<haddr_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+
+H5FD_class_t RecordingDriver::functions() {
+  H5FD_class_t table{};
+#if H5_VERSION_GE(1, 13, 0)
+  table.version = H5FD_CLASS_VERSION;
+  table.value = static_cast<H5FD_class_value_t>(640);
+#endif
+  table.name = "headrace_recording";
+  table.maxaddr = most_address;
+  table.fc_degree = H5F_CLOSE_WEAK;
+  table.fapl_size = sizeof(Info);
+  table.open = &open;
+  table.close = [](H5FD_t* file) -> herr_t {
+    delete &File::of(file);
+    return 0;
+  };
+  table.query = [](const H5FD_t*, unsigned long* flags) -> herr_t {
+    if (flags != nullptr) *flags = H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE;
+    return 0;
+  };
+  table.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return File::of(file).end_of_addresses; };
+  table.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t address) -> herr_t {
+    File::of(file).end_of_addresses = address;
+    return 0;
+  };
+  table.get_eof = [](const H5FD_t* file, H5FD_mem_t) { return File::of(file).end_of_file; };
+  table.read = &read;
+  table.write = [](H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) -> herr_t {
+    return -1;
+  };
+  // A writer that holds its lock is noticed; a file system without locks is read all the same.
+  table.lock = [](H5FD_t* file, hbool_t) -> herr_t {
+    const bool held = ::flock(File::of(file).driver->descriptor_, LOCK_SH | LOCK_NB) != 0 &&
+                      (errno == EWOULDBLOCK || errno == EACCES);
+    return held ? -1 : 0;
+  };
+  table.unlock = [](H5FD_t* file) -> herr_t {
+    ::flock(File::of(file).driver->descriptor_, LOCK_UN);
+    return 0;
+  };
+  const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
+  std::copy(std::begin(kinds), std::end(kinds), std::begin(table.fl_map));
+  return table;
+}
+
+RecordingDriver::RecordingDriver(int descriptor) : descriptor_(descriptor), id_(-1) {
+  const H5FD_class_t table = functions();
+  id_ = Hid(H5FDregister(&table));
+  if (!id_.valid()) throw H5::FileIException("RecordingDriver", "the file driver was refused");
+}
+
+RecordingDriver::~RecordingDriver() = default;
+
+void RecordingDriver::set(const H5::FileAccPropList& access) const {
+  const Info info{const_cast<RecordingDriver*>(this)};
+  if (H5Pset_driver(access.getId(), id_.get(), &info) < 0) {
+    throw H5::FileIException("RecordingDriver", "the file driver could not be set");
+  }
+}
+
+std::optional<RecordingDriver::Extent> RecordingDriver::take() noexcept {
+  const bool one = noted_ == 1;
+  noted_ = 0;
+  return one ? std::optional(last_) : std::nullopt;
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <H5Cpp.h>
+
+#include <cstdint>
+#include <optional>
+
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+
+namespace headrace::inline v1::detail {
+
+/// A file driver of the library that only reads, from a descriptor that is already open, and on
+/// request notes where raw data lies instead of reading it. So the library itself tells where each
+/// chunk is, in any version of the format, at the cost of one lookup a chunk. All on the HDF5
+/// thread.
+class RecordingDriver {
+ public:
+  struct Extent {
+    std::uint64_t offset = 0;  ///< in the file, user block included
+    std::uint64_t bytes = 0;
+  };
+
+  /// Registers the driver. `descriptor` stays the caller's and must outlive every file opened with
+  /// access().
+  explicit RecordingDriver(int descriptor);
+  ~RecordingDriver();
+  RecordingDriver(const RecordingDriver&) = delete;
+  RecordingDriver& operator=(const RecordingDriver&) = delete;
+
+  /// Makes a file that is opened with this list go through the driver.
+  void set(const H5::FileAccPropList& access) const;
+
+  /// From here on raw data is noted, not read.
+  void start() noexcept { recording_ = true; }
+  void stop() noexcept { recording_ = false; }
+  /// The raw read since the last call; none, or more than one, is no extent.
+  std::optional<Extent> take() noexcept;
+
+ private:
+  struct File;
+  static H5FD_class_t functions();
+  static H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t);
+  static herr_t read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t bytes,
+                     void* to);
+
+  int descriptor_;
+  Hid id_;
+  bool recording_ = false;
+  int noted_ = 0;
+  Extent last_{};
+};
+
+}  // namespace headrace::inline v1::detail

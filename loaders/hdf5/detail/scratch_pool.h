@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+
+namespace headrace::inline v1::detail {
+
+/// Scratches for threads that come and go: as many as were ever in use at once.
+template <class Scratch>
+class ScratchPool {
+ public:
+  /// A scratch on loan.
+  class Loan {
+   public:
+    Loan(ScratchPool& pool, std::unique_ptr<Scratch> scratch)
+        : pool_(pool), scratch_(std::move(scratch)) {}
+    ~Loan() { pool_.give(std::move(scratch_)); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    Scratch& operator*() const noexcept { return *scratch_; }
+    Scratch* operator->() const noexcept { return scratch_.get(); }
+
+   private:
+    ScratchPool& pool_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+  Loan take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<Scratch> scratch = std::move(free_.back());
+        free_.pop_back();
+        return {*this, std::move(scratch)};
+      }
+    }
+    return {*this, std::make_unique<Scratch>()};
+  }
+
+ private:
+  void give(std::unique_ptr<Scratch> scratch) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(scratch));
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Scratch>> free_;
+};
+
+}  // namespace headrace::inline v1::detail

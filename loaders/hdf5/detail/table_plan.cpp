@@ -1,0 +1,142 @@
+#include <headrace/loaders/hdf5/detail/table_plan.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+std::string who(const Hdf5TableOptions& options, std::size_t file = 0) {
+  return "[hdf5] " + (file == 0 ? options.file : options.more_files[file - 1]).string() + ": ";
+}
+
+std::string field_name(const Hdf5Field& field, const std::string& dataset) {
+  return field.name.empty() ? dataset.substr(dataset.rfind('/') + 1) : field.name;
+}
+
+/// The datasets that the options name, groups opened out.
+std::vector<DatasetRequest> requests_of(const Hdf5File& file, const Hdf5TableOptions& options) {
+  if (options.fields.empty()) {
+    throw ConfigError(who(options) + "needs at least one dataset, got none; name the fields");
+  }
+  if (options.sample_axes < 1) {
+    throw ConfigError(who(options) + "sample_axes must be at least 1, got " +
+                      std::to_string(options.sample_axes));
+  }
+  std::vector<DatasetRequest> requests;
+  for (const Hdf5Field& field : options.fields) {
+    if (field.axes < 0) {
+      throw ConfigError(who(options) + "field \"" + field.dataset +
+                        "\": axes must not be negative, got " + std::to_string(field.axes));
+    }
+    for (const std::string& dataset : datasets_in(file, field.dataset)) {
+      requests.push_back({.field = field_name(field, dataset),
+                          .path = dataset,
+                          .axes = field.axes > 0 ? field.axes : options.sample_axes,
+                          .all_axes = field.axes == 0,
+                          .memory = options.memory,
+                          .by_library = options.residence == Residence::library});
+    }
+  }
+  if (requests.empty())
+    throw ConfigError(who(options) + "the groups named have no dataset; name datasets");
+  return requests;
+}
+
+std::string places_of(const Hdf5Dataset& dataset) {
+  std::string text;
+  for (const std::int64_t extent : dataset.leading)
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  return text;
+}
+
+/// The dataset whose rows are the samples: the first of those with the most leading axes.
+const Hdf5Dataset& longest(const std::vector<Hdf5Dataset>& datasets) {
+  return *std::ranges::max_element(datasets, {},
+                                   [](const Hdf5Dataset& data) { return data.leading.size(); });
+}
+
+/// Samples that share one row of a field.
+std::int64_t repeat_of(const Hdf5Dataset& dataset, const Hdf5Dataset& samples,
+                       const std::string& who) {
+  const bool outer =
+      std::equal(dataset.leading.begin(), dataset.leading.end(), samples.leading.begin());
+  if (!outer) {
+    throw ConfigError(who + "dataset \"" + samples.path + "\" has " + places_of(samples) +
+                      " rows but \"" + dataset.path + "\" has " + places_of(dataset) +
+                      "; fields of one table need the same number");
+  }
+  return dataset.rows > 0 ? samples.rows / dataset.rows : 1;
+}
+
+std::vector<Hdf5Dataset> describe_file(const Hdf5File& file,
+                                       const std::vector<DatasetRequest>& requests,
+                                       const Hdf5TableOptions& options,
+                                       std::vector<std::string>& notes) {
+  ChunkIndexes indexes(file, options.keep_index);
+  std::vector<Hdf5Dataset> datasets;
+  for (const DatasetRequest& request : requests) {
+    Hdf5Dataset added = describe_dataset(file, request, indexes);
+    for (const Hdf5Dataset& other : datasets) {
+      if (other.field != added.field) continue;
+      throw ConfigError(who(options) + "datasets \"" + other.path + "\" and \"" + added.path +
+                        "\" both want the field name \"" + added.field + "\"; name one of them");
+    }
+    datasets.push_back(std::move(added));
+  }
+  if (const std::string why = indexes.save(); !why.empty()) {
+    notes.push_back("[hdf5] " + file.path().string() +
+                    ": the chunk index could not be kept beside the file (" + why +
+                    "); it is built anew at every opening");
+  }
+  return datasets;
+}
+
+void add_file(TablePlan& plan, std::vector<Hdf5Dataset> datasets, const std::string& who) {
+  const Hdf5Dataset& samples = longest(datasets);
+  const std::int64_t rows = samples.rows;
+  plan.fields.resize(datasets.size());
+  std::vector<std::int64_t> repeats;
+  for (const Hdf5Dataset& dataset : datasets)
+    repeats.push_back(repeat_of(dataset, samples, who));
+  for (std::size_t i = 0; i < datasets.size(); ++i) {
+    TableField& field = plan.fields[i];
+    if (!field.datasets.empty()) {
+      const Hdf5Dataset& before = field.first();
+      if (before.dtype != datasets[i].dtype || before.row != datasets[i].row ||
+          field.repeat != repeats[i]) {
+        throw ConfigError(
+            who + "dataset \"" + datasets[i].path + "\" has rows of " +
+            std::string(name_of(datasets[i].dtype)) + " " + to_string(datasets[i].row) + " for " +
+            std::to_string(repeats[i]) + " samples each, in the first file they are " +
+            std::string(name_of(before.dtype)) + " " + to_string(before.row) + " for " +
+            std::to_string(field.repeat) + "; files of one table need the same fields");
+      }
+    }
+    field.repeat = repeats[i];
+    field.datasets.push_back(std::move(datasets[i]));
+  }
+  plan.files.back().first_row = plan.rows;
+  plan.files.back().rows = rows;
+  plan.rows += rows;
+}
+
+}  // namespace
+
+TablePlan plan_table(const Hdf5TableOptions& options) {
+  TablePlan plan;
+  const Stage stage{options.stage, options.log};
+  std::vector<DatasetRequest> requests;
+  for (std::size_t i = 0; i <= options.more_files.size(); ++i) {
+    const auto& path = i == 0 ? options.file : options.more_files[i - 1];
+    plan.files.push_back({.path = path, .file = std::make_shared<const Hdf5File>(path, stage)});
+    const Hdf5File& file = *plan.files.back().file;
+    if (i == 0) requests = requests_of(file, options);
+    add_file(plan, describe_file(file, requests, options, plan.notes), who(options, i));
+  }
+  return plan;
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/tensor.h>
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
+namespace headrace::inline v1::detail {
+
+/// A field of the table: the same dataset in every file.
+struct TableField {
+  std::vector<Hdf5Dataset> datasets;                  ///< one a file
+  std::int64_t repeat = 1;                            ///< samples that share one of its rows
+  Tensor rows;                                        ///< of all files, where it is resident
+  std::vector<std::unique_ptr<FieldReader>> readers;  ///< one a file, where it is not
+
+  const Hdf5Dataset& first() const noexcept { return datasets.front(); }
+  bool resident() const noexcept { return readers.empty(); }
+};
+
+struct TableFile {
+  std::filesystem::path path;
+  std::shared_ptr<const Hdf5File> file;  ///< null when nothing is read from it any more
+  std::int64_t first_row = 0;            ///< sample of the table
+  std::int64_t rows = 0;
+};
+
+/// A table that is open and checked; nothing of the data is in memory yet.
+struct TablePlan {
+  std::vector<TableFile> files;
+  std::vector<TableField> fields;
+  std::vector<std::string> notes;
+  std::int64_t rows = 0;
+};
+
+/// Opens the files and describes the fields. Throws as Hdf5Table's constructor.
+TablePlan plan_table(const Hdf5TableOptions& options);
+
+/// Loads what is to be resident and makes readers for the rest.
+void place_fields(TablePlan& plan, const Hdf5TableOptions& options);
+
+/// Attributes of the file's root and of the datasets. Throws DataError for what is damaged.
+std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file,
+                                           const std::vector<std::string>& datasets);
+
+}  // namespace headrace::inline v1::detail

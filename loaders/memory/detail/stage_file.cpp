@@ -1,0 +1,152 @@
+#include <headrace/loaders/memory/detail/stage_file.h>
+
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const noexcept { return number_; }
+  int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+std::string who(const std::filesystem::path& name, const Stage& stage) {
+  return "[stage] " + name.string() + " to " + stage.folder.string() + ": ";
+}
+
+/// A new file without a name; where the file system has none such, one that loses its name at once.
+int nameless(const std::filesystem::path& folder) {
+  const int made = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (made >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return made;
+  std::string name = (folder / ".headrace-stage-XXXXXX").string();
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+void require_room(std::uint64_t bytes, const std::filesystem::path& name, const Stage& stage) {
+  struct statvfs now {};
+  if (::statvfs(stage.folder.c_str(), &now) != 0) return;
+  const std::uint64_t room = std::uint64_t{now.f_bavail} * now.f_frsize;
+  if (bytes <= room) return;
+  throw ResourceError(who(name, stage) + "the copy needs " + std::to_string(bytes) +
+                      " bytes, the folder has room for " + std::to_string(room) +
+                      "; free some, choose another folder or read without a stage");
+}
+
+/// Says how far a long copy is, every few seconds.
+class Progress {
+ public:
+  Progress(std::uint64_t all, std::string who, const LogCallback& log)
+      : all_(all), who_(std::move(who)), log_(log) {}
+
+  void operator()(std::uint64_t done) {
+    const Clock::time_point now = Clock::now();
+    if (!log_ || now - last_ < std::chrono::seconds(2)) return;
+    last_ = now;
+    log_(LogLevel::info,
+         who_ + std::to_string(done * 100 / all_) + " % of " + std::to_string(all_ >> 20) + " MiB");
+  }
+  void finish() const {
+    if (!log_) return;
+    const double s = std::chrono::duration<double>(Clock::now() - begun_).count();
+    log_(LogLevel::info, who_ + std::to_string(all_ >> 20) + " MiB copied and checked in " +
+                             std::to_string(s) + " s");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::uint64_t all_;
+  std::string who_;
+  const LogCallback& log_;
+  Clock::time_point begun_ = Clock::now();
+  Clock::time_point last_ = begun_;
+};
+
+/// Bytes of the piece at `offset`; 0 at the end; throws on an error.
+std::size_t read_piece(int from, std::byte* to, std::uint64_t offset, const std::string& who) {
+  for (;;) {
+    const ssize_t got = ::pread(from, to, piece_bytes, static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR)
+      throw DataError(who + "could not be read (" + std::strerror(errno) + "); check the disk");
+  }
+}
+
+void write_piece(int to, const std::byte* from, std::size_t bytes, const std::string& who) {
+  while (bytes > 0) {
+    const ssize_t put = ::write(to, from, bytes);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      throw ResourceError(who + "could not be written (" + std::strerror(errno) +
+                          "); free some room or choose another folder");
+    }
+    from += put;
+    bytes -= static_cast<std::size_t>(put);
+  }
+}
+
+}  // namespace
+
+int stage_file(int descriptor, const std::filesystem::path& name, const Stage& stage) {
+  struct stat now {};
+  if (::fstat(descriptor, &now) != 0)
+    throw DataError(who(name, stage) + "could not be looked at (" + std::strerror(errno) + ")");
+  const auto bytes = static_cast<std::uint64_t>(now.st_size);
+  Descriptor copy(nameless(stage.folder));
+  if (copy.get() < 0) {
+    throw ConfigError(who(name, stage) + "the folder must be one that can be written, got: " +
+                      std::strerror(errno) + "; choose another");
+  }
+  require_room(bytes, name, stage);
+  const auto piece = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
+  Progress progress(std::max<std::uint64_t>(bytes, 1), who(name, stage), stage.log);
+  std::uint32_t read_sum = 0, copy_sum = 0;
+  std::uint64_t done = 0;
+  while (const std::size_t got = read_piece(descriptor, piece.get(), done, who(name, stage))) {
+    read_sum = libdeflate_crc32(read_sum, piece.get(), got);
+    write_piece(copy.get(), piece.get(), got, who(name, stage));
+    progress(done += got);
+  }
+  std::uint64_t checked = 0;
+  while (const std::size_t got = read_piece(copy.get(), piece.get(), checked, who(name, stage))) {
+    copy_sum = libdeflate_crc32(copy_sum, piece.get(), got);
+    checked += got;
+  }
+  if (done != bytes || checked != bytes || read_sum != copy_sum) {
+    throw DataError(who(name, stage) + "the copy has " + std::to_string(checked) +
+                    " bytes or another checksum, the file has " + std::to_string(bytes) +
+                    "; check that nobody changes it");
+  }
+  progress.finish();
+  return copy.release();
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,205 @@
+#include <headrace/loaders/memory/npy_file.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/memory/detail/byte_order.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+constexpr std::size_t most_header = 64 << 10;
+
+struct Header {
+  DType dtype = DType::uint8;
+  bool swap = false;
+  std::vector<std::int64_t> shape{};
+  std::uint64_t data = 0;  ///< where it begins in the file
+};
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw DataError(rule + "; write the array with numpy.save");
+}
+
+/// What follows a key of the header's dictionary.
+std::string_view after(std::string_view text, std::string_view key) {
+  const auto at = text.find("'" + std::string(key) + "'");
+  const auto colon = at == std::string_view::npos ? at : text.find(':', at);
+  if (colon == std::string_view::npos) refuse("the header has no \"" + std::string(key) + "\"");
+  text.remove_prefix(colon + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text;
+}
+
+DType dtype_of(std::string_view code) {
+  constexpr std::array<std::pair<std::string_view, DType>, 12> known{{{"u1", DType::uint8},
+                                                                      {"i1", DType::int8},
+                                                                      {"u2", DType::uint16},
+                                                                      {"i2", DType::int16},
+                                                                      {"u4", DType::uint32},
+                                                                      {"i4", DType::int32},
+                                                                      {"u8", DType::uint64},
+                                                                      {"i8", DType::int64},
+                                                                      {"f2", DType::float16},
+                                                                      {"f4", DType::float32},
+                                                                      {"f8", DType::float64},
+                                                                      {"b1", DType::boolean}}};
+  for (const auto& [name, dtype] : known)
+    if (code == name) return dtype;
+  refuse("the type must be a number or boolean, got \"" + std::string(code) + "\"");
+}
+
+void read_type(std::string_view text, Header& header) {
+  if (text.size() < 5 || text[0] != '\'' || text[4] != '\'')
+    refuse("the type must be a plain one such as '<f4'");
+  if (std::string_view("<>|=").find(text[1]) == std::string_view::npos)
+    refuse("the byte order must be one of < > | =");
+  header.dtype = dtype_of(text.substr(2, 2));
+  header.swap = text[1] == '>' && size_of(header.dtype) > 1;
+}
+
+void read_shape(std::string_view text, Header& header) {
+  if (text.empty() || text.front() != '(') refuse("the shape must be a tuple");
+  text.remove_prefix(1);
+  while (!text.empty() && text.front() != ')') {
+    if (text.front() == ' ' || text.front() == ',') {
+      text.remove_prefix(1);
+      continue;
+    }
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (error != std::errc() || extent < 0) refuse("the shape must have whole numbers");
+    header.shape.push_back(extent);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  if (header.shape.empty() || header.shape.size() > static_cast<std::size_t>(Shape::max_rank))
+    refuse("the array must have between 1 and " + std::to_string(Shape::max_rank) + " axes");
+}
+
+Header read_header(int file) {
+  std::array<unsigned char, 12> start{};
+  const ssize_t got = ::pread(file, start.data(), start.size(), 0);
+  if (got < 10 || std::memcmp(start.data(), "\x93NUMPY", 6) != 0) refuse("it is no .npy file");
+  const unsigned version = start[6];
+  if (version < 1 || version > 3) refuse("its version must be 1, 2 or 3");
+  const std::size_t begin = version == 1 ? 10 : 12;
+  std::size_t length = start[8] | static_cast<std::size_t>(start[9]) << 8;
+  if (version > 1)
+    length |= static_cast<std::size_t>(start[10]) << 16 | static_cast<std::size_t>(start[11]) << 24;
+  if (length > most_header) refuse("its header must be shorter than 64 KiB");
+  std::string text(length, '\0');
+  if (::pread(file, text.data(), length, static_cast<off_t>(begin)) !=
+      static_cast<ssize_t>(length)) {
+    refuse("it ends inside its header");
+  }
+  Header header;
+  header.data = begin + length;
+  read_type(after(text, "descr"), header);
+  if (!after(text, "fortran_order").starts_with("False"))
+    refuse("the array must be in C order (numpy.ascontiguousarray)");
+  read_shape(after(text, "shape"), header);
+  return header;
+}
+
+/// Bytes of the array; throws when they are not those of the file.
+std::size_t checked_bytes(const Header& header, std::uint64_t file_bytes) {
+  std::size_t bytes = size_of(header.dtype);
+  for (const std::int64_t extent : header.shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes))
+      refuse("its sizes overflow");
+  }
+  if (file_bytes < header.data || file_bytes - header.data != bytes) {
+    refuse("shape and type say " + std::to_string(bytes) + " bytes, the file has " +
+           std::to_string(file_bytes - std::min(file_bytes, header.data)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+struct NpyFile::Core {
+  std::filesystem::path path;
+  int descriptor = -1;
+  Header header;
+  Shape shape;
+  std::size_t row_bytes = 0;
+
+  ~Core() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+};
+
+NpyFile::NpyFile(const std::filesystem::path& file) {
+  auto core = std::make_unique<Core>();
+  core->path = file;
+  std::error_code none;
+  core->descriptor = std::filesystem::is_regular_file(file, none)
+                         ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC)
+                         : -1;
+  if (core->descriptor < 0)
+    throw ConfigError("[npy] " + file.string() + ": there is no such file; check the path");
+  try {
+    core->header = read_header(core->descriptor);
+    struct stat now {};
+    if (::fstat(core->descriptor, &now) != 0) refuse("its size cannot be told");
+    const std::size_t bytes = checked_bytes(core->header, static_cast<std::uint64_t>(now.st_size));
+    const std::int64_t rows = core->header.shape[0];
+    core->row_bytes = rows > 0 ? bytes / static_cast<std::size_t>(rows) : 0;
+  } catch (const DataError& error) {
+    throw DataError("[npy] " + file.string() + ": " + error.what());
+  }
+  core->shape = Shape(std::span<const std::int64_t>(core->header.shape));
+  core_ = std::move(core);
+}
+
+NpyFile::~NpyFile() = default;
+NpyFile::NpyFile(NpyFile&&) noexcept = default;
+NpyFile& NpyFile::operator=(NpyFile&&) noexcept = default;
+
+DType NpyFile::dtype() const noexcept {
+  return core_->header.dtype;
+}
+const Shape& NpyFile::shape() const noexcept {
+  return core_->shape;
+}
+
+Tensor NpyFile::rows(std::int64_t first, std::int64_t count) const {
+  if (first < 0 || count < 0 || first > core_->shape[0] - count) {
+    throw DataError("[npy] " + core_->path.string() + ": rows " + std::to_string(first) + " to " +
+                    std::to_string(first + count) + " were asked for, it has " +
+                    std::to_string(core_->shape[0]));
+  }
+  Tensor tensor = Tensor::empty(core_->header.dtype, core_->shape.row().batched(count));
+  auto* to = static_cast<std::byte*>(tensor.raw());
+  std::size_t left = tensor.bytes();
+  std::uint64_t at = core_->header.data + static_cast<std::uint64_t>(first) * core_->row_bytes;
+  while (left > 0) {
+    const ssize_t got = ::pread(core_->descriptor, to, left, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      throw DataError("[npy] " + core_->path.string() + " could not be read; check the disk");
+    to += got;
+    at += static_cast<std::uint64_t>(got);
+    left -= static_cast<std::size_t>(got);
+  }
+  if (core_->header.swap) {
+    detail::reverse_bytes(tensor.raw(), static_cast<std::size_t>(tensor.shape().elements()),
+                          size_of(tensor.dtype()));
+  }
+  return tensor;
+}
+
+}  // namespace headrace::inline v1
