@@ -1,6 +1,8 @@
 # Libraries from the system. Programs' libraries are asked for only when programs are built.
 include_guard(GLOBAL)
 
+# A project that adds this one links our static libraries from its own folder.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(TBB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
@@ -30,10 +32,10 @@ headrace_find(opencv_imgproc HEADER opencv2/imgproc.hpp LIBRARY opencv_imgproc S
 headrace_find(opencv_imgcodecs HEADER opencv2/imgcodecs.hpp LIBRARY opencv_imgcodecs SUFFIXES opencv4)
 # CMake's module asks for the C language and compiles probes; Debian's serial flavour has fixed names.
 headrace_find(hdf5_c HEADER hdf5.h LIBRARY hdf5_serial hdf5 SUFFIXES hdf5/serial)
-headrace_find(hdf5 HEADER H5Cpp.h LIBRARY hdf5_serial_cpp hdf5_cpp SUFFIXES hdf5/serial)
+headrace_find(hdf5_cxx HEADER H5Cpp.h LIBRARY hdf5_serial_cpp hdf5_cpp SUFFIXES hdf5/serial)
 target_link_libraries(headrace::opencv_imgproc INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::opencv_imgcodecs INTERFACE headrace::opencv_core)
-target_link_libraries(headrace::hdf5 INTERFACE headrace::hdf5_c)
+target_link_libraries(headrace::hdf5_cxx INTERFACE headrace::hdf5_c)
 
 find_package(fmt REQUIRED)  # monitor's sentences
 if(HEADRACE_APPS OR HEADRACE_TORCH)

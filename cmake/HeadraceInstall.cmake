@@ -1,20 +1,78 @@
-# Installed form: libraries, the public headers under include/headrace, modules and programs.
+# Installed form: a shared library a component, public headers under include/headrace, a package for
+# CMake and files for pkg-config, all free of absolute paths; and the programs with their modules.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
 
-get_property(libraries GLOBAL PROPERTY HEADRACE_LIBRARIES)
 get_property(modules GLOBAL PROPERTY HEADRACE_MODULES)
 get_property(programs GLOBAL PROPERTY HEADRACE_PROGRAMS)
+get_property(components GLOBAL PROPERTY HEADRACE_COMPONENTS)
+if(NOT components)
+  return()
+endif()
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/headrace")
+set(made "${PROJECT_BINARY_DIR}/package")
 
-install(TARGETS ${libraries} ${programs}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS ${modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/headrace)
+if(programs)
+  set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT headrace_programs)
+endif()
+install(TARGETS ${modules} COMPONENT headrace_libraries
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/headrace)
+
 foreach(room IN LISTS rooms)
-  if(NOT room MATCHES "^(apps|tests|benchmarks)$")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}/"
-      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/headrace/${room}"
-      FILES_MATCHING PATTERN "*.h" PATTERN detail EXCLUDE PATTERN torch EXCLUDE)
+  set(others PATTERN detail EXCLUDE)
+  if(room STREQUAL engine)
+    list(APPEND others PATTERN torch EXCLUDE)
   endif()
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}/" COMPONENT headrace_libraries
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/headrace/${room}"
+    FILES_MATCHING PATTERN "*.h" ${others})
+endforeach()
+
+foreach(component IN LISTS components)
+  install(TARGETS headrace_shared_${component} EXPORT headrace_${component}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace_libraries)
+  install(EXPORT headrace_${component} FILE headrace-${component}-targets.cmake
+    NAMESPACE headrace:: DESTINATION ${package_dir} COMPONENT headrace_libraries)
+endforeach()
+
+# Device code is part of core and of its operations; the component says that it is there.
+set(HEADRACE_COMPONENTS_BUILT ${components})
+if(HEADRACE_CUDA)
+  list(APPEND HEADRACE_COMPONENTS_BUILT cuda)
+endif()
+set(HEADRACE_TORCH_SERIES "")
+if(HEADRACE_TORCH)
+  file(STRINGS "${HEADRACE_TORCH_DIR}/include/torch/headeronly/version.h" lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+  if(NOT lines)
+    file(STRINGS "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include/torch/version.h" lines
+         REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+  endif()
+  list(TRANSFORM lines REPLACE ".* ([0-9]+)$" "\\1")
+  list(JOIN lines "." HEADRACE_TORCH_SERIES)
+endif()
+configure_package_config_file(cmake/headrace-config.cmake.in "${made}/headrace-config.cmake"
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${made}/headrace-config-version.cmake" COMPATIBILITY SameMajorVersion)
+install(FILES "${made}/headrace-config.cmake" "${made}/headrace-config-version.cmake"
+              cmake/headrace-libtorch.cmake
+  DESTINATION ${package_dir} COMPONENT headrace_libraries)
+
+# headrace.pc is core; headrace-image.pc and so on stand on it.
+file(RELATIVE_PATH HEADRACE_PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+foreach(component IN LISTS components)
+  if(component MATCHES "^(torch|training)$")  # LibTorch has no file for pkg-config
+    continue()
+  endif()
+  set(HEADRACE_PC_LIBRARY headrace_${component})
+  set(HEADRACE_PC_NAME headrace-${component})
+  set(HEADRACE_PC_REQUIRES headrace)
+  if(component STREQUAL core)
+    set(HEADRACE_PC_NAME headrace)
+    set(HEADRACE_PC_REQUIRES "")
+  endif()
+  configure_file(cmake/headrace.pc.in "${made}/${HEADRACE_PC_NAME}.pc" @ONLY)
+  install(FILES "${made}/${HEADRACE_PC_NAME}.pc"
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT headrace_libraries)
 endforeach()

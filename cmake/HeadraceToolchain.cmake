@@ -11,11 +11,12 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 find_package(Threads REQUIRED)
 
+# Translation units with LibTorch take over 1 GB each, so does a link with it.
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS headrace_torch=2)
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-  # Translation units with LibTorch take over 1 GB each, so does a link with it.
-  set_property(GLOBAL PROPERTY JOB_POOLS torch=2 link=2)
-  set(CMAKE_JOB_POOL_LINK link)
+  set_property(GLOBAL APPEND PROPERTY JOB_POOLS headrace_link=2)
+  set(CMAKE_JOB_POOL_LINK headrace_link)
 
   find_program(HEADRACE_CCACHE ccache)
   if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -19,7 +19,6 @@ headrace_torch_import(c10)
 headrace_torch_import(torch_cpu)
 
 add_library(headrace_torch_cpu INTERFACE)
-add_library(headrace::torch ALIAS headrace_torch_cpu)
 target_include_directories(headrace_torch_cpu SYSTEM INTERFACE
   "${HEADRACE_TORCH_DIR}/include" "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include")
 target_link_libraries(headrace_torch_cpu INTERFACE headrace::torch_cpu headrace::c10)
@@ -46,4 +45,4 @@ add_library(headrace_torch_pch OBJECT "${headrace_pch_stub}")
 target_link_libraries(headrace_torch_pch PRIVATE headrace_torch_cpu headrace_warnings Threads::Threads)
 target_precompile_headers(headrace_torch_pch PRIVATE <torch/torch.h>)
 target_compile_options(headrace_torch_pch PRIVATE -fpch-preprocess)
-set_target_properties(headrace_torch_pch PROPERTIES JOB_POOL_COMPILE torch)
+set_target_properties(headrace_torch_pch PROPERTIES JOB_POOL_COMPILE headrace_torch)

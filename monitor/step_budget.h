@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/export.h>
-#include <headrace/monitor/detail/log_histogram.h>
+#include <headrace/monitor/log_histogram.h>
 
 #include <cstddef>
 #include <cstdint>

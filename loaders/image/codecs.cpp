@@ -24,8 +24,8 @@ struct Module {
   std::string reason;
 };
 
-/// In headrace/ beside the library that holds this code, in lib/headrace beside a program's bin/,
-/// where it was built.
+/// In headrace/ beside the library that holds this code, in lib/headrace beside a program's bin/
+/// or, for the tests of a build, beside tests/ and benchmarks/.
 std::vector<std::string> module_places() {
   std::vector<std::string> places;
   Dl_info self{};
@@ -34,10 +34,8 @@ std::vector<std::string> module_places() {
     const std::string folder = file.substr(0, file.find_last_of('/') + 1);
     places.push_back(folder + "headrace/" + module_file);
     places.push_back(folder + "../lib/headrace/" + module_file);
+    places.push_back(folder + "../../lib/headrace/" + module_file);
   }
-#ifdef HEADRACE_CODECS_DIR
-  places.push_back(std::string(HEADRACE_CODECS_DIR) + "/" + module_file);
-#endif
   return places;
 }
 

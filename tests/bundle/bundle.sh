@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Tests of scripts/bundle: bundle.sh <test>. In the environment: SOURCE, BUILD, WORK, SITE (the
+# site-packages with torch), TORCH (0 or 1).
+set -euo pipefail
+base="${HEADRACE_CLEAN_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/fresh-debian/base}"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+skip() { echo "SKIPPED: $*"; exit 0; }
+archive() { ls "$WORK"/made/headrace-*.tar.gz; }
+unpack() { rm -rf "$1" && mkdir -p "$1" && tar -C "$1" --strip-components=1 -xzf "$(archive)"; }
+
+test_make() {
+  rm -rf "$WORK"
+  mkdir -p "$WORK"
+  "$SOURCE/scripts/bundle" "$BUILD" "$WORK/made"
+  [[ $(stat -c %s "$(archive)") -le $((60 * 1024 * 1024)) ]] || fail "more than 60 MiB"
+}
+
+test_contents() {
+  unpack "$WORK/looked-at"
+  cd "$WORK/looked-at"
+  ! find . -name 'libtorch*' -o -name 'libc10*' -o -name 'libc.so*' -o -name '*imgcodecs*' -o -name '*gdal*' | grep . || fail "came in, and must not"
+  ! find . -path ./lib/no-cuda -prune -o \( -name 'libcu[dbfs]*' -o -name 'libnv*' \) -print | grep . || fail "CUDA came in"
+  local file
+  for file in programs/headrace lib/*.so* tests/*; do
+    ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path of its own"
+  done
+  [[ -x tests/headrace_engine_tests && -x benchmarks/stage_overhead_benchmark ]] || fail "tests or benchmarks are missing"
+  grep -E '^glibc=2\.[0-9]+' lib/requirements || fail "does not say which C library it needs"
+}
+
+# Another folder, an empty environment, no python3: what needs no LibTorch runs, what does says so.
+test_elsewhere() {
+  local place="$WORK/some where else"
+  unpack "$place"
+  mkdir -p "$WORK/no-python"
+  cd /
+  clean() { env -i PATH="$WORK/no-python:/usr/bin:/bin" HEADRACE_PYTHON=/nonexistent/python3 "$@"; }
+  clean "$place/headrace" --help >"$WORK/help.txt"
+  grep -q train "$WORK/help.txt" || fail "no help"
+  clean "$place/run" tests/headrace_engine_tests --test-case='*table*,*Philox*' | tail -n 3
+  clean "$place/run" benchmarks/stage_overhead_benchmark 1 >/dev/null
+  if [[ "$TORCH" == 1 ]]; then
+    local status=0
+    clean "$place/headrace" train "$place/configs/glaucoma.yaml" 2>"$WORK/no-torch.txt" || status=$?
+    [[ $status -eq 4 ]] || fail "without torch a training must end with 4, got $status"
+    grep -F "must have the package torch" "$WORK/no-torch.txt" || fail "said: $(cat "$WORK/no-torch.txt")"
+  fi
+  # A C library that is too old is named, before the loader of programs gives up.
+  mkdir -p "$WORK/old-libc"
+  printf '#!/bin/sh\necho glibc 2.17\n' >"$WORK/old-libc/getconf"
+  chmod +x "$WORK/old-libc/getconf"
+  ! env -i PATH="$WORK/old-libc:/usr/bin:/bin" "$place/headrace" --help 2>"$WORK/old.txt" || fail "glibc 2.17 was accepted"
+  grep -F "or newer, got 2.17" "$WORK/old.txt" || fail "said: $(cat "$WORK/old.txt")"
+}
+
+# In a Debian that has none of our packages; everything of the test lies in its /tmp.
+test_clean_debian() {
+  [[ $(id -u) -eq 0 ]] || skip "the bundle on a clean Debian needs root"
+  unshare --mount true 2>/dev/null || skip "the bundle on a clean Debian needs mount namespaces"
+  if [[ ! -e "$base/bin/sh" ]]; then
+    command -v debootstrap >/dev/null || skip "the bundle on a clean Debian needs debootstrap, or a root in HEADRACE_CLEAN_ROOT"
+    debootstrap --variant=minbase bookworm "$base.new" >"$WORK/debootstrap.log" 2>&1 || skip "debootstrap could not make a clean Debian"
+    mv "$base.new" "$base"
+  fi
+  if [[ "$TORCH" == 1 ]]; then
+    "$BUILD/apps/headrace" prepare glaucoma --side 28 --limit 500 --output "$WORK/small.h5" >"$WORK/prepare.log" 2>&1 ||
+      fail "$(tail -n 3 "$WORK/prepare.log")"
+  fi
+  export base WORK SITE TORCH
+  export -f in_clean_debian fail
+  export tarball
+  tarball=$(archive)
+  unshare --mount --propagation private bash -euo pipefail -c in_clean_debian
+}
+
+in_clean_debian() {
+  local root="$WORK/root"
+  mkdir -p "$root"
+  mount --bind "$base" "$root"
+  mount -t tmpfs tmpfs "$root/tmp"
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  mkdir "$root/tmp/place" "$root/tmp/bin"
+  tar -C "$root/tmp/place" --strip-components=1 -xzf "$tarball"
+  inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH="/tmp/bin:/usr/bin:/bin" sh -ec "cd /tmp/place; $1"; }
+  ! inside 'ls /usr/lib/*/libtbb* /usr/lib/*/libhdf5* /usr/bin/python3 2>/dev/null' || fail "this Debian is not clean"
+  inside './headrace --help' >/dev/null
+  inside './headrace bench loader configs/bench-table.yaml --batches 30 --set source.rows=100000'
+  inside './run tests/headrace_loaders_tests --source-file=*hdf5*,*image_jpeg*' | tail -n 3
+  [[ "$TORCH" == 1 ]] || return 0
+
+  # A python3 with torch: this machine's, seen through /tmp.
+  local python
+  python=$(basename "$(dirname "$SITE")")
+  mkdir -p "$root/tmp/python/lib/$python" "$root/tmp/site"
+  mount --bind "/usr/lib/$python" "$root/tmp/python/lib/$python"
+  mount --bind "$SITE" "$root/tmp/site"
+  cp "/usr/bin/$python" "$root/tmp/python/python3"
+  cp "$(ldd "/usr/bin/$python" | awk '/libexpat/ { print $3 }')" "$root/tmp/python/"
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=/tmp/python PYTHONHOME=/tmp/python PYTHONPATH=/tmp/site exec /tmp/python/python3 "$@"\n' >"$root/tmp/bin/python3"
+  chmod +x "$root/tmp/bin/python3"
+  cp "$WORK/small.h5" "$root/tmp/small.h5"
+  inside 'cd /tmp; place/headrace train place/configs/glaucoma-demo.yaml --set data.file=/tmp/small.h5 --set training.epochs=1 --set training.batch=32'
+  inside 'ls /tmp/runs/*/checkpoints/* >/dev/null' || fail "the training left no checkpoint"
+}
+
+declare -F "test_$1" >/dev/null || fail "no test '$1'"
+"test_$1"

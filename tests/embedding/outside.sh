@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# Tests of the installed form by outside projects: outside.sh <test>. Where things are is in the
+# environment: SOURCE, BUILD, WORK, CXX, CMAKE, CCACHE, PYTHON3, TORCH (empty: none), CUDA (0 or 1).
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+installed="$WORK/installed"
+# Nothing but what is given here: no search path of the caller's is to help.
+unset CMAKE_PREFIX_PATH LD_LIBRARY_PATH PKG_CONFIG_PATH headrace_DIR
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+skip() { echo "SKIPPED: $*"; exit 0; }
+
+install_to() { "$CMAKE" --install "$BUILD" --component headrace_libraries --prefix "$1" >"$WORK/install.log"; }
+
+# configure <project> <build folder> [argument...]
+configure() {
+  local project="$1" folder="$2"
+  shift 2
+  rm -rf "$folder"
+  "$CMAKE" -S "$project" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="$CCACHE" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 "$@"
+}
+
+# configure_embed <build folder> [argument...]: the example, with LibTorch where this build has it.
+configure_embed() { configure "$SOURCE/examples/embed" "$1" -Dheadrace_TORCH_DIR="$TORCH" "${@:2}"; }
+
+# build_and_run <build folder>: both forms of the example.
+build_and_run() {
+  "$CMAKE" --build "$1" -j 2 --target embed
+  "$1/embed"
+  [[ -n "$TORCH" ]] || { echo "SKIPPED: embed_torch needs LibTorch"; return 0; }
+  "$CMAKE" --build "$1" -j 2 --target embed_torch
+  "$1/embed_torch"
+}
+
+test_install() {
+  rm -rf "$WORK"
+  mkdir -p "$WORK"
+  install_to "$installed"
+  [[ -e "$installed/lib/libheadrace_core.so" ]] || fail "no core library was installed"
+}
+
+# Every exported symbol is a public name; the same check must find planted ones.
+test_symbols() {
+  "$PYTHON3" "$here/symbols.py" "$installed/include" "$installed"/lib/libheadrace_*.so
+  cat >"$WORK/leak.cpp" <<'CODE'
+namespace headrace::inline v1 {
+namespace detail { void secret_of_ours() {} }
+struct Nowhere { void declared_in_no_header(); };
+void Nowhere::declared_in_no_header() {}
+}
+void somebody_elses() {}
+CODE
+  "$CXX" -shared -fPIC -o "$WORK/libleak.so" "$WORK/leak.cpp"
+  ! "$PYTHON3" "$here/symbols.py" "$installed/include" "$WORK/libleak.so" >"$WORK/leaks.txt" || fail "planted leaks were not found"
+  local name
+  for name in secret_of_ours declared_in_no_header somebody_elses; do
+    grep -q "$name" "$WORK/leaks.txt" || fail "the planted $name was not found"
+  done
+}
+
+# Public headers only, which compile with nothing but the installed tree, in either order: one that
+# forgets an include is found unless its neighbours on both sides bring it.
+test_headers() {
+  ! find "$installed/include" -path '*/detail/*' | grep . || fail "headers of detail/ were installed"
+  ! grep -rnE '#include <headrace/([a-z0-9_]+/)+detail/' "$installed/include" || fail "a public header includes a detail header"
+  (cd "$installed/include" && find headrace -name '*.h' | sort) >"$WORK/headers.txt"
+  (cd "$installed/include" && xargs grep -lE '#include <(torch|ATen|c10)/|<headrace/(models|training|engine/torch)/' <"$WORK/headers.txt" || true) >"$WORK/torch_headers.txt"
+  local order
+  for order in sort "sort -r"; do
+    # shellcheck disable=SC2086
+    grep -vxFf "$WORK/torch_headers.txt" "$WORK/headers.txt" | $order | sed 's/.*/#include <&>/' >"$WORK/plain_headers.cpp"
+    "$CXX" -std=c++20 -fsyntax-only -Wall -Wextra -I"$installed/include" "$WORK/plain_headers.cpp"
+  done
+  if [[ -n "$TORCH" ]]; then
+    sed 's/.*/#include <&>/' "$WORK/torch_headers.txt" >"$WORK/torch_headers.cpp"
+    "$CXX" -std=c++20 -fsyntax-only -I"$installed/include" -isystem "$TORCH/include" \
+      -isystem "$TORCH/include/torch/csrc/api/include" "$WORK/torch_headers.cpp"
+  fi
+  echo "$(wc -l <"$WORK/headers.txt") headers"
+}
+
+# Nothing that was installed names the build, the source or the place of installation.
+test_relocatable() {
+  local path
+  for path in "$BUILD" "$SOURCE/cmake" "$SOURCE/engine" "$installed"; do
+    ! grep -rl --include='*.cmake' --include='*.pc' --include='*.h' -F "$path" "$installed" || fail "names $path"
+  done
+  local library
+  for library in "$installed"/lib/*.so "$installed"/lib/headrace/*.so; do
+    ! readelf -d "$library" | grep -E 'R(UN)?PATH' | grep -F "$BUILD" || fail "$library: search path in the build"
+    ! strings "$library" 2>/dev/null | grep -F "$BUILD/" || fail "$library: names the build"
+  done
+}
+
+test_installed() {
+  configure_embed "$WORK/build-installed" -DCMAKE_PREFIX_PATH="$installed"
+  build_and_run "$WORK/build-installed"
+}
+
+test_moved() {
+  rm -rf "$WORK/before" "$WORK/after"
+  install_to "$WORK/before"
+  mv "$WORK/before" "$WORK/after"
+  configure_embed "$WORK/build-moved" -DCMAKE_PREFIX_PATH="$WORK/after"
+  build_and_run "$WORK/build-moved"
+  readelf -d "$WORK/build-moved/embed" | grep -F "$WORK/after/lib" >/dev/null || fail "the program does not use the moved tree"
+}
+
+test_subdirectory() {
+  mkdir -p "$WORK"
+  configure_embed "$WORK/build-subdirectory" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
+    -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA"
+  build_and_run "$WORK/build-subdirectory"
+}
+
+# A missing component is named with the way out, an optional one only left out.
+test_components() {
+  local project="$WORK/components"
+  mkdir -p "$project"
+  cat >"$project/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.25)
+project(components LANGUAGES CXX)
+find_package(headrace ${version} REQUIRED COMPONENTS ${wanted} OPTIONAL_COMPONENTS sunshine)
+foreach(target IN LISTS targets)
+  if(NOT TARGET headrace::${target})
+    message(FATAL_ERROR "no target ${target}")
+  endif()
+endforeach()
+foreach(other IN ITEMS TBB HDF5 OpenCV Torch CUDAToolkit)
+  if(${other}_FOUND)
+    message(FATAL_ERROR "${other} was looked for")
+  endif()
+endforeach()
+PROJECT
+  ask() { configure "$project" "$WORK/build-components" -DCMAKE_PREFIX_PATH="$installed" "$@" 2>&1; }
+  refused() { # <expected words> <argument...>
+    local words="$1" said
+    shift
+    ! said=$(ask "$@") || fail "accepted: $*"
+    tr -s '[:space:]' ' ' <<<"$said" | grep -F "$words" || fail "said: $said"
+  }
+  ask -Dwanted="core;image;hdf5" -Dtargets="core;image;hdf5"
+  ask -Dwanted="core" -Dtargets="core" -Dversion=0.1
+  refused "has no component 'video'; there are: core, image, hdf5," -Dwanted="core;video"
+  refused 'version "1.0"' -Dwanted=core -Dversion=1.0
+  if [[ "$CUDA" == 1 ]]; then
+    ask -Dwanted=cuda -Dtargets="core;cuda"
+  else
+    refused "was built without the component 'cuda'; configure headrace with -DHEADRACE_CUDA=ON" -Dwanted=cuda
+  fi
+  if [[ -n "$TORCH" ]]; then
+    ask -Dwanted="torch;training" -Dtargets="core;torch;training" -Dheadrace_TORCH_DIR="$TORCH"
+    refused "needs LibTorch" -Dwanted=torch -Dheadrace_TORCH_DIR=/nowhere
+    mkdir -p "$WORK/old/lib" "$WORK/old/include/torch/headeronly"
+    touch "$WORK/old/lib/libtorch_cpu.so"
+    printf '#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 9\n' >"$WORK/old/include/torch/headeronly/version.h"
+    refused "got 1.9 in" -Dwanted=torch -Dheadrace_TORCH_DIR="$WORK/old"
+  fi
+}
+
+# Without CMake: core, image and hdf5 through pkg-config, from a tree that was moved.
+test_pkgconfig() {
+  command -v pkg-config >/dev/null || skip "needs pkg-config"
+  rm -rf "$WORK/pc-before" "$WORK/pc"
+  install_to "$WORK/pc-before"
+  mv "$WORK/pc-before" "$WORK/pc"
+  export PKG_CONFIG_PATH="$WORK/pc/lib/pkgconfig"
+  cat >"$WORK/pc.cpp" <<'CODE'
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/synthetic/synthetic.h>
+int main() {
+  try {
+    headrace::ImageFolder folder("/nowhere");
+    return 1;
+  } catch (const headrace::ConfigError&) {
+  }
+  try {
+    headrace::Hdf5Table table({.file = "/nowhere", .fields = {{.dataset = "x"}}});
+    return 2;
+  } catch (const headrace::Error&) {
+  }
+  auto loader = headrace::Pipeline::from(headrace::SyntheticSource({.rows = 64})).batch({.size = 8}).build();
+  int batches = 0;
+  for (headrace::Batch& batch : loader.epoch(0)) batches += batch.size() == 8;
+  return batches == 8 ? 0 : 3;
+}
+CODE
+  # shellcheck disable=SC2046
+  "$CXX" -std=c++20 "$WORK/pc.cpp" -o "$WORK/pc-program" $(pkg-config --cflags --libs headrace-image headrace-hdf5) \
+    -Wl,-rpath-link,"$WORK/pc/lib"
+  LD_LIBRARY_PATH="$WORK/pc/lib" "$WORK/pc-program" || fail "the program ended with $?"
+  [[ "$(pkg-config --modversion headrace)" == "$(sed -nE 's/^project\(headrace VERSION ([0-9.]+).*/\1/p' "$SOURCE/CMakeLists.txt")" ]] || fail "version"
+}
+
+test_dlpack() {
+  configure "$SOURCE/examples/dlpack" "$WORK/build-dlpack" -DCMAKE_PREFIX_PATH="$installed"
+  "$CMAKE" --build "$WORK/build-dlpack" -j 2
+  local python="$PYTHON3"
+  [[ -z "$TORCH" || ! -x "$TORCH/../../../../bin/python" ]] || python="$TORCH/../../../../bin/python"
+  "$python" "$SOURCE/examples/dlpack/batches.py" "$WORK/build-dlpack/libbatches.so"
+}
+
+# The reader and the augmentation of the example stay under twenty lines each, as promised.
+test_short_enough() {
+  local file class lines
+  for file in point_file.h:PointFile jitter.h:Jitter; do
+    class="${file#*:}"
+    lines=$(awk -v class="$class" '$0 ~ "(class|struct) " class { inside = 1 } inside { n++ } inside && /^};/ { print n; exit }' \
+      "$SOURCE/examples/embed/${file%:*}")
+    echo "$class: $lines lines"
+    [[ "$lines" -gt 0 && "$lines" -lt 20 ]] || fail "$class has $lines lines"
+  done
+}
+
+declare -F "test_$1" >/dev/null || fail "no test '$1'"
+"test_$1"
