@@ -10,7 +10,7 @@
 namespace headrace::inline v1 {
 
 namespace detail {
-struct Unmap {
+struct HEADRACE_API Unmap {
   std::size_t bytes = 0;
   void operator()(std::byte* memory) const noexcept;
 };
