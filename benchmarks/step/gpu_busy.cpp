@@ -1,0 +1,80 @@
+#include <headrace/benchmarks/step/gpu_busy.h>
+
+#include <dlfcn.h>
+
+#include <chrono>
+
+namespace headrace::inline v1::bench {
+
+namespace {
+
+// What is needed of NVML and of the CUDA runtime; 0 means success in both.
+struct Utilisation {
+  unsigned int gpu;
+  unsigned int memory;
+};
+using Init = int (*)();
+using DeviceByBusId = int (*)(const char*, void**);
+using GetUtilisation = int (*)(void*, Utilisation*);
+using BusId = int (*)(char*, int, int);
+
+template <class Function>
+Function find(void* library, const char* name) {
+  return reinterpret_cast<Function>(::dlsym(library, name));
+}
+
+}  // namespace
+
+/// The NVML handle of a CUDA device, null where there is none: CUDA_VISIBLE_DEVICES renumbers, the
+/// bus does not.
+void* GpuBusy::open(int cuda_index) {
+  library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    why_ = "no libnvidia-ml.so.1";
+    return nullptr;
+  }
+  const auto init = find<Init>(library_, "nvmlInit_v2");
+  const auto by_bus = find<DeviceByBusId>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto bus_id = find<BusId>(RTLD_DEFAULT, "cudaDeviceGetPCIBusId");
+  char bus[32] = {};
+  void* device = nullptr;
+  if (init == nullptr || by_bus == nullptr || bus_id == nullptr || init() != 0 ||
+      bus_id(bus, sizeof bus, cuda_index) != 0 || by_bus(bus, &device) != 0) {
+    why_ = "NVML does not know the device";
+    return nullptr;
+  }
+  return device;
+}
+
+GpuBusy::GpuBusy(int cuda_index) {
+  void* device = open(cuda_index);
+  if (device != nullptr) thread_ = std::thread([this, device] { sample(device); });
+}
+
+GpuBusy::~GpuBusy() {
+  stop();
+  if (library_ == nullptr) return;
+  if (const auto shutdown = find<Init>(library_, "nvmlShutdown")) shutdown();
+  ::dlclose(library_);
+}
+
+void GpuBusy::sample(void* device) {
+  const auto ask = find<GetUtilisation>(library_, "nvmlDeviceGetUtilizationRates");
+  while (ask != nullptr && !stopping_.load(std::memory_order_relaxed)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    Utilisation now{};
+    if (ask(device, &now) != 0) continue;
+    sum_ += now.gpu / 100.0;
+    ++samples_;
+  }
+}
+
+std::optional<double> GpuBusy::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+  if (samples_ > 0) return sum_ / samples_;
+  if (why_.empty()) why_ = "NVML gave no sample";
+  return std::nullopt;
+}
+
+}  // namespace headrace::inline v1::bench
