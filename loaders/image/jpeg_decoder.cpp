@@ -63,6 +63,20 @@ void cmyk_to_rgb(std::uint8_t* pixels, int count, bool inverted) {
   }
 }
 
+/// Whether jpeg_crop_scanline gives right pixels: libjpeg-turbo 2.1 counts too few columns where a
+/// smaller scale upsamples a component in part (4:1:0 and the like at 1/2 and 1/4).
+bool can_crop_columns(const jpeg_decompress_struct& info, int scale) {
+  const auto is_plain = [&info](const jpeg_component_info& component) {
+    return 2 * component.h_samp_factor >= info.max_h_samp_factor &&
+           2 * component.v_samp_factor >= info.max_v_samp_factor;
+  };
+  return scale == 1 || std::all_of(info.comp_info, info.comp_info + info.num_components, is_plain);
+}
+
+/// Pixels to each side of a crop whose decoding its own depends on: smooth upsampling looks at the
+/// next chroma value, two pixels away. (jpeg_crop_scanline widens a crop to whole iMCUs.)
+constexpr int smooth_reach = 2;
+
 int ceil_div(int a, int b) {
   return (a + b - 1) / b;
 }
@@ -155,20 +169,14 @@ void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int co
 
 void JpegDecoder::State::decode(Job& job) {
   start(job.scale, false);
-  const int mcu_width = info.max_h_samp_factor * info.min_DCT_scaled_size;
-  const int mcu_height = info.max_v_samp_factor * info.min_DCT_scaled_size;
   const Region& wanted = job.wanted;
   const int right =
-      std::min<int>(wanted.x + wanted.width + mcu_width, static_cast<int>(info.output_width));
-  JDIMENSION first = static_cast<JDIMENSION>(std::max(0, wanted.x - mcu_width));
+      std::min<int>(wanted.x + wanted.width + smooth_reach, static_cast<int>(info.output_width));
+  JDIMENSION first = static_cast<JDIMENSION>(std::max(0, wanted.x - smooth_reach));
   JDIMENSION width = static_cast<JDIMENSION>(right) - first;
   if (width < info.output_width) jpeg_crop_scanline(&info, &first, &width);
   job.first_column = static_cast<int>(first);
-
-  const int margin_row = std::max(0, wanted.y - mcu_height);
-  if (margin_row > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(margin_row));
-  for (int y = margin_row; y < wanted.y; ++y)
-    read_rows(job.out, job.stride, 1);
+  if (wanted.y > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(wanted.y));
   read_rows(job.out, job.stride, wanted.height);
   if (info.out_color_space == JCS_CMYK) {
     for (int y = 0; y < wanted.height; ++y) {
@@ -218,13 +226,16 @@ DecodedPixels JpegDecoder::decode(const Region& region, int scale) {
   State& state = *state_;
   if (!state.is_open) throw DataError("JPEG: decode() without an open file");
   state.is_open = false;
-  const int last_x = ceil_div(region.x + region.width, scale);
+  const bool crops = can_crop_columns(state.info, scale);
+  const int first_x = crops ? region.x : 0;
+  const int last_x =
+      ceil_div(crops ? region.x + region.width : static_cast<int>(state.info.image_width), scale);
   const int last_y = ceil_div(region.y + region.height, scale);
-  State::Job job{.scale = scale, .wanted = {.x = region.x / scale, .y = region.y / scale}};
+  State::Job job{.scale = scale, .wanted = {.x = first_x / scale, .y = region.y / scale}};
   job.wanted.width = last_x - job.wanted.x;
   job.wanted.height = last_y - job.wanted.y;
-  // An iMCU has at most 4 x 8 columns; the margin is one of them, and the crop starts at one.
-  const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 4 * 32;
+  // The crop starts at an iMCU, which has at most 4 x 8 columns.
+  const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 2 * smooth_reach + 4 * 8;
   job.stride = detail::PixelBuffer::padded(columns * 4);
   job.out = state.pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
   state.guarded([&state, &job] { state.decode(job); });

@@ -104,7 +104,7 @@ TEST_CASE("CMYK and YCCK files as Adobe writes them become red-green-blue") {
 
 TEST_CASE("a crop has exactly the pixels of the whole decode at every scale and subsampling") {
   Random random(RandomKey{.seed = 5});
-  for (const auto& [h, v] : {std::pair{1, 1}, {2, 1}, {2, 2}, {1, 2}}) {
+  for (const auto& [h, v] : {std::pair{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {4, 2}, {1, 4}}) {
     for (bool progressive : {false, true}) {
       const int width = 211;
       const int height = 157;

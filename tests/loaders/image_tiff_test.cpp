@@ -1,3 +1,4 @@
+#include <cstdarg>
 #include <cstdint>
 #include <string>
 
@@ -222,4 +223,24 @@ TEST_CASE("a strip that says more than the file holds is refused before memory i
   REQUIRE(changed == 2);
   CHECK(failure(file).find("strips or tiles of 32768 x 32768 pixels in a picture of 40 x 30") !=
         std::string::npos);
+}
+
+TEST_CASE("libtiff's handlers stay those of the process, and hear nothing of our files") {
+  static int calls = 0;
+  const auto count = [](const char*, const char*, va_list) { ++calls; };
+  const TIFFErrorHandler error_before = TIFFSetErrorHandler(count);
+  const TIFFErrorHandler warning_before = TIFFSetWarningHandler(count);
+  calls = 0;
+  const Bytes file = test::encode_tiff({.compression = COMPRESSION_LZW}, test::picture(40, 30, 3));
+  Bytes broken = file;
+  for (std::size_t i = 20; i < 200; ++i)
+    broken[i] = std::byte{0x5a};
+  const int while_writing = calls;
+  CHECK(failure(broken).find("TIFF: broken or cut-off data (") == 0);
+  CHECK(failure(Bytes(file.begin(), file.begin() + 100)).find("TIFF: broken header") == 0);
+  CHECK(calls == while_writing);
+  const bool errors_kept = TIFFSetErrorHandler(error_before) == +count;
+  const bool warnings_kept = TIFFSetWarningHandler(warning_before) == +count;
+  CHECK(errors_kept);
+  CHECK(warnings_kept);
 }

@@ -123,11 +123,12 @@ void* JpegMemory::take(std::size_t bytes) noexcept {
 
 void JpegMemory::reset() noexcept {
   if (blocks_ == nullptr) return;
-  if (blocks_->next == nullptr && held_ <= kept) {
+  if (blocks_->next == nullptr && held_ <= 2 * kept) {
     blocks_->used = round_up(sizeof(Block));
     return;
   }
-  next_size_ = std::min(std::max(next_size_, held_), kept);
+  // One block for all next time, unless this image was an unusual one.
+  if (held_ <= kept) next_size_ = std::max(next_size_, held_);
   release();
 }
 

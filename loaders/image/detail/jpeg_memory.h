@@ -14,7 +14,7 @@ class JpegMemory {
  public:
   /// Most that one image may take; more is an error of the image.
   static constexpr std::size_t limit = std::size_t{1} << 30;
-  /// Most that is kept for the next image.
+  /// What an image took beyond this is given back after it.
   static constexpr std::size_t kept = std::size_t{32} << 20;
 
   JpegMemory() = default;
