@@ -11,61 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-
-#include "cuda_stand_in.h"
+#include "device_reading.h"
 
 namespace headrace::test {
 namespace {
-
-using device::TrainerStream;
-
-Pipeline recipe(Device to, std::int64_t records = 210) {
-  return work_on(table({.records = records}), true).batch({.size = 8}).to(to);
-}
-
-Loader loader_on(Device to, int threads, LoaderOptions options = {}) {
-  options.runtime = Runtime({.threads = threads});
-  return recipe(to).build(std::move(options));
-}
-
-/// Reads a field as a kernel would: on the stream, some time after it was asked for.
-void read_on(TrainerStream& stream, const Tensor& field, std::string& into, int delay_us = 0) {
-  stream.run(
-      [data = static_cast<const char*>(field.raw()), bytes = field.bytes(), &into, delay_us] {
-        std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
-        into.append(data, bytes);
-      });
-}
-
-/// All bytes of some epochs, read on the stream; batches are dropped before they have been read.
-std::vector<std::string> read_through(Loader& loader, TrainerStream& stream, int epochs,
-                                      int delay_us) {
-  std::vector<std::string> batches;
-  batches.reserve(4096);
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    for (Batch& batch : loader.epoch(epoch, stream)) {
-      std::string& into = batches.emplace_back();
-      for (const std::string& name : batch.names())
-        read_on(stream, batch[name], into, delay_us);
-    }
-  }
-  stream.finish();
-  return batches;
-}
-
-std::vector<std::string> on_host(int epochs) {
-  Loader loader = loader_on(Device::cpu(), 2);
-  std::vector<std::string> batches;
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    for (Batch& batch : loader.epoch(epoch)) {
-      std::string& into = batches.emplace_back();
-      for (const std::string& name : batch.names())
-        into += bytes_of(batch[name]);
-    }
-  }
-  return batches;
-}
 
 TEST_CASE("The device gets the host's bytes, for 1, 2 and 8 threads, however late it reads") {
   const auto expected = on_host(2);
@@ -228,19 +177,6 @@ TEST_CASE("Batch operations run behind the copy and before the trainer, in memor
   CHECK(device::calls().allocations - allocations <= 3);
 }
 
-TEST_CASE("More batches held than there are slots is an error that names the cure") {
-  device::reset();
-  Loader loader = loader_on(Device::cuda(0), 2);
-  std::vector<Batch> held;
-  for (int i = 0; i < 3; ++i)
-    held.push_back(loader.next().batch);
-  CHECK_THROWS_WITH_AS(loader.next(),
-                       doctest::Contains("all 3 slots of the device are on loan; drop or clone"),
-                       PipelineError);
-  held.clear();
-  CHECK(loader.next().status == NextBatch::Status::ready);
-}
-
 TEST_CASE("A loan may end on any thread, and after its loader") {
   device::reset();
   TrainerStream stream;
@@ -265,92 +201,6 @@ TEST_CASE("A loan may end on any thread, and after its loader") {
   CHECK(device::calls().live_streams == 0);
   CHECK(device::calls().live_events == 0);
   CHECK(device::calls().page_locks == 0);
-}
-
-TEST_CASE("Epochs that are left early lose no slab and no slot") {
-  device::reset({.copy_delay_us = 100});
-  const auto expected = on_host(1);
-  TrainerStream stream;
-  Loader loader = loader_on(Device::cuda(0), 2);
-  for (int cycle = 0; cycle < 200; ++cycle) {
-    int number = 0;
-    for (Batch& batch : loader.epoch(cycle, stream)) {
-      static_cast<void>(batch);
-      if (number++ == cycle % 7) break;
-    }
-  }
-  CHECK(same(read_through(loader, stream, 1, 0), expected));
-  CHECK(loader.stats().slabs_on_loan == 0);
-}
-
-TEST_CASE("A hundred loaders leave nothing behind on the device") {
-  device::reset();
-  for (int i = 0; i < 100; ++i) {
-    Loader loader = loader_on(Device::cuda(0), 1 + i % 3);
-    if (i % 2 == 0) static_cast<void>(loader.next());
-  }
-  CHECK(device::calls().live_allocations == 0);
-  CHECK(device::calls().live_streams == 0);
-  CHECK(device::calls().live_events == 0);
-}
-
-TEST_CASE("Refused page locks are said in one line, and the bytes stay right") {
-  device::reset({.refuse_page_locks = true});
-  const auto expected = on_host(1);
-  std::vector<std::string> warnings;
-  LoaderOptions options;
-  options.log = [&](LogLevel level, std::string_view line) {
-    if (level == LogLevel::warning) warnings.emplace_back(line);
-  };
-  TrainerStream stream;
-  Loader loader = loader_on(Device::cuda(0), 2, options);
-  CHECK(same(read_through(loader, stream, 1, 0), expected));
-  REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("could not be page-locked") != std::string::npos);
-  CHECK(warnings[0].find("ulimit -l") != std::string::npos);
-  CHECK(!loader.stats().transfer.page_locked);
-}
-
-TEST_CASE("A device that fails ends the run with its name, wherever it fails, and never hangs") {
-  for (const std::int64_t at : {0, 1, 5, 20}) {
-    CAPTURE(at);
-    device::reset({.fail_copy = at});
-    TrainerStream stream;
-    Loader loader = loader_on(Device::cuda(0), 2);
-    std::string said;
-    try {
-      for (Batch& batch : loader.epoch(0, stream))
-        static_cast<void>(batch);
-    } catch (const std::exception& error) {
-      said = error.what();
-    }
-    CHECK(said.find("CUDA runtime answers") != std::string::npos);
-  }
-}
-
-TEST_CASE("The caller's current device stays as it was") {
-  device::reset({.devices = 4});
-  device::make_current(3);
-  TrainerStream stream;
-  {
-    Loader loader = loader_on(Device::cuda(1), 2);
-    read_through(loader, stream, 1, 0);
-    CHECK(device::current() == 3);
-    Batch held = loader.next().batch;
-    held = Batch();
-    CHECK(device::current() == 3);
-  }
-  CHECK(device::current() == 3);
-  device::make_current(0);
-}
-
-TEST_CASE("A device that is not there is refused by name at build()") {
-  device::reset({.devices = 2});
-  CHECK_THROWS_WITH_AS(recipe(Device::cuda(2)).build(),
-                       doctest::Contains("cuda:2 was asked for, this machine has 2 device(s)"),
-                       DeviceError);
-  device::reset({.devices = 0});
-  CHECK_THROWS_AS(recipe(Device::cuda(0)).build(), DeviceError);
 }
 
 TEST_CASE("Statistics count the copies and time what the trainer's stream waited for") {

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <headrace/tests/engine/test_sources.h>
+
+#include "cuda_stand_in.h"
+
+namespace headrace::test {
+
+using device::TrainerStream;
+
+inline Pipeline recipe(Device to, std::int64_t records = 210) {
+  return work_on(table({.records = records}), true).batch({.size = 8}).to(to);
+}
+
+inline Loader loader_on(Device to, int threads, LoaderOptions options = {}) {
+  options.runtime = Runtime({.threads = threads});
+  return recipe(to).build(std::move(options));
+}
+
+/// Reads a field as a kernel would: on the stream, some time after it was asked for.
+inline void read_on(TrainerStream& stream, const Tensor& field, std::string& into,
+                    int delay_us = 0) {
+  stream.run(
+      [data = static_cast<const char*>(field.raw()), bytes = field.bytes(), &into, delay_us] {
+        std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
+        into.append(data, bytes);
+      });
+}
+
+/// All bytes of some epochs, read on the stream; batches are dropped before they have been read.
+inline std::vector<std::string> read_through(Loader& loader, TrainerStream& stream, int epochs,
+                                             int delay_us) {
+  std::vector<std::string> batches;
+  batches.reserve(4096);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch, stream)) {
+      std::string& into = batches.emplace_back();
+      for (const std::string& name : batch.names())
+        read_on(stream, batch[name], into, delay_us);
+    }
+  }
+  stream.finish();
+  return batches;
+}
+
+inline std::vector<std::string> on_host(int epochs) {
+  Loader loader = loader_on(Device::cpu(), 2);
+  std::vector<std::string> batches;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch)) {
+      std::string& into = batches.emplace_back();
+      for (const std::string& name : batch.names())
+        into += bytes_of(batch[name]);
+    }
+  }
+  return batches;
+}
+
+}  // namespace headrace::test
