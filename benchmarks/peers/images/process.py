@@ -61,7 +61,7 @@ class Contender:
         self.program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=open(log, "w"), text=True, start_new_session=True)
 
-    def hear(self, timeout=180):
+    def hear(self, timeout=600):
         """The next line that is an answer."""
         clock = threading.Timer(timeout, self.stop)
         clock.start()
