@@ -22,32 +22,33 @@ std::int64_t margin(std::int64_t whole, std::int64_t part) {
 }  // namespace
 
 Schema CenterCrop::schema(const Schema& in) const {
-  const FieldSpec& image = detail::picture_field(in, field, name());
+  const FieldSpec& image = detail::masked_field(in, field, masks, name());
   if (height < 1 || width < 1 || height > image.shape[0] || width > image.shape[1]) {
     throw ConfigError("[center crop] " + too_small(*this, image.shape));
   }
   Schema out = in;
   out.put(FieldSpec::fixed(field, DType::uint8, Shape{height, width, image.shape[2]}));
+  for (const std::string& mask : masks)
+    out.put(FieldSpec::fixed(mask, in.at(mask).dtype, Shape{height, width}));
   return out;
 }
 
 void CenterCrop::operator()(Sample& sample) const {
-  const Tensor from = sample[field];
-  const detail::Picture picture = detail::picture_of(from, field);
+  const Tensor whole = sample[field];
+  const detail::Picture picture = detail::picture_of(whole, field);
   if (picture.height < height || picture.width < width) {
-    throw DataError(too_small(*this, from.shape()));
+    throw DataError(too_small(*this, whole.shape()));
   }
   if (picture.height == height && picture.width == width) return;
-  const Shape shape{height, width, picture.channels};
-  std::uint8_t* to = sample.make(field, DType::uint8, shape).data<std::uint8_t>();
-  const std::int64_t row = width * picture.channels;
-  const std::uint8_t* first = picture.data + (margin(picture.height, height) * picture.width +
-                                              margin(picture.width, width)) *
-                                                 picture.channels;
-  for (std::int64_t y = 0; y < height; ++y) {
-    std::memcpy(to + y * row, first + y * picture.width * picture.channels,
-                static_cast<std::size_t>(row));
-  }
+  const std::int64_t top = margin(picture.height, height);
+  const std::int64_t left = margin(picture.width, width);
+  detail::move_pixels(
+      sample, field, masks, height, width, [&](const detail::Raster& from, std::uint8_t* to) {
+        const std::int64_t row = width * from.pixel_bytes;
+        const std::uint8_t* first = from.data + top * from.row_bytes() + left * from.pixel_bytes;
+        for (std::int64_t y = 0; y < height; ++y, to += row)
+          std::memcpy(to, first + y * from.row_bytes(), static_cast<std::size_t>(row));
+      });
 }
 
 }  // namespace headrace::inline v1

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <headrace/engine/export.h>
 #include <headrace/engine/field.h>
@@ -8,15 +9,17 @@
 
 namespace headrace::inline v1 {
 
-/// The central height x width of a picture, uint8 [H, W, C]; odd margins are rounded half to even,
-/// as torchvision does.
+/// The central height x width of a picture, uint8 [H, W, C], and of its masks; odd margins are
+/// rounded half to even, as torchvision does. Unlike torchvision it does not pad pictures that are
+/// smaller: they are refused.
 struct HEADRACE_API CenterCrop {
   int height = 224;
   int width = 224;
   std::string field = "image";
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
 
   std::string name() const { return "center crop"; }
-  /// Throws ConfigError for fields that are no pictures or that are smaller.
+  /// Throws ConfigError for fields that are no pictures or masks, or that are smaller.
   Schema schema(const Schema& in) const;
   /// Throws DataError for a picture that is smaller.
   void operator()(Sample& sample) const;

@@ -1,47 +1,57 @@
 #include <headrace/augment/flip.h>
 
-#include <algorithm>
+#include <cstring>
 
+#include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/detail/picture.h>
 #include <headrace/engine/error.h>
 
 namespace headrace::inline v1 {
-namespace {
-
-template <int kChannels>
-void mirror_row(const std::uint8_t* from, std::uint8_t* to, std::int64_t width,
-                std::int64_t channels) {
-  const std::int64_t count = kChannels > 0 ? kChannels : channels;
-  from += (width - 1) * count;
-  for (std::int64_t x = 0; x < width; ++x, from -= count, to += count) {
-    for (std::int64_t c = 0; c < count; ++c)
-      to[c] = from[c];
-  }
-}
-
-}  // namespace
 
 Schema HorizontalFlip::schema(const Schema& in) const {
-  if (!(p >= 0 && p <= 1)) {
-    throw ConfigError("[flip] p must be a probability, got " + std::to_string(p));
+  detail::check_probability(p, name());
+  detail::masked_field(in, field, masks, name());
+  if (mark.empty()) return in;
+  if (!masks.empty() || in.find(mark) != nullptr) {
+    throw ConfigError("[flip] mark must be the name of a new field, and no masks go along, got \"" +
+                      mark + "\" and " + std::to_string(masks.size()) +
+                      " mask(s); leave the mark out to mirror at once");
   }
-  detail::picture_field(in, field, name());
-  return in;
+  Schema out = in;
+  out.put(FieldSpec::fixed(mark, DType::uint8, Shape{}));
+  return out;
 }
 
 void HorizontalFlip::operator()(Sample& sample, Random& random) const {
-  if (!random.chance(p)) return;
-  const Tensor from = sample[field];
-  const detail::Picture picture = detail::picture_of(from, field);
-  std::uint8_t* to = sample.make(field, DType::uint8, from.shape()).data<std::uint8_t>();
-  const std::int64_t row = picture.width * picture.channels;
-  for (std::int64_t y = 0; y < picture.height; ++y) {
-    if (picture.channels == 3) {
-      mirror_row<3>(picture.data + y * row, to + y * row, picture.width, 3);
-    } else {
-      mirror_row<0>(picture.data + y * row, to + y * row, picture.width, picture.channels);
-    }
+  const bool flipped = random.chance(p);
+  if (!mark.empty()) {
+    sample.set_scalar(mark, static_cast<std::uint8_t>(flipped ? 1 : 0));
+    return;
   }
+  if (!flipped) return;
+  const detail::Picture picture = detail::picture_of(sample[field], field);
+  detail::move_pixels(sample, field, masks, picture.height, picture.width,
+                      [](const detail::Raster& from, std::uint8_t* to) {
+                        detail::mirror_rows(from.data, to, from.height, from.width,
+                                            from.pixel_bytes);
+                      });
+}
+
+Schema VerticalFlip::schema(const Schema& in) const {
+  detail::check_probability(p, name());
+  detail::masked_field(in, field, masks, name());
+  return in;
+}
+
+void VerticalFlip::operator()(Sample& sample, Random& random) const {
+  if (!random.chance(p)) return;
+  const detail::Picture picture = detail::picture_of(sample[field], field);
+  detail::move_pixels(sample, field, masks, picture.height, picture.width,
+                      [](const detail::Raster& from, std::uint8_t* to) {
+                        const std::int64_t row = from.row_bytes();
+                        for (std::int64_t y = from.height; y-- > 0; to += row)
+                          std::memcpy(to, from.data + y * row, static_cast<std::size_t>(row));
+                      });
 }
 
 }  // namespace headrace::inline v1

@@ -13,6 +13,7 @@ detail::NormalizeTask task_for(const Normalize& op, std::int64_t height, std::in
                              .channels_first = op.layout == Normalize::Layout::channels_first,
                              .pictures = 1,
                              .pixels = height * width,
+                             .width = width,
                              .channels = static_cast<int>(channels)};
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const std::size_t i = op.mean.size() == 1 ? 0 : c;
@@ -48,6 +49,35 @@ std::string fault(const Normalize& op, std::int64_t channels) {
   return "";
 }
 
+/// Empty when a parameter field holds one such value a picture.
+std::string parameter_fault(const std::string& name, DType wanted, const Shape& one, DType dtype,
+                            const Shape& shape) {
+  if (name.empty() || (dtype == wanted && shape == one)) return "";
+  return "field \"" + name + "\" must be " + std::string(name_of(wanted)) + " " + to_string(one) +
+         ", got " + std::string(name_of(dtype)) + " " + to_string(shape);
+}
+
+/// The parameters of `pictures` pictures, from a sample (1 of no leading dimension) or a batch.
+template <class Fields>
+std::string take_parameters(const Normalize& op, const Fields& fields, const Shape& one,
+                            const Shape& two, detail::NormalizeTask& task) {
+  if (!op.flips.empty()) {
+    const Tensor flips = fields[op.flips];
+    const std::string rule =
+        parameter_fault(op.flips, DType::uint8, one, flips.dtype(), flips.shape());
+    if (!rule.empty()) return rule;
+    task.flips = flips.template data<std::uint8_t>();
+  }
+  if (!op.levels.empty()) {
+    const Tensor levels = fields[op.levels];
+    const std::string rule =
+        parameter_fault(op.levels, DType::float32, two, levels.dtype(), levels.shape());
+    if (!rule.empty()) return rule;
+    task.levels = levels.template data<float>();
+  }
+  return "";
+}
+
 }  // namespace
 
 Normalize Normalize::imagenet(DType dtype, Layout layout) {
@@ -61,10 +91,24 @@ Schema Normalize::schema(const Schema& in) const {
   const FieldSpec& image = detail::picture_field(in, field, name());
   const std::string rule = fault(*this, image.shape[2]);
   if (!rule.empty()) throw ConfigError("[normalize] " + rule);
+  const auto check_parameter = [&](const std::string& parameter, DType wanted, const Shape& one) {
+    if (parameter.empty()) return;
+    const FieldSpec& spec = in.at(parameter, name());
+    const std::string wrong = parameter_fault(parameter, wanted, one, spec.dtype, spec.shape);
+    if (!wrong.empty()) throw ConfigError("[normalize] " + wrong);
+  };
+  check_parameter(flips, DType::uint8, Shape{});
+  check_parameter(levels, DType::float32, Shape{2});
   Schema out = in;
   out.put(FieldSpec::fixed(field, dtype,
                            shape_of(*this, image.shape[0], image.shape[1], image.shape[2])));
   return out;
+}
+
+std::size_t Normalize::working_bytes(const Schema& in) const {
+  if (flips.empty()) return 0;
+  const FieldSpec& image = detail::picture_field(in, field, name());
+  return static_cast<std::size_t>(image.shape[1] * image.shape[2]);
 }
 
 void Normalize::operator()(Sample& sample) const {
@@ -73,6 +117,8 @@ void Normalize::operator()(Sample& sample) const {
   const std::string rule = fault(*this, picture.channels);
   if (!rule.empty()) throw DataError(rule);
   detail::NormalizeTask task = task_for(*this, picture.height, picture.width, picture.channels);
+  const std::string wrong = take_parameters(*this, sample, Shape{}, Shape{2}, task);
+  if (!wrong.empty()) throw DataError(wrong);
   task.from = picture.data;
   task.to =
       sample.make(field, dtype, shape_of(*this, picture.height, picture.width, picture.channels))
@@ -91,12 +137,15 @@ void Normalize::operator()(Batch& batch, Stream stream) const {
   if (!rule.empty()) throw PipelineError("[normalize] " + rule);
   detail::NormalizeTask task = task_for(*this, shape[1], shape[2], shape[3]);
   task.pictures = shape[0];
+  const std::string wrong =
+      take_parameters(*this, batch, Shape{shape[0]}, Shape{shape[0], 2}, task);
+  if (!wrong.empty()) throw PipelineError("[normalize] " + wrong);
   task.from = from.data<std::uint8_t>();
   const Shape wanted = shape_of(*this, shape[1], shape[2], shape[3]).batched(shape[0]);
   const Tensor to = batch.make(field, dtype, wanted);
   task.to = to.raw();
   if (from.device().is_cuda()) {
-    detail::normalize_on_device(task, stream.handle);
+    detail::normalize_on_device(task, from.device(), stream.handle);
   } else {
     detail::normalize_on_host(task);
   }

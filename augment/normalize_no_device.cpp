@@ -3,7 +3,7 @@
 
 namespace headrace::inline v1::detail {
 
-void normalize_on_device(const NormalizeTask&, void*) {
+void normalize_on_device(const NormalizeTask&, Device, void*) {
   throw DeviceError(
       "[normalize] a batch in device memory needs the device code, which this build leaves out; "
       "build with HEADRACE_CUDA=ON, or put the step before batch()");

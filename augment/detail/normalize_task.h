@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
+#include <headrace/engine/device.h>
 #include <headrace/engine/dtype.h>
+#include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 
@@ -16,15 +18,23 @@ struct NormalizeTask {
   bool channels_first = true;
   std::int64_t pictures = 0;
   std::int64_t pixels = 0;  ///< of one picture
+  std::int64_t width = 0;   ///< of a row; divides `pixels`
   int channels = 0;
+  /// Per picture, null for none: not 0 where its rows are to be mirrored.
+  const std::uint8_t* flips = nullptr;
+  /// Per picture, null for 1 and 0: gain and bias; factor' = factor * gain, offset' = offset +
+  /// factor * bias.
+  const float* levels = nullptr;
   float factor[most_normalized_channels] = {};
   float offset[most_normalized_channels] = {};
 };
 
-/// In host memory, on the calling thread.
-void normalize_on_host(const NormalizeTask& task);
+/// In host memory, on the calling thread: the device kernel's twin, bit for bit. On the best vector
+/// target, or on the given one; false when there is none of that number.
+HEADRACE_API bool normalize_on_host(const NormalizeTask& task, int target = -1);
 
-/// In device memory, on a CUDA stream. Throws DeviceError where this build has no device code.
-void normalize_on_device(const NormalizeTask& task, void* stream);
+/// In memory of a device, on a CUDA stream of it; the thread's current device stays. Throws
+/// DeviceError where the kernel cannot be started or this build has no device code.
+HEADRACE_API void normalize_on_device(const NormalizeTask& task, Device device, void* stream);
 
 }  // namespace headrace::inline v1::detail

@@ -1,6 +1,7 @@
 #include <headrace/augment/detail/picture.h>
 
 #include <headrace/engine/error.h>
+#include <headrace/engine/mask.h>
 
 namespace headrace::inline v1::detail {
 
@@ -15,6 +16,21 @@ const FieldSpec& picture_field(const Schema& in, std::string_view field, const s
                     "; decode it first");
 }
 
+const FieldSpec& colour_field(const Schema& in, std::string_view field, const std::string& who) {
+  const FieldSpec& image = picture_field(in, field, who);
+  if (image.shape[2] == 1 || image.shape[2] == 3) return image;
+  throw ConfigError("[" + who + "] field \"" + std::string(field) +
+                    "\" must have 1 channel (grey) or 3 (red, green, blue), got " +
+                    to_string(image));
+}
+
+const FieldSpec& masked_field(const Schema& in, std::string_view field,
+                              std::span<const std::string> masks, const std::string& who) {
+  const FieldSpec& image = picture_field(in, field, who);
+  check_masks(in, image, masks, who);
+  return image;
+}
+
 Picture picture_of(const Tensor& tensor, const std::string& field) {
   const Shape& shape = tensor.shape();
   if (shape.rank() != 3 || tensor.dtype() != DType::uint8) {
@@ -22,6 +38,18 @@ Picture picture_of(const Tensor& tensor, const std::string& field) {
                     std::string(name_of(tensor.dtype())) + " " + to_string(shape));
   }
   return {tensor.data<std::uint8_t>(), shape[0], shape[1], shape[2]};
+}
+
+Picture colours_of(const Tensor& tensor, const std::string& field) {
+  const Picture picture = picture_of(tensor, field);
+  if (picture.channels == 1 || picture.channels == 3) return picture;
+  throw DataError("field \"" + field + "\" must have 1 or 3 channels, got " +
+                  to_string(tensor.shape()));
+}
+
+void check_probability(double p, const std::string& who, const char* name) {
+  if (p >= 0 && p <= 1) return;
+  throw ConfigError("[" + who + "] " + name + " must be a probability, got " + std::to_string(p));
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <headrace/engine/field.h>
+#include <headrace/engine/sample.h>
 #include <headrace/engine/tensor.h>
 
 namespace headrace::inline v1::detail {
@@ -15,12 +17,47 @@ struct Picture {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::int64_t channels = 0;
+
+  std::int64_t row_bytes() const { return width * channels; }
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t bytes() const { return pixels() * channels; }
 };
 
 /// The field as a picture; throws ConfigError naming `who` where it is none.
 const FieldSpec& picture_field(const Schema& in, std::string_view field, const std::string& who);
 
+/// As picture_field(), with 1 or 3 channels: what operations on colours know.
+const FieldSpec& colour_field(const Schema& in, std::string_view field, const std::string& who);
+
+/// As picture_field(), and its masks; throws ConfigError naming `who` where they are none.
+const FieldSpec& masked_field(const Schema& in, std::string_view field,
+                              std::span<const std::string> masks, const std::string& who);
+
 /// The tensor as a picture; throws DataError where it is none.
 Picture picture_of(const Tensor& tensor, const std::string& field);
 
+/// As picture_of(); throws DataError where it has neither 1 nor 3 channels.
+Picture colours_of(const Tensor& tensor, const std::string& field);
+
+/// Pixels of some bytes each, whatever they hold: a picture or a mask.
+struct Raster {
+  const std::uint8_t* data = nullptr;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t pixel_bytes = 0;
+
+  std::int64_t row_bytes() const { return width * pixel_bytes; }
+};
+
+/// Calls `move(raster, to)` for the picture and then for each of its masks, `to` being memory for
+/// the field anew with height x width pixels. Throws DataError for what is no picture or no mask.
+template <class Move>
+void move_pixels(Sample& sample, const std::string& field, std::span<const std::string> masks,
+                 std::int64_t height, std::int64_t width, const Move& move);
+
+/// Throws ConfigError naming `who` unless p is a probability.
+void check_probability(double p, const std::string& who, const char* name = "p");
+
 }  // namespace headrace::inline v1::detail
+
+#include <headrace/augment/detail/picture_inline.h>

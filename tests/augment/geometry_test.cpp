@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <headrace/augment/affine.h>
 #include <headrace/augment/center_crop.h>
+#include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
 #include <headrace/engine/error.h>
@@ -14,6 +16,8 @@ using namespace headrace;
 using headrace::test::Pixels;
 
 namespace {
+
+#include "torchvision_values.inc"
 
 // Half-way places aside (torchvision's float32 takes either neighbour there), made with torchvision
 // 0.26.0 (transforms.v2.functional on a uint8 tensor) from picture(9, 7, 3): rotate(p, 25.0) and
@@ -140,6 +144,117 @@ TEST_CASE("a centre crop takes the middle, odd margins half to even") {
   CHECK_THROWS_AS((CenterCrop{.height = 2, .width = 2}(small)), DataError);
 }
 
+TEST_CASE("a vertical flip exchanges top and bottom") {
+  Random random(RandomKey{});
+  Sample sample = test::sample_of({1, 2, 3, 4, 5, 6}, 3, 2, 1);
+  VerticalFlip{.p = 1.0}(sample, random);
+  CHECK(test::pixels_of(sample) == Pixels{5, 6, 3, 4, 1, 2});
+  VerticalFlip{.p = 0.0}(sample, random);
+  CHECK(test::pixels_of(sample) == Pixels{5, 6, 3, 4, 1, 2});
+}
+
+TEST_CASE("every vector width mirrors rows alike, whatever a pixel's bytes") {
+  for (const int bytes : {1, 2, 3, 4, 5, 6}) {
+    for (const int width : {1, 2, 3, 5, 6, 7, 15, 16, 17, 31, 33, 64, 101}) {
+      const Pixels from = test::noise(width, 3, bytes);
+      Pixels wanted(from.size());
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto b = static_cast<std::size_t>(bytes);
+        const auto w = static_cast<std::size_t>(width);
+        const std::size_t x = i / b % w;
+        wanted[i / b / w * w * b + (w - 1 - x) * b + i % b] = from[i];
+      }
+      Pixels got(from.size() + 16, 99);  // nothing is written behind the last row
+      for (int target = 0; detail::mirror_rows(from.data(), got.data(), 3, width, bytes, target);
+           ++target) {
+        REQUIRE(Pixels(got.begin(), got.end() - 16) == wanted);
+        REQUIRE(Pixels(got.end() - 16, got.end()) == Pixels(16, 99));
+        std::fill(got.begin(), got.end() - 16, std::uint8_t{0});
+      }
+    }
+  }
+}
+
+TEST_CASE("an affine transform gives torchvision's bytes, bilinear within one level") {
+  const Pixels waves = test::picture(13, 11, 3);
+  Sample sample = test::sample_of(waves, 11, 13, 3);
+  Affine{}.apply(
+      sample, {.angle = 17, .move_x = 2, .move_y = -1, .scale = 1.2, .shear_x = 8, .shear_y = -5});
+  CHECK(test::pixels_of(sample) == affine_nearest);
+  sample = test::sample_of(waves, 11, 13, 3);
+  Affine{.interpolation = Interpolation::bilinear, .fill = 50}.apply(
+      sample,
+      {.angle = -31, .move_x = -1, .move_y = 2, .scale = 0.7, .shear_x = -12, .shear_y = 6});
+  CHECK(test::most_apart(test::pixels_of(sample), affine_bilinear) <= 1);
+}
+
+TEST_CASE("a mask of either width goes along by nearest pixels, whatever the picture's way") {
+  const Pixels labels = [] {
+    Pixels mask = test::noise(13, 11, 1, 5);
+    for (std::uint8_t& label : mask)
+      label /= 50;
+    return mask;
+  }();
+  const std::vector<std::uint16_t> wide(labels.begin(), labels.end());
+  Sample sample = test::sample_of(test::picture(13, 11, 3), 11, 13, 3);
+  sample.set("mask", Tensor::of(std::span<const std::uint8_t>(labels), Shape{11, 13}));
+  sample.set("wide", Tensor::of(std::span<const std::uint16_t>(wide), Shape{11, 13}));
+  Affine{.interpolation = Interpolation::bilinear, .masks = {"mask", "wide"}, .mask_fill = 7}.apply(
+      sample, {.angle = 17, .move_x = 2, .move_y = -1, .scale = 1.2, .shear_x = 8, .shear_y = -5});
+  const auto mask = sample["mask"].values<std::uint8_t>();
+  CHECK(Pixels(mask.begin(), mask.end()) == affine_mask);
+  const auto same = sample["wide"].values<std::uint16_t>();
+  CHECK(std::equal(same.begin(), same.end(), affine_mask.begin()));
+}
+
+TEST_CASE("masks are flipped, cropped and turned with their picture") {
+  Random random(RandomKey{});
+  const Pixels grey = test::noise(9, 9, 1);
+  const std::vector<std::uint16_t> wide(grey.begin(), grey.end());
+  const auto agrees = [&](const auto& op) {
+    Sample sample = test::sample_of(grey, 9, 9, 1);
+    sample.set("mask", Tensor::of(std::span<const std::uint8_t>(grey), Shape{9, 9}));
+    sample.set("wide", Tensor::of(std::span<const std::uint16_t>(wide), Shape{9, 9}));
+    op(sample);
+    const Pixels moved = test::pixels_of(sample);
+    const auto mask = sample["mask"].values<std::uint8_t>();
+    const auto same = sample["wide"].values<std::uint16_t>();
+    return moved != grey && moved == Pixels(mask.begin(), mask.end()) &&
+           std::equal(same.begin(), same.end(), moved.begin(), moved.end());
+  };
+  const std::vector<std::string> masks = {"mask", "wide"};
+  CHECK(agrees([&](Sample& s) { HorizontalFlip{.p = 1, .masks = masks}(s, random); }));
+  CHECK(agrees([&](Sample& s) { VerticalFlip{.p = 1, .masks = masks}(s, random); }));
+  CHECK(agrees([&](Sample& s) { CenterCrop{.height = 4, .width = 6, .masks = masks}(s); }));
+  CHECK(agrees([&](Sample& s) { Rotate{.masks = masks}.turn(s, 33); }));
+  CHECK(agrees([&](Sample& s) {
+    Affine{.degrees = {20, 30}, .scale = {0.5, 0.6}, .masks = masks}(s, random);
+  }));
+}
+
+TEST_CASE("drawn affine parts lie in their ranges and depend on the key alone") {
+  const Affine op{
+      .degrees = {-10, 10}, .translate = {0.2, 0.3}, .scale = {0.8, 1.2}, .shear_x = {-5, 5}};
+  const Pixels pixels = test::picture(13, 11, 3);
+  int changed = 0;
+  for (int i = 0; i < 50; ++i) {
+    Pixels results[2];
+    for (Pixels& result : results) {
+      Sample sample = test::sample_of(pixels, 11, 13, 3);
+      Random random(RandomKey{.position = i});
+      op(sample, random);
+      result = test::pixels_of(sample);
+    }
+    REQUIRE(results[0] == results[1]);
+    changed += results[0] != pixels ? 1 : 0;
+  }
+  CHECK(changed == 50);
+  Sample sample = test::sample_of(pixels, 11, 13, 3);
+  Random random(RandomKey{});
+  Affine{}(sample, random);
+  CHECK(test::pixels_of(sample) == pixels);
+}
+
 TEST_CASE("operations say what they make of the schema and refuse what cannot be right") {
   const Schema in = test::picture_schema(30, 40, 6);
   CHECK(HorizontalFlip{}.schema(in) == in);
@@ -150,4 +265,19 @@ TEST_CASE("operations say what they make of the schema and refuse what cannot be
   CHECK_THROWS_AS((CenterCrop{.height = 31, .width = 10}.schema(in)), ConfigError);
   CHECK_THROWS_AS((Rotate{.field = "label"}.schema(in)), ConfigError);
   CHECK_THROWS_AS((Rotate{.field = "picture"}.schema(in)), ConfigError);
+  CHECK(VerticalFlip{}.schema(in) == in);
+  CHECK_THROWS_AS((VerticalFlip{.p = -0.1}.schema(in)), ConfigError);
+  CHECK(Affine{}.schema(in) == in);
+  CHECK_THROWS_AS((Affine{.degrees = {5, -5}}.schema(in)), ConfigError);
+  CHECK_THROWS_AS((Affine{.translate = {1.5, 0}}.schema(in)), ConfigError);
+  CHECK_THROWS_AS((Affine{.scale = {0, 1}}.schema(in)), ConfigError);
+  CHECK_THROWS_AS((Affine{.shear_y = {0, 85}}.schema(in)), ConfigError);
+  Schema masked = in;
+  masked.put(FieldSpec::fixed("mask", DType::uint8, Shape{30, 40}));
+  const CenterCrop crop{.height = 20, .width = 10, .masks = {"mask"}};
+  CHECK(crop.schema(masked).at("mask").shape == Shape{20, 10});
+  CHECK_THROWS_AS((Rotate{.masks = {"label"}}.schema(masked)), ConfigError);
+  CHECK(HorizontalFlip{.mark = "flip"}.schema(in).at("flip").dtype == DType::uint8);
+  CHECK_THROWS_AS((HorizontalFlip{.mark = "label"}.schema(in)), ConfigError);
+  CHECK_THROWS_AS((HorizontalFlip{.masks = {"mask"}, .mark = "flip"}.schema(masked)), ConfigError);
 }

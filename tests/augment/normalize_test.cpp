@@ -1,9 +1,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include <doctest/doctest.h>
 
+#include <headrace/augment/detail/normalize_task.h>
+#include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/engine/error.h>
 #include <headrace/engine/headrace.h>
@@ -136,4 +140,155 @@ TEST_CASE("a batch is normalised to the bits that its samples would have") {
     REQUIRE(std::equal(left.begin(), left.end(), right.begin()));
   }
   CHECK(count == 3);
+}
+
+TEST_CASE("every vector width, layout and size gives the bits of the scalar formula") {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    for (const auto [width, height, channels] : {std::array{1, 1, 3},
+                                                 {5, 3, 1},
+                                                 {33, 2, 3},
+                                                 {16, 9, 4},
+                                                 {7, 5, 6},
+                                                 {224, 3, 3},
+                                                 {3, 3, 16}}) {
+      for (const bool first : {true, false}) {
+        const int pictures = 3;
+        const Pixels from = test::noise(width, height * pictures, channels, 9);
+        const std::uint8_t flips[pictures] = {0, 1, 7};
+        const float levels[2 * pictures] = {1, 0, 0.7F, 12.5F, 1.9F, -3};
+        detail::NormalizeTask task{.from = from.data(),
+                                   .dtype = dtype,
+                                   .channels_first = first,
+                                   .pictures = pictures,
+                                   .pixels = width * height,
+                                   .width = width,
+                                   .channels = channels,
+                                   .flips = flips,
+                                   .levels = levels};
+        for (int c = 0; c < channels; ++c) {
+          task.factor[c] = 0.0171F + 0.001F * float(c);
+          task.offset[c] = -2.1F + 0.3F * float(c);
+        }
+        const std::size_t value = size_of(dtype);
+        std::vector<std::uint8_t> got(from.size() * value);
+        std::vector<float> wanted(from.size());
+        for (int p = 0; p < pictures; ++p) {
+          for (int i = 0; i < width * height; ++i) {
+            const int x = flips[p] != 0 ? width - 1 - i % width : i % width;
+            const int source = i / width * width + x;
+            for (int c = 0; c < channels; ++c) {
+              const volatile float shift = task.factor[c] * levels[2 * p + 1];
+              const volatile float factor = task.factor[c] * levels[2 * p];
+              const volatile float product =
+                  float(from[std::size_t((p * width * height + source) * channels + c)]) * factor;
+              const volatile float offset = task.offset[c] + shift;
+              const int to = first ? (p * channels + c) * width * height + i
+                                   : (p * width * height + i) * channels + c;
+              wanted[std::size_t(to)] = product + offset;
+            }
+          }
+        }
+        for (int target = 0;; ++target) {
+          std::fill(got.begin(), got.end(), std::uint8_t{0});
+          task.to = got.data();
+          if (!detail::normalize_on_host(task, target)) break;
+          for (std::size_t i = 0; i < wanted.size(); ++i) {
+            if (dtype == DType::float32) {
+              REQUIRE(std::memcmp(&wanted[i], &got[4 * i], 4) == 0);
+              continue;
+            }
+            std::uint16_t bits = 0;
+            std::memcpy(&bits, &got[2 * i], 2);
+            const float back =
+                dtype == DType::bfloat16 ? from_bfloat16({bits}) : from_float16({bits});
+            const float unit = std::ldexp(1.0F, std::ilogb(wanted[i] == 0 ? 1 : wanted[i]));
+            REQUIRE(std::abs(back - wanted[i]) <=
+                    std::max(unit, std::ldexp(1.0F, -14)) *
+                        (dtype == DType::bfloat16 ? 0x1p-8F : 0x1p-11F));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sixteen bits are rounded to the nearest, ties to even, on every vector width") {
+  // One level of 1 and a factor that is the value itself: what comes out is the rounding alone.
+  const std::uint8_t level = 1;
+  const auto rounded = [&](float value, DType dtype, int target) {
+    detail::NormalizeTask task{
+        .from = &level, .dtype = dtype, .pictures = 1, .pixels = 1, .width = 1, .channels = 1};
+    task.factor[0] = value;
+    std::uint16_t bits = 0xdead;
+    task.to = &bits;
+    return detail::normalize_on_host(task, target) ? int(bits) : -1;
+  };
+  for (int target = 0; rounded(1, DType::float16, target) >= 0; ++target) {
+    const auto half = [&](float v) { return rounded(v, DType::float16, target); };
+    const auto brain = [&](float v) { return rounded(v, DType::bfloat16, target); };
+    CHECK(half(1.0F) == 0x3c00);
+    CHECK(half(-2.0F) == 0xc000);
+    CHECK(half(65504.0F) == 0x7bff);
+    CHECK(half(65519.0F) == 0x7bff);
+    CHECK(half(65520.0F) == 0x7c00);
+    CHECK(half(-1e9F) == 0xfc00);
+    CHECK(half(0x1p-24F) == 0x0001);
+    CHECK(half(0x1p-25F) == 0x0000);
+    CHECK(half(0x1.8p-24F) == 0x0002);
+    CHECK(half(-0x1.ff8p-15F) == 0x83ff);
+    CHECK(half(0x1.ffep-15F) == 0x0400);
+    CHECK(half(1.0F + 0x1p-11F) == 0x3c00);
+    CHECK(half(1.0F + 0x1.8p-10F) == 0x3c02);
+    CHECK(brain(1.0F) == 0x3f80);
+    CHECK(brain(1.0F + 0x1p-8F) == 0x3f80);
+    CHECK(brain(1.0F + 0x1.8p-7F) == 0x3f82);
+    CHECK(brain(-3.14159274F) == 0xc049);
+  }
+}
+
+TEST_CASE("a marked flip in the batch gives the bits of a flip before it") {
+  const Normalize plain = Normalize::imagenet(DType::bfloat16);
+  Normalize marked = plain;
+  marked.flips = "flip";
+  auto early =
+      Pipeline::from(Pictures{}).then(HorizontalFlip{}).batch({.size = 5}).then(plain).build();
+  auto late = Pipeline::from(Pictures{})
+                  .then(HorizontalFlip{.mark = "flip"})
+                  .batch({.size = 5})
+                  .then(marked)
+                  .build();
+  auto sample_wise = Pipeline::from(Pictures{})
+                         .then(HorizontalFlip{.mark = "flip"})
+                         .then(marked)
+                         .batch({.size = 5})
+                         .build();
+  auto a = early.epoch(0);
+  auto b = late.epoch(0);
+  auto c = sample_wise.epoch(0);
+  auto i = a.begin();
+  auto j = b.begin();
+  auto k = c.begin();
+  int flipped = 0;
+  for (; i != a.end(); ++i, ++j, ++k) {
+    const Tensor wanted = (*i)["image"];
+    for (const Tensor& got : {(*j)["image"], (*k)["image"]}) {
+      REQUIRE(got.shape() == wanted.shape());
+      CHECK(std::memcmp(wanted.raw(), got.raw(), wanted.bytes()) == 0);
+    }
+    for (const std::uint8_t flip : (*j)["flip"].values<std::uint8_t>())
+      flipped += flip;
+  }
+  CHECK(flipped > 0);
+  CHECK(flipped < 10);
+}
+
+TEST_CASE("parameter fields of another kind are refused before anything runs") {
+  Schema in = test::picture_schema(8, 9, 3);
+  CHECK_THROWS_AS((Normalize{.flips = "flip"}.schema(in)), ConfigError);
+  in.put(FieldSpec::fixed("flip", DType::int64, Shape{}));
+  CHECK_THROWS_AS((Normalize{.flips = "flip"}.schema(in)), ConfigError);
+  in.put(FieldSpec::fixed("flip", DType::uint8, Shape{}));
+  CHECK(Normalize{.flips = "flip"}.schema(in).at("image").shape == Shape{3, 8, 9});
+  in.put(FieldSpec::fixed("gain", DType::float32, Shape{3}));
+  CHECK_THROWS_AS((Normalize{.levels = "gain"}.schema(in)), ConfigError);
 }

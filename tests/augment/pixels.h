@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,26 @@ inline Pixels picture(int width, int height, int channels, unsigned seed = 1) {
     }
   }
   return pixels;
+}
+
+/// Every level, in no order.
+inline Pixels noise(int width, int height, int channels, unsigned seed = 1) {
+  Pixels pixels;
+  unsigned state = seed;
+  for (int i = 0; i < width * height * channels; ++i) {
+    state = state * 1664525U + 1013904223U;
+    pixels.push_back(static_cast<std::uint8_t>(state >> 24));
+  }
+  return pixels;
+}
+
+/// The largest difference of two pictures; 256 where they have not the same size.
+inline int most_apart(const Pixels& a, const Pixels& b) {
+  if (a.size() != b.size()) return 256;
+  int most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
 }
 
 inline Sample sample_of(const Pixels& pixels, int height, int width, int channels) {

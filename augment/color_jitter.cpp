@@ -1,0 +1,87 @@
+#include <headrace/augment/color_jitter.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <headrace/augment/detail/colour_steps.h>
+#include <headrace/augment/detail/picture.h>
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+void check_range(const char* what, const ColorJitter::Range& range, double least, double most) {
+  if (range[0] >= least && range[0] <= range[1] && range[1] <= most) return;
+  throw ConfigError("[color jitter] " + std::string(what) + " must be least <= most within " +
+                    std::to_string(least) + " to " + std::to_string(most) + ", got " +
+                    std::to_string(range[0]) + ", " + std::to_string(range[1]));
+}
+
+std::optional<double> drawn(const ColorJitter::Range& range, double none, Random& random) {
+  if (range[0] == none && range[1] == none) return {};
+  return range[0] + (range[1] - range[0]) * random.uniform();
+}
+
+}  // namespace
+
+ColorJitter ColorJitter::by(double brightness, double contrast, double saturation, double hue) {
+  const auto around = [](double by) { return Range{std::max(0.0, 1.0 - by), 1.0 + by}; };
+  return {.brightness = around(brightness),
+          .contrast = around(contrast),
+          .saturation = around(saturation),
+          .hue = {-hue, hue}};
+}
+
+Schema ColorJitter::schema(const Schema& in) const {
+  check_range("brightness", brightness, 0, 1000);
+  check_range("contrast", contrast, 0, 1000);
+  check_range("saturation", saturation, 0, 1000);
+  check_range("hue", hue, -0.5, 0.5);
+  detail::colour_field(in, field, name());
+  return in;
+}
+
+void ColorJitter::operator()(Sample& sample, Random& random) const {
+  Factors factors;
+  for (std::size_t i = factors.order.size(); i > 1; --i) {
+    const auto j = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)));
+    std::swap(factors.order[i - 1], factors.order[j]);
+  }
+  factors.brightness = drawn(brightness, 1, random);
+  factors.contrast = drawn(contrast, 1, random);
+  factors.saturation = drawn(saturation, 1, random);
+  factors.hue = drawn(hue, 0, random);
+  adjust(sample, factors);
+}
+
+void ColorJitter::adjust(Sample& sample, const Factors& factors) const {
+  const Tensor from = sample[field];
+  detail::Picture picture = detail::colours_of(from, field);
+  std::uint8_t* to = nullptr;
+  const auto change = [&](const std::optional<double>& factor, auto work) {
+    if (!factor) return;
+    if (to == nullptr)
+      to = sample.make(field, DType::uint8, from.shape()).template data<std::uint8_t>();
+    work(picture, to, *factor);
+    picture.data = to;
+  };
+  for (const Step step : factors.order) {
+    switch (step) {
+      case Step::brightness:
+        change(factors.brightness, detail::adjust_brightness);
+        break;
+      case Step::contrast:
+        change(factors.contrast, detail::adjust_contrast);
+        break;
+      case Step::saturation:
+        change(factors.saturation, detail::adjust_saturation);
+        break;
+      case Step::hue:
+        change(factors.hue, detail::adjust_hue);
+        break;
+    }
+  }
+}
+
+}  // namespace headrace::inline v1

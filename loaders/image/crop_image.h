@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/export.h>
+#include <headrace/engine/field.h>
+#include <headrace/engine/mask.h>
+#include <headrace/engine/random.h>
+#include <headrace/engine/sample.h>
+#include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/resize.h>
+
+namespace headrace::inline v1 {
+
+/// Crops, resizes and mirrors a picture that is already decoded, uint8 [H, W, C], and its masks
+/// (engine/mask.h) in one pass, with DecodeImage's geometry and draws: torchvision's
+/// RandomResizedCrop, Resize, and Resize with CenterCrop on decoded tensors. For pictures that come
+/// from tables or caches; DecodeImage does it cheaper while it decodes. The same bytes on every
+/// processor.
+struct HEADRACE_API CropImage {
+  ImageGeometry crop = RandomResizedCrop{};
+  float flip = 0.0F;  ///< probability of exchanging left and right
+  Resample resample = Resample::antialias;
+  std::string field = "image";
+  std::vector<std::string> masks = {};
+
+  std::string name() const { return "crop"; }
+  /// Throws ConfigError for parameters that cannot be right, and for fields that are no decoded
+  /// pictures or masks.
+  Schema schema(const Schema& in) const;
+  /// Draws the crop first, then the flip. Throws DataError for a picture that does not suit.
+  void operator()(Sample& sample, Random& random) const;
+};
+
+}  // namespace headrace::inline v1

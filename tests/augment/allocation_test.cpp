@@ -1,0 +1,140 @@
+// No operation takes memory for a sample once it is warm. Counts what the thread asks operator new
+// for, so it replaces it for this test program.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/augment/affine.h>
+#include <headrace/augment/center_crop.h>
+#include <headrace/augment/clahe.h>
+#include <headrace/augment/color_jitter.h>
+#include <headrace/augment/flip.h>
+#include <headrace/augment/gaussian_blur.h>
+#include <headrace/augment/normalize.h>
+#include <headrace/augment/rand_augment.h>
+#include <headrace/augment/random_erasing.h>
+#include <headrace/augment/rotate.h>
+#include <headrace/tests/augment/pixels.h>
+
+namespace {
+thread_local long taken = 0;
+
+void* take(std::size_t bytes) {
+  ++taken;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+
+void* take(std::size_t bytes, std::align_val_t alignment) {
+  ++taken;
+  const auto whole = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(whole, (bytes + whole - 1) / whole * whole)) return memory;
+  throw std::bad_alloc();
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return take(bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take(bytes, alignment);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+using namespace headrace;
+
+namespace {
+
+constexpr int height = 40;
+constexpr int width = 48;
+
+struct Step {
+  const char* name;
+  std::function<void(Sample&, Random&)> run;
+};
+
+std::vector<Step> steps() {
+  const std::vector<std::string> masks = {"mask"};
+  const HorizontalFlip flip{.p = 1, .masks = masks};
+  const HorizontalFlip mark{.p = 1, .mark = "flip"};
+  const VerticalFlip vertical{.p = 1, .masks = masks};
+  const CenterCrop crop{.height = 20, .width = 20, .masks = masks};
+  const Rotate rotate{.interpolation = Interpolation::bilinear, .masks = masks};
+  const Affine affine{.scale = {0.5, 2}, .masks = masks};
+  const ColorJitter jitter = ColorJitter::by(0.4, 0.4, 0.4, 0.1);
+  const RandAugment augment{.ops = 3, .masks = masks};
+  const RandomErasing erasing{.p = 1, .noise = true};
+  const GaussianBlur blur{};
+  const Clahe clahe{};
+  const Normalize normalize = Normalize::imagenet(DType::float16);
+  const auto plain = [](auto op) { return [op](Sample& sample, Random&) { op(sample); }; };
+  return {{"flip", flip},
+          {"marked flip", mark},
+          {"vertical flip", vertical},
+          {"centre crop", plain(crop)},
+          {"rotate", rotate},
+          {"affine", affine},
+          {"colour jitter", jitter},
+          {"rand augment", augment},
+          {"erase", erasing},
+          {"blur", blur},
+          {"clahe", plain(clahe)},
+          {"normalize", plain(normalize)}};
+}
+
+/// Allocations of one pass over a sample.
+long taken_by(const Step& step, Sample& sample, std::int64_t position, const test::Pixels& picture,
+              const test::Pixels& labels) {
+  auto image = sample.make("image", DType::uint8, Shape{height, width, 3}).values<std::uint8_t>();
+  std::copy(picture.begin(), picture.end(), image.begin());
+  auto mask = sample.make("mask", DType::uint8, Shape{height, width}).values<std::uint8_t>();
+  std::copy(labels.begin(), labels.end(), mask.begin());
+  Random random(RandomKey{.position = position});
+  const long before = taken;
+  step.run(sample, random);
+  return taken - before;
+}
+
+}  // namespace
+
+TEST_CASE("a warm operation takes no memory") {
+  const test::Pixels picture = test::picture(width, height, 3);
+  const test::Pixels labels = test::noise(width, height, 1);
+  for (const Step& step : steps()) {
+    CAPTURE(step.name);
+    Sample sample;
+    for (int i = 0; i < 4; ++i)
+      taken_by(step, sample, i, picture, labels);
+    long sum = 0;
+    for (int i = 4; i < 40; ++i)
+      sum += taken_by(step, sample, i, picture, labels);
+    CHECK(sum == 0);
+  }
+}
+
+TEST_CASE("and what takes memory is counted") {
+  const Step taking{"takes", [](Sample&, Random&) {
+                      std::vector<int> memory(100);
+                      *const_cast<volatile int*>(memory.data()) = 1;
+                    }};
+  Sample sample;
+  const test::Pixels picture = test::picture(width, height, 3);
+  CHECK(taken_by(taking, sample, 0, picture, test::noise(width, height, 1)) == 1);
+}
