@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <system_error>
+#include <thread>
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/list_folder.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -67,6 +70,15 @@ void check_link(const fs::path& link, const std::string& root) {
   }
 }
 
+/// An interrupted call is made again.
+int open_file(const char* path) noexcept {
+  int number = -1;
+  do {
+    number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (number < 0 && errno == EINTR);
+  return number;
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int number) noexcept : number_(number) {}
@@ -85,8 +97,19 @@ class Descriptor {
   throw DataError("file " + printable(path) + ": " + rule);
 }
 
-std::string cause() {
-  return std::generic_category().message(errno);
+/// A file server has forgotten the file that the name stood for a moment ago.
+struct Stale {};
+
+/// What errno says of a call that failed. Lack of memory or descriptors is no fault of the file's.
+[[noreturn]] void call_failed(std::string_view path, const char* what) {
+  const int error = errno;
+  if (error == ESTALE) throw Stale();
+  const std::string text = what + std::generic_category().message(error);
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    throw ResourceError("file " + printable(path) + ": " + text +
+                        "; raise the limits of the process, or use fewer I/O threads");
+  }
+  cannot_read(path, text);
 }
 
 void read_all(int file, std::byte* to, std::size_t bytes, std::string_view path) {
@@ -98,8 +121,38 @@ void read_all(int file, std::byte* to, std::size_t bytes, std::string_view path)
       cannot_read(path, "must be " + std::to_string(bytes) +
                             " bytes as when it was listed, ends after " + std::to_string(done));
     } else if (errno != EINTR) {
-      cannot_read(path, "cannot be read: " + cause());
+      call_failed(path, "cannot be read: ");
     }
+  }
+}
+
+/// What a folder's listing failed with: the disk's fault, the machine's, or a wrong name.
+[[noreturn]] void cannot_list(const fs::filesystem_error& failure) {
+  const int error = failure.code().value();
+  const std::string path = printable(failure.path1().native());
+  const std::string rule = "cannot be listed: " + failure.code().message();
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    throw ResourceError("[image folder] " + path + ": " + rule +
+                        "; raise the limits of the process");
+  }
+  if (error == EIO || error == ESTALE) throw DataError("[image folder] " + path + ": " + rule);
+  refuse(failure.path1().native(), rule);
+}
+
+/// Reads anew, after 1, 8 and 64 ms, what a file server has forgotten.
+template <class Read>
+void read_fresh(std::string_view path, Read read) {
+  for (int pause = 1; pause <= 64; pause *= 8) {
+    try {
+      return read();
+    } catch (const Stale&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    }
+  }
+  try {
+    read();
+  } catch (const Stale&) {
+    cannot_read(path, "cannot be read: " + std::generic_category().message(ESTALE));
   }
 }
 
@@ -114,18 +167,14 @@ ImageFolder::ImageFolder(const fs::path& root) {
   std::error_code error;
   root_ = fs::canonical(root, error).native();
   if (error || !fs::is_directory(root_)) refuse(root.native(), "must be a folder of class folders");
-  std::vector<std::string> names;
   try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(root_)) {
-      if (is_hidden(entry.path())) continue;
-      if (entry.is_symlink()) check_link(entry.path(), root_);
-      if (entry.is_directory()) names.push_back(entry.path().filename().native());
+    for (const detail::FolderEntry& entry : detail::list_folder(root_)) {
+      if (is_hidden(entry.name)) continue;
+      if (entry.link) check_link(root_ + "/" + entry.name, root_);
+      if (entry.folder) list_class(entry.name);
     }
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names)
-      list_class(name);
   } catch (const fs::filesystem_error& failure) {
-    refuse(failure.path1().native(), "cannot be listed: " + failure.code().message());
+    cannot_list(failure);
   }
   if (classes_.empty()) refuse(root_, "must hold one folder per class, got none");
   paths_.shrink_to_fit();
@@ -133,21 +182,26 @@ ImageFolder::ImageFolder(const fs::path& root) {
   file_bytes_.shrink_to_fit();
 }
 
+/// The pictures of a folder and of those in it, by their paths below the root.
+void ImageFolder::list_pictures(const std::string& folder, std::vector<File>& files) const {
+  for (const detail::FolderEntry& entry : detail::list_folder(root_ + "/" + folder)) {
+    if (is_hidden(entry.name)) continue;
+    const std::string below = folder + "/" + entry.name;
+    if (entry.link) check_link(root_ + "/" + below, root_);
+    if (entry.folder) {
+      list_pictures(below, files);
+    } else if (entry.regular && is_image_name(entry.name)) {
+      files.push_back({below, entry.bytes});
+    }
+  }
+}
+
 void ImageFolder::list_class(const std::string& name) {
   std::vector<File> files;
-  const std::string folder = root_ + "/" + name;
-  for (auto at = fs::recursive_directory_iterator(folder); at != fs::recursive_directory_iterator();
-       ++at) {
-    if (is_hidden(at->path())) {
-      at.disable_recursion_pending();
-      continue;
-    }
-    if (at->is_symlink()) check_link(at->path(), root_);
-    if (!is_image_name(at->path()) || !at->is_regular_file()) continue;
-    files.push_back({at->path().native().substr(root_.size() + 1), at->file_size()});
+  list_pictures(name, files);
+  if (files.empty()) {
+    refuse(root_ + "/" + name, "class folder must hold an image, got none; remove it or fill it");
   }
-  if (files.empty())
-    refuse(folder, "class folder must hold an image, got none; remove it or fill it");
   std::sort(files.begin(), files.end(),
             [](const File& a, const File& b) { return a.path < b.path; });
   for (const File& file : files)
@@ -212,10 +266,16 @@ bool ImageFolder::read_now(std::int64_t index, Sample& sample) const {
 
 void ImageFolder::read(std::int64_t index, Sample& sample) const {
   const std::string_view below = path(index);
-  const Descriptor file(::open(full_path(index), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0) cannot_read(below, "cannot be opened: " + cause());
+  read_fresh(below, [&] { read_file(index, sample); });
+  sample.set_scalar<std::int64_t>("label", label(index));
+}
+
+void ImageFolder::read_file(std::int64_t index, Sample& sample) const {
+  const std::string_view below = path(index);
+  const Descriptor file(open_file(full_path(index)));
+  if (file.number() < 0) call_failed(below, "cannot be opened: ");
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0) cannot_read(below, "cannot be read: " + cause());
+  if (::fstat(file.number(), &status) != 0) call_failed(below, "cannot be read: ");
   if (!S_ISREG(status.st_mode)) cannot_read(below, "is no regular file any more");
   const std::uint64_t bytes = file_bytes_[static_cast<std::size_t>(index)];
   if (static_cast<std::uint64_t>(status.st_size) != bytes) {
@@ -225,7 +285,6 @@ void ImageFolder::read(std::int64_t index, Sample& sample) const {
   if (bytes == 0) cannot_read(below, "is empty");
   Tensor& image = sample.make("image", DType::uint8, Shape{static_cast<std::int64_t>(bytes)});
   read_all(file.number(), static_cast<std::byte*>(image.raw()), image.bytes(), below);
-  sample.set_scalar<std::int64_t>("label", label(index));
 }
 
 std::size_t ImageFolder::working_bytes(std::int64_t index) const {

@@ -47,6 +47,8 @@ class HEADRACE_API ImageFolder final : public Source {
  private:
   struct File;
   void list_class(const std::string& name);
+  void list_pictures(const std::string& folder, std::vector<File>& files) const;
+  void read_file(std::int64_t index, Sample& sample) const;
   void add(const std::string& path, std::uint64_t bytes);
   std::string_view path(std::int64_t index) const noexcept;
   const char* full_path(std::int64_t index) const;
