@@ -61,6 +61,17 @@ BenchJob read_bench_job(const std::filesystem::path& file,
   return {.loader = make_loader_job(config), .memory = bytes_of(config.memory)};
 }
 
+LoaderConfig read_loader_config(const std::filesystem::path& file,
+                                const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  if (kind_of(document, file) != Kind::loader) {
+    throw ConfigError(fmt::format("[config] {}: kind must be loader, got another", file.string()));
+  }
+  LoaderConfig config;
+  read_as(Kind::loader, document, config);
+  return config;
+}
+
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);
