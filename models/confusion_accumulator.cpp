@@ -16,7 +16,7 @@ ConfusionAccumulator::ConfusionAccumulator(std::int64_t classes)
 void ConfusionAccumulator::add(const at::Tensor& logits, const at::Tensor& target,
                                const at::Tensor& present) {
   const std::int64_t cells = classes_ * classes_;
-  at::Tensor cell = target * classes_ + at::argmax(logits, 1);
+  at::Tensor cell = target * classes_ + at::argmax(logits.narrow(1, 0, classes_), 1);
   // Two more bins: rows with an impossible target, and rows that do not count.
   cell = at::where((target < 0) | (target >= classes_), cells, cell);
   if (present.defined()) cell = at::where(present, cell, cells + 1);

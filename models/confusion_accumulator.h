@@ -14,9 +14,10 @@ class HEADRACE_API ConfusionAccumulator {
  public:
   explicit ConfusionAccumulator(std::int64_t classes);
 
-  /// Counts the rows of `logits` `[N, classes]` (largest value wins) against `target` `[N]` int64,
-  /// both on one device. `present` `[N]` bool, if defined, says which rows count. Targets outside
-  /// [0, classes) are found by `matrix()`.
+  /// Counts the rows of `logits` `[N, classes or more]` (the largest value of the first `classes`
+  /// wins; what follows belongs to other heads) against `target` `[N]` int64, both on one device.
+  /// `present` `[N]` bool, if defined, says which rows count. Targets outside [0, classes) are
+  /// found by `matrix()`.
   void add(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& present = {});
 
   /// The counts so far; waits for the device. Throws `DataError` if a target was outside [0,

@@ -82,6 +82,10 @@ struct TrainerOptions {
   /// What early stopping and `best.safetensors` go by; empty: accuracy where there are classes,
   /// else minus the loss.
   std::function<double(const Evaluation&)> metric = {};
+  /// Given the logits of every validation batch, in order and before `metric` is asked; batch 0
+  /// begins an evaluation, which a stop may break off.
+  std::function<void(const Batch& batch, const Example& example, const at::Tensor& logits)>
+      on_validation_logits = {};
   std::int64_t checkpoint_every =
       0;                 ///< steps; 0: after the first step, each epoch and an interruption only
   int failed_saves = 3;  ///< checkpoints in a row that may fail before training ends with the error

@@ -143,10 +143,12 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
   start.epoch = progress_.epoch;
   start.position = 0;
   parts_.validation->seek(start);
-  return evaluate(
-      parts_.network, *parts_.validation, parts_.unpack, parts_.loss,
-      {.classes = options_.classes, .device = options_.device, .precision = options_.precision},
-      stop);
+  return evaluate(parts_.network, *parts_.validation, parts_.unpack, parts_.loss,
+                  {.classes = options_.classes,
+                   .device = options_.device,
+                   .precision = options_.precision,
+                   .on_logits = options_.on_validation_logits},
+                  stop);
 }
 
 // Evaluation and what follows from it. Nothing while the run goes on.

@@ -1,0 +1,92 @@
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/max_pool2d.h>
+#include <headrace/engine/error.h>
+#include <headrace/models/leak_cnn.h>
+#include <headrace/models/module_network.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+#include <sstream>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+namespace nn = torch::nn;
+
+constexpr std::int64_t fewest_mels = 64;
+constexpr std::int64_t pooled_mels = 16;
+
+nn::Conv2d conv3x3(std::int64_t in, std::int64_t out) {
+  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1));
+}
+
+// Along the mel axis alone.
+at::Tensor halved(const at::Tensor& maps) {
+  return at::max_pool2d(maps, {2, 1});
+}
+
+struct LeakModule : nn::Module {
+  explicit LeakModule(std::int64_t classes)
+      : conv1(register_module("conv1", conv3x3(1, 32))),
+        conv2(register_module("conv2", conv3x3(32, 64))),
+        conv3(register_module("conv3", conv3x3(64, 128))),
+        dropout(register_module("dropout", nn::Dropout(0.25))),
+        linear(register_module("linear", nn::Linear(128 * pooled_mels, 256))),
+        class_head(register_module("class_head", nn::Linear(256, classes))),
+        leak_head(register_module("leak_head", nn::Linear(256, 1))) {}
+
+  at::Tensor forward(const at::Tensor& segments) {
+    check(segments);
+    const at::Tensor low = halved(conv2(conv1(segments).relu_()).relu_());
+    const at::Tensor high = halved(conv3(low).relu_());
+    const at::Tensor pooled = at::adaptive_avg_pool2d(high, {pooled_mels, 1}).flatten(1);
+    const at::Tensor features = linear(dropout(pooled)).relu_();
+    return at::cat({class_head(features), leak_head(features)}, 1);
+  }
+
+  static void check(const at::Tensor& segments) {
+    if (segments.dim() == 4 && segments.size(1) == 1 && segments.size(2) >= fewest_mels &&
+        segments.size(3) >= 1)
+      return;
+    std::ostringstream message;
+    message << "[LeakCNN] segments must be [N, 1, mels, frames] with at least " << fewest_mels
+            << " mels and a frame, got " << segments.sizes();
+    throw DataError(message.str());
+  }
+
+  nn::Conv2d conv1;
+  nn::Conv2d conv2;
+  nn::Conv2d conv3;
+  nn::Dropout dropout;
+  nn::Linear linear;
+  nn::Linear class_head;
+  nn::Linear leak_head;
+};
+
+void initialise(nn::Module& module) {
+  for (const auto& part : module.modules(false)) {
+    if (auto* conv = part->as<nn::Conv2d>()) {
+      nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanIn, torch::kReLU);
+      nn::init::zeros_(conv->bias);
+    } else if (auto* linear = part->as<nn::Linear>()) {
+      nn::init::kaiming_normal_(linear->weight, 0.0, torch::kFanIn, torch::kReLU);
+      nn::init::zeros_(linear->bias);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_leak_cnn(const LeakCnnOptions& options) {
+  if (options.classes < 2)
+    throw ConfigError("[LeakCNN] needs at least 2 classes, got " + std::to_string(options.classes));
+  auto module = std::make_shared<LeakModule>(options.classes);
+  initialise(*module);
+  return std::make_unique<ModuleNetwork<LeakModule>>(std::move(module));
+}
+
+}  // namespace headrace::inline v1::models

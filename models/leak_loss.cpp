@@ -1,0 +1,50 @@
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <headrace/engine/error.h>
+#include <headrace/models/cross_entropy.h>
+#include <headrace/models/leak_loss.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+namespace headrace::inline v1::models {
+
+at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
+                     const LeakLossOptions& options) {
+  if (output.dim() != 2 || output.size(1) < 3)
+    throw ConfigError("[leak_loss] output must be [N, classes + 1], got " +
+                      std::to_string(output.dim()) + " axes and " +
+                      std::to_string(output.dim() == 2 ? output.size(1) : 0) + " columns");
+  const std::int64_t classes = output.size(1) - 1;
+  const at::Tensor full = detail::in_full_precision(output);
+  ClassificationWeights weights{.of_classes = options.class_weights};
+  if (weights.of_classes.defined()) weights.of_classes = weights.of_classes.to(output.device());
+  if (options.present.defined()) weights.of_samples = options.present.to(full.scalar_type());
+  const at::Tensor main = cross_entropy(full.narrow(1, 0, classes), target, {.weights = weights});
+  const at::Tensor is_leak = (target == options.leak).to(full.scalar_type());
+  const at::Tensor each = at::binary_cross_entropy_with_logits(full.select(1, classes), is_leak, {},
+                                                               {}, at::Reduction::None);
+  const at::Tensor auxiliary =
+      detail::weighted_mean(each, target, {.of_samples = weights.of_samples});
+  return main + options.auxiliary * auxiliary;
+}
+
+std::vector<float> leak_class_weights(std::span<const std::int64_t> counts, std::int64_t leak,
+                                      double boost) {
+  const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (all < 1) throw ConfigError("[leak_loss] class weights need a sample, got none");
+  std::vector<double> weights;
+  for (const std::int64_t count : counts)
+    weights.push_back(static_cast<double>(all) /
+                      static_cast<double>(std::max<std::int64_t>(count, 1)));
+  if (leak >= 0 && leak < static_cast<std::int64_t>(weights.size()))
+    weights[static_cast<std::size_t>(leak)] *= boost;
+  const double mean =
+      std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+  std::vector<float> scaled;
+  for (const double weight : weights)
+    scaled.push_back(static_cast<float>(weight / mean));
+  return scaled;
+}
+
+}  // namespace headrace::inline v1::models

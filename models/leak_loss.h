@@ -1,0 +1,33 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/export.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace headrace::inline v1::models {
+
+struct LeakLossOptions {
+  /// One factor per class `[K]` of the cross entropy, or undefined. Imbalance is corrected here
+  /// alone: a weight in the auxiliary term on top of it collapses the logits to a constant.
+  at::Tensor class_weights = {};
+  double auxiliary = 0.3;   ///< factor of the auxiliary term
+  std::int64_t leak = 1;    ///< class that the auxiliary head tells from all others
+  at::Tensor present = {};  ///< `[N]` bool: rows that count; undefined when all do
+};
+
+/// Class-weighted mean cross entropy of the first K columns of `output` `[N, K + 1]` plus
+/// `auxiliary` times the mean binary cross entropy of the last column against `target == leak`:
+/// a scalar, in float from half precision. `target` `[N]` int64. Throws `ConfigError` for an output
+/// of fewer than three columns.
+HEADRACE_API at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
+                                  const LeakLossOptions& options = {});
+
+/// Inverse frequencies of the classes with mean one, the leak's multiplied by `boost` before.
+/// Classes without samples get the weight of one sample. Throws `ConfigError` without a sample.
+HEADRACE_API std::vector<float> leak_class_weights(std::span<const std::int64_t> counts,
+                                                   std::int64_t leak, double boost = 1.0);
+
+}  // namespace headrace::inline v1::models
