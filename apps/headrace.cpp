@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/bench_loader.h>
 #include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/commands/prepare_glaucoma.h>
+#include <headrace/apps/commands/prepare_leak.h>
 #include <headrace/apps/commands/run_command.h>
 #include <headrace/apps/commands/start_train_program.h>
 
@@ -16,6 +17,9 @@ int main(int argc, char** argv) {
     }
     if (const auto* prepare = std::get_if<app::PrepareGlaucomaOptions>(&*line.command)) {
       return app::prepare_glaucoma(*prepare);
+    }
+    if (const auto* prepare = std::get_if<app::PrepareLeakOptions>(&*line.command)) {
+      return app::prepare_leak(*prepare);
     }
     app::start_train_program(argv);
   });

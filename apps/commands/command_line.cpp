@@ -85,6 +85,35 @@ CLI::App* add_prepare_glaucoma(CLI::App& prepare, PrepareGlaucomaOptions& option
   return command;
 }
 
+CLI::App* add_prepare_leak(CLI::App& prepare, PrepareLeakOptions& options) {
+  CLI::App* command = prepare.add_subcommand(
+      "leak",
+      "Log-mel segments of real speech and music with and without a leak's noise, as three "
+      "HDF5 files");
+  command->add_option("--output", options.output, "Folder of the files")->required();
+  command->add_option("--sounds", options.sounds,
+                      "Folder with a folder of WAV, FLAC or Ogg files for each voice; without it "
+                      "Debian's Asterisk packages (112 MB)");
+  command->add_option("--seed", options.seed, "Of levels and noise")->capture_default_str();
+  command->add_option("--hop", options.hop_s, "Seconds from a recording's start to the next one's")
+      ->check(CLI::Range(0.25, 3600.0))
+      ->capture_default_str();
+  command->add_option("--lowest-snr", options.lowest_snr, "Of background to leak, in dB")
+      ->check(CLI::Range(-60.0, 60.0))
+      ->capture_default_str();
+  command->add_option("--highest-snr", options.highest_snr, "Likewise")
+      ->check(CLI::Range(-60.0, 60.0))
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options.limit,
+                   "Most training recordings (a quarter of it in the others); 0: all")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("!--no-waveforms", options.waveforms, "Leave segments_waveform out");
+  command->add_option("--threads", options.threads, "Threads; 0: usable cores")
+      ->check(CLI::NonNegativeNumber);
+  return command;
+}
+
 double step_seconds(const std::string& text) {
   const std::optional<Duration> step = parse_duration(text);
   if (!step) throw CLI::ValidationError("--step", "must be a duration such as 20ms, got " + text);
@@ -98,6 +127,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   PredictOptions predict;
   BenchLoaderOptions bench_loader;
   PrepareGlaucomaOptions prepare_glaucoma;
+  PrepareLeakOptions prepare_leak;
   std::string step;
 
   CLI::App program("Trains models whose GPU never waits for data.", "headrace");
@@ -110,7 +140,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App* bench_command = add_bench_loader(*bench, bench_loader, step);
   CLI::App* prepare = program.add_subcommand("prepare", "Make a data file from packaged data");
   prepare->require_subcommand(1);
-  CLI::App* prepare_command = add_prepare_glaucoma(*prepare, prepare_glaucoma);
+  CLI::App* glaucoma_command = add_prepare_glaucoma(*prepare, prepare_glaucoma);
+  CLI::App* leak_command = add_prepare_leak(*prepare, prepare_leak);
 
   try {
     program.parse(argc, argv);
@@ -121,7 +152,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (*train_command) return {.command = train};
   if (*predict_command) return {.command = predict};
   if (*bench_command) return {.command = bench_loader};
-  if (*prepare_command) return {.command = prepare_glaucoma};
+  if (*glaucoma_command) return {.command = prepare_glaucoma};
+  if (*leak_command) return {.command = prepare_leak};
   return {.exit_code = 2};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -44,8 +45,21 @@ struct PrepareGlaucomaOptions {
   int threads = 0;  ///< 0: usable cores.
 };
 
-using Command =
-    std::variant<TrainOptions, PredictOptions, BenchLoaderOptions, PrepareGlaucomaOptions>;
+/// `headrace prepare leak`.
+struct PrepareLeakOptions {
+  std::filesystem::path output;  ///< Folder of the three files.
+  std::filesystem::path sounds;  ///< A folder for each voice; empty: Debian's packages.
+  std::uint64_t seed = 42;
+  double hop_s = 5.0;  ///< From a recording's start to the next one's.
+  double lowest_snr = -5.0;
+  double highest_snr = 10.0;
+  int limit = 0;  ///< Most training recordings; 0: all. The other splits: a quarter of that.
+  bool waveforms = true;
+  int threads = 0;  ///< 0: usable cores.
+};
+
+using Command = std::variant<TrainOptions, PredictOptions, BenchLoaderOptions,
+                             PrepareGlaucomaOptions, PrepareLeakOptions>;
 
 /// What the command line asks for: a command, or nothing but an exit code (help was printed to
 /// standard output, or a mistake was reported on standard error).

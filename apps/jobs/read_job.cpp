@@ -1,13 +1,21 @@
 #include <headrace/apps/jobs/read_job.h>
 
 #include <headrace/apps/jobs/glaucoma.h>
+#include <headrace/apps/jobs/leak.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-enum class Kind : unsigned char { glaucoma, loader };
+enum class Kind : unsigned char { glaucoma, leak, loader };
+
+constexpr std::array<std::pair<std::string_view, Kind>, 3> kinds{
+    {{"glaucoma", Kind::glaucoma}, {"leak", Kind::leak}, {"loader", Kind::loader}}};
 
 Node read_with_settings(const std::filesystem::path& file,
                         const std::vector<std::string>& settings) {
@@ -22,13 +30,14 @@ Kind kind_of(const Node& document, const std::filesystem::path& file) {
   const Entry* entry = document.find("kind");
   if (entry == nullptr) {
     throw ConfigError(fmt::format(
-        "[config] {}: key \"kind\" must say what this is, got none; add \"kind: glaucoma\" or "
-        "\"kind: loader\"",
+        "[config] {}: key \"kind\" must say what this is, got none; add \"kind: glaucoma\", "
+        "\"kind: leak\" or \"kind: loader\"",
         file.string()));
   }
-  if (entry->value.text == "glaucoma") return Kind::glaucoma;
-  if (entry->value.text == "loader") return Kind::loader;
-  throw ConfigError(fmt::format("[config] {}: kind must be glaucoma or loader, got {}",
+  for (const auto& [name, kind] : kinds) {
+    if (entry->value.text == name) return kind;
+  }
+  throw ConfigError(fmt::format("[config] {}: kind must be glaucoma, leak or loader, got {}",
                                 entry->place.text(), describe(entry->value)));
 }
 
@@ -36,7 +45,8 @@ Kind kind_of(const Node& document, const std::filesystem::path& file) {
 template <class Config>
 std::string read_as(Kind kind, const Node& document, Config& config) {
   Fields fields;
-  fields.choice("kind", kind, {{"glaucoma", Kind::glaucoma}, {"loader", Kind::loader}});
+  fields.choice("kind", kind,
+                {{"glaucoma", Kind::glaucoma}, {"leak", Kind::leak}, {"loader", Kind::loader}});
   describe(fields, config);
   fields.read(document);
   return fields.to_yaml(true);
@@ -46,38 +56,71 @@ std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
 }
 
-}  // namespace
-
-BenchJob read_bench_job(const std::filesystem::path& file,
-                        const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
-  if (kind_of(document, file) == Kind::glaucoma) {
-    GlaucomaConfig config;
-    read_as(Kind::glaucoma, document, config);
-    return {.loader = make_glaucoma_loader_job(config), .memory = bytes_of(config.memory)};
-  }
-  LoaderConfig config;
-  read_as(Kind::loader, document, config);
-  return {.loader = make_loader_job(config), .memory = bytes_of(config.memory)};
+// A bench of a job is one of its training loader.
+template <class Config, class Make>
+BenchJob bench_of(Kind kind, const Node& document, const Make& make) {
+  Config config;
+  read_as(kind, document, config);
+  return {.loader = make(config), .memory = bytes_of(config.memory)};
 }
 
-TrainingJob read_training_job(const std::filesystem::path& file,
-                              const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
-  if (kind_of(document, file) != Kind::glaucoma) {
-    throw ConfigError(fmt::format(
-        "[config] {}: kind must be glaucoma to train, got loader; \"headrace bench loader\" runs "
-        "this configuration",
-        file.string()));
-  }
-  TrainingJob job;
-  job.yaml = read_as(Kind::glaucoma, document, job.glaucoma);
-  const auto& training = job.glaucoma.training;
+template <class Config>
+TrainingJob training_of(Kind kind, std::string name, const Node& document) {
+  Config config;
+  std::string yaml = read_as(kind, document, config);
+  return {.config = config,
+          .name = std::move(name),
+          .yaml = std::move(yaml),
+          .device = config.device,
+          .memory = config.memory,
+          .runs = config.runs,
+          .threads = config.threads};
+}
+
+void check(const GlaucomaTraining& training) {
   if (training.fold && *training.fold >= training.folds) {
     throw ConfigError(
         fmt::format("[config] training.fold must be below training.folds = {}, got {}",
                     training.folds, *training.fold));
   }
+}
+
+void check(const LeakTraining& training) {
+  if (training.warmup_epochs > training.epochs) {
+    throw ConfigError(fmt::format(
+        "[config] training.warmup_epochs must not be above training.epochs = {}, got {}",
+        training.epochs, training.warmup_epochs));
+  }
+}
+
+}  // namespace
+
+BenchJob read_bench_job(const std::filesystem::path& file,
+                        const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  switch (const Kind kind = kind_of(document, file)) {
+    case Kind::glaucoma:
+      return bench_of<GlaucomaConfig>(kind, document, make_glaucoma_loader_job);
+    case Kind::leak:
+      return bench_of<LeakConfig>(kind, document, make_leak_loader_job);
+    default:
+      return bench_of<LoaderConfig>(kind, document, make_loader_job);
+  }
+}
+
+TrainingJob read_training_job(const std::filesystem::path& file,
+                              const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  const Kind kind = kind_of(document, file);
+  if (kind == Kind::loader) {
+    throw ConfigError(fmt::format(
+        "[config] {}: kind must be glaucoma or leak to train, got loader; \"headrace bench "
+        "loader\" runs this configuration",
+        file.string()));
+  }
+  TrainingJob job = kind == Kind::glaucoma ? training_of<GlaucomaConfig>(kind, "glaucoma", document)
+                                           : training_of<LeakConfig>(kind, "leak", document);
+  std::visit([](const auto& config) { check(config.training); }, job.config);
   return job;
 }
 

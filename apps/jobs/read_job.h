@@ -1,12 +1,14 @@
 #pragma once
 
 #include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/jobs/leak_config.h>
 #include <headrace/apps/jobs/loader_job.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -17,18 +19,24 @@ struct BenchJob {
   std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
 };
 
-/// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is glaucoma or loader.
-/// Throws ConfigError.
+/// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is glaucoma, leak or
+/// loader. Throws ConfigError.
 BenchJob read_bench_job(const std::filesystem::path& file,
                         const std::vector<std::string>& settings);
 
 /// A configuration for training and its text with every key in use.
 struct TrainingJob {
-  GlaucomaConfig glaucoma;
+  std::variant<GlaucomaConfig, LeakConfig> config;
+  std::string name;  ///< Its `kind`.
   std::string yaml;
+  // What every job has.
+  DeviceChoice device = DeviceChoice::automatic;
+  std::optional<Bytes> memory;
+  std::filesystem::path runs;
+  ThreadSettings threads;
 };
 
-/// Reads a configuration that can be trained; `kind` is glaucoma. Throws ConfigError.
+/// Reads a configuration that can be trained; `kind` is glaucoma or leak. Throws ConfigError.
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
 

@@ -1,10 +1,10 @@
 #include <headrace/apps/prepare/fashion_mnist.h>
 
 #include <headrace/apps/prepare/child_process.h>
+#include <headrace/apps/prepare/debian_package.h>
 #include <headrace/engine/error.h>
 
 #include <array>
-#include <cstdlib>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -40,14 +40,6 @@ bool has_files(const fs::path& folder) {
     if (!fs::is_regular_file(folder / file.name, ignored)) return false;
   }
   return true;
-}
-
-fs::path cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return fs::path(cache) / "headrace";
-  }
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "headrace";
 }
 
 std::string first_line(const std::string& text) {

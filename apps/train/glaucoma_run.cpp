@@ -128,6 +128,10 @@ FoldOutcome GlaucomaRun::train_fold(int fold, const fs::path& folder, RunView& v
   return outcome;
 }
 
+std::string GlaucomaRun::results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) const {
+  return fold_results(outcomes);
+}
+
 double GlaucomaRun::test_accuracy(const fs::path& weights, models::Network& network,
                                   Loader& test) const {
   training::load_weights(network, training::read_safetensors(weights).tensors);

@@ -21,6 +21,7 @@ class GlaucomaRun final : public TrainingRun {
   void open() override;
   FoldOutcome train_fold(int fold, const std::filesystem::path& folder, RunView& view,
                          const monitor::MemoryWatch& memory, std::stop_token stop) override;
+  std::string results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) const override;
 
  private:
   double test_accuracy(const std::filesystem::path& weights, models::Network& network,

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/train/choose_device.h>
 #include <headrace/apps/train/glaucoma_run.h>
+#include <headrace/apps/train/leak_run.h>
 
 #include <ATen/Parallel.h>
 #include <torch/version.h>
@@ -20,9 +21,12 @@ ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
   return app::choose_device(choice);
 }
 
-std::unique_ptr<TrainingRun> TorchBackend::make_run(const GlaucomaConfig& config,
+std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
                                                     const ChosenDevice& device) {
-  return std::make_unique<GlaucomaRun>(config, device);
+  if (const auto* leak = std::get_if<LeakConfig>(&job.config)) {
+    return std::make_unique<LeakRun>(*leak, device);
+  }
+  return std::make_unique<GlaucomaRun>(std::get<GlaucomaConfig>(job.config), device);
 }
 
 }  // namespace headrace::inline v1::app

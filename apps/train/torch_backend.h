@@ -10,7 +10,7 @@ class TorchBackend final : public TrainingBackend {
   std::string version() const override;
   void set_threads(int threads) override;
   ChosenDevice choose_device(DeviceChoice choice) override;
-  std::unique_ptr<TrainingRun> make_run(const GlaucomaConfig& config,
+  std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                         const ChosenDevice& device) override;
 };
 

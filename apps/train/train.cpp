@@ -6,8 +6,6 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/runtime.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,27 +25,7 @@ TrainingJob read_job(const TrainOptions& options) {
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
-  return RunFolder::create(job.glaucoma.runs, RunFolder::dated_name("glaucoma"));
-}
-
-// A line for each fold, and one for all of them.
-std::string results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) {
-  std::string text;
-  double sum = 0.0;
-  double squares = 0.0;
-  for (const auto& [fold, outcome] : outcomes) {
-    text += fmt::format(
-        "fold {}: test accuracy {:.4f}, selected at epoch {} by validation accuracy {:.4f}\n", fold,
-        outcome.test_accuracy, outcome.best_epoch + 1, outcome.validation_accuracy);
-    sum += outcome.test_accuracy;
-    squares += outcome.test_accuracy * outcome.test_accuracy;
-  }
-  const auto count = static_cast<double>(outcomes.size());
-  const double mean = sum / count;
-  if (outcomes.size() == 1) return text + fmt::format("test accuracy {:.4f}", mean);
-  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  return text + fmt::format("test accuracy {:.4f} +- {:.4f} over {} folds", mean, deviation,
-                            outcomes.size());
+  return RunFolder::create(job.runs, RunFolder::dated_name(job.name));
 }
 
 class TrainCommand {
@@ -59,9 +37,9 @@ class TrainCommand {
   ExitCode run() {
     cv::setNumThreads(0);
     backend_.set_threads(torch_threads());
-    const ChosenDevice device = backend_.choose_device(job_.glaucoma.device);
-    const std::unique_ptr<TrainingRun> run = backend_.make_run(job_.glaucoma, device);
-    const std::optional<Bytes> configured = job_.glaucoma.memory;
+    const ChosenDevice device = backend_.choose_device(job_.device);
+    const std::unique_ptr<TrainingRun> run = backend_.make_run(job_, device);
+    const std::optional<Bytes> configured = job_.memory;
     const monitor::MemoryLimit limit = monitor::tightest_memory_limit(
         configured ? std::optional(configured->value) : std::nullopt);
     const monitor::MemoryForecast forecast = run->forecast();
@@ -75,7 +53,7 @@ class TrainCommand {
 
  private:
   int torch_threads() const {
-    const int threads = job_.glaucoma.threads.torch;
+    const int threads = job_.threads.torch;
     return threads > 0 ? threads : headrace::usable_cores();
   }
 
@@ -110,7 +88,7 @@ class TrainCommand {
       if (outcome.interrupted) return stopped(folder, view, signals, guard);
       outcomes.emplace_back(fold, outcome);
     }
-    const std::string text = results(outcomes);
+    const std::string text = run.results(outcomes);
     view.note(text);
     fmt::print("{}\n", text);
     return ExitCode::done;

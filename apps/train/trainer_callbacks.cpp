@@ -25,7 +25,6 @@ EpochFacts facts(const training::EpochReport& report) {
                    .step = report.step,
                    .learning_rate = report.learning_rate,
                    .train_loss = report.train_loss,
-                   .validation_accuracy = report.metric,
                    .improved = report.improved,
                    .steps = report.steps,
                    .times = step_times(report.times),
@@ -33,6 +32,7 @@ EpochFacts facts(const training::EpochReport& report) {
   if (report.train_confusion) facts.train_accuracy = models::accuracy(*report.train_confusion);
   if (report.validation) {
     facts.validation_loss = report.validation->loss;
+    facts.validation_accuracy = report.validation->accuracy();
     facts.validation_s = report.validation->seconds;
   }
   return facts;

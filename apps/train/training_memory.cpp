@@ -32,6 +32,27 @@ void add_training_memory(monitor::MemoryForecast& forecast, const GlaucomaTraini
   forecast.add("LibTorch", 192ULL << 20, "its pools, caches and threads");
 }
 
+void add_leak_training_memory(monitor::MemoryForecast& forecast, const LeakTraining& training,
+                              std::int64_t cells) {
+  constexpr std::uint64_t leak_parameters = 617'987;
+  // Floats a cell. Saved: the outputs of three convolutions (32, 64, 64), the pooled ones (32, 32)
+  // with places of eight bytes (64, 64), the input; on top the gradients of the widest layers.
+  constexpr std::uint64_t leak_saved = 370;
+  constexpr std::uint64_t leak_backward = 200;
+  constexpr std::uint64_t leak_evaluation = 220;
+  const auto segment = static_cast<std::uint64_t>(cells) * sizeof(float);
+  const auto batch = static_cast<std::uint64_t>(training.batch);
+  const auto evaluated = static_cast<std::uint64_t>(training.evaluation_batch);
+  constexpr std::uint64_t weights = leak_parameters * sizeof(float);
+  forecast.add("weights, gradients, moments", 4 * weights, "4 x 617,987 floats");
+  forecast.add("copies for checkpoints", 8 * weights, "snapshot, file in memory, read back");
+  forecast.add("activations",
+               std::max(batch * segment * (leak_saved + leak_backward),
+                        evaluated * segment * leak_evaluation),
+               std::to_string(batch) + " segments and their gradients");
+  forecast.add("LibTorch", 192ULL << 20, "its pools, caches and threads");
+}
+
 void add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
                        const Loader& loader) {
   for (const MemoryForecast::Item& item : loader.forecast().items) {

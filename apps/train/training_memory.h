@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/jobs/leak_config.h>
 #include <headrace/engine/loader.h>
 #include <headrace/monitor/memory_forecast.h>
 
@@ -13,6 +14,11 @@ namespace headrace::inline v1::app {
 /// the working set of an evaluation, copies for checkpoints, and what LibTorch itself takes.
 void add_training_memory(monitor::MemoryForecast& forecast, const GlaucomaTraining& training,
                          std::int64_t pixels);
+
+/// The same for the job leak: segments of `cells`, of which the network keeps about 370 floats
+/// each.
+void add_leak_training_memory(monitor::MemoryForecast& forecast, const LeakTraining& training,
+                              std::int64_t cells);
 
 /// Adds what a loader will take, its source left out; `name` goes before each item.
 void add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/glaucoma_config.h>
+#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/engine/device.h>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -38,6 +39,8 @@ class TrainingRun {
   /// Trains one fold into `folder`/fold-k; goes on where it stopped when there is something there.
   virtual FoldOutcome train_fold(int fold, const std::filesystem::path& folder, RunView& view,
                                  const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
+  /// What the folds came to, for a person: a line for each and one for all of them.
+  virtual std::string results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) const = 0;
 };
 
 /// What a program that trains needs of LibTorch, whose headers bring another fmt with them: no file
@@ -55,7 +58,7 @@ class TrainingBackend {
   /// Throws DeviceError when a GPU was asked for and cannot be used.
   virtual ChosenDevice choose_device(DeviceChoice choice) = 0;
   /// Checks data and folds; reads labels and split, but no pictures. Throws DataError, ConfigError.
-  virtual std::unique_ptr<TrainingRun> make_run(const GlaucomaConfig& config,
+  virtual std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                                 const ChosenDevice& device) = 0;
 };
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// A text attribute of an HDF5 file's root; none where there is no such text of at most 1 MiB.
+/// Throws DataError for a file that cannot be opened.
+std::optional<std::string> read_hdf5_text(const std::filesystem::path& file, const char* name);
+
+}  // namespace headrace::inline v1::app

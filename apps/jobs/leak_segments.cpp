@@ -1,0 +1,65 @@
+#include <headrace/apps/jobs/leak_segments.h>
+
+#include <headrace/apps/jobs/leak_names.h>
+
+#include <utility>
+
+namespace headrace::inline v1::app {
+namespace {
+
+Hdf5TableOptions table_of(const LeakFile& file, std::size_t memory, Residence residence) {
+  return {.file = file.path,
+          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
+          .memory = memory,
+          .residence = residence};
+}
+
+std::shared_ptr<const Source> segments(const LeakFile& file, std::size_t memory,
+                                       Residence residence) {
+  return std::make_shared<const LeakSegments>(
+      std::make_shared<const Hdf5Table>(table_of(file, memory, residence)), file);
+}
+
+}  // namespace
+
+LeakSegments::LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file)
+    : recordings_(std::move(recordings)), file_(std::move(file)) {}
+
+std::int64_t LeakSegments::size() const {
+  return recordings_->size() * file_.segments();
+}
+
+Schema LeakSegments::fields() const {
+  return {FieldSpec::fixed("mel", DType::float16, {file_.mels, file_.frames}),
+          FieldSpec::fixed("label", DType::int64, {})};
+}
+
+void LeakSegments::read(std::int64_t index, Sample& sample) const {
+  const std::int64_t recording = index / file_.segments();
+  recordings_->read(recording, sample);
+  const Tensor whole = sample["mel"];
+  const std::int64_t cells = file_.mels * file_.frames;
+  float16_t* first = whole.data<float16_t>() + index % file_.segments() * cells;
+  sample.set("mel",
+             Tensor::borrow(first, DType::float16, {file_.mels, file_.frames}, whole.keep()));
+  sample.set_scalar<std::int64_t>("label", file_.labels[static_cast<std::size_t>(recording)]);
+}
+
+std::size_t LeakSegments::working_bytes(std::int64_t index) const {
+  return recordings_->working_bytes(index / file_.segments());
+}
+
+std::string LeakSegments::origin(std::int64_t index) const {
+  const std::int64_t place = index % file_.segments();
+  return recordings_->origin(index / file_.segments()) + " segment " +
+         std::to_string(place / file_.shorts) + "." + std::to_string(place % file_.shorts);
+}
+
+PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory) {
+  const auto cells = static_cast<std::size_t>(file.segments() * file.mels * file.frames);
+  return {.outline = segments(file, memory, Residence::pread),
+          .resident_bytes = cells * sizeof(float16_t) * file.labels.size(),
+          .open = [file, memory] { return segments(file, memory, Residence::resident); }};
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <headrace/apps/jobs/leak_file.h>
+#include <headrace/apps/jobs/planned_source.h>
+#include <headrace/engine/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// The short segments of all recordings of a file as samples, recording after recording: `mel`
+/// float16 [mels, frames] and `label` int64 [], that of the recording.
+class LeakSegments final : public Source {
+ public:
+  /// `recordings` gives rows of `mel` [long, short, mels, frames].
+  LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file);
+
+  std::string name() const override { return recordings_->name(); }
+  std::int64_t size() const override;
+  Schema fields() const override;
+  void read(std::int64_t index, Sample& sample) const override;
+  bool blocking() const override { return recordings_->blocking(); }
+  std::size_t working_bytes(std::int64_t index) const override;
+  std::size_t largest_working_bytes() const override { return working_bytes(0); }
+  std::size_t resident_bytes() const override { return recordings_->resident_bytes(); }
+  std::string origin(std::int64_t index) const override;
+
+ private:
+  std::shared_ptr<const Source> recordings_;
+  LeakFile file_;
+};
+
+/// Plans a file's segments; open() keeps them in memory and throws ResourceError when they take
+/// more than `memory` bytes.
+PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory);
+
+}  // namespace headrace::inline v1::app
