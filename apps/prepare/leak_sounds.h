@@ -16,15 +16,15 @@ inline constexpr std::array<std::string_view, 3> leak_split_names{"training", "v
 
 /// A sound file: all of it belongs to one split.
 struct LeakSound {
-  std::filesystem::path file;
-  std::string voice;  ///< Who speaks, or the piece of music: never mixed in a recording.
+  std::filesystem::path file{};
+  std::string voice{};  ///< Who speaks, or the piece of music: never mixed in a recording.
   LeakSplit split = LeakSplit::training;
 };
 
 /// Sounds and the short name of exactly this choice, for recipes.
 struct LeakSounds {
-  std::vector<LeakSound> sounds;
-  std::string digest;
+  std::vector<LeakSound> sounds{};
+  std::string digest{};
 };
 
 /// Speech in five languages and five pieces of music from Debian's Asterisk packages, fetched where

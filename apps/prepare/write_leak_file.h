@@ -16,14 +16,14 @@ struct LeakStatistics {
 };
 
 struct WriteLeakOptions {
-  std::filesystem::path file;
+  std::filesystem::path file{};
   std::int64_t recordings = 0;  ///< The first so many.
   bool waveforms = true;        ///< Write segments_waveform too.
   int threads = 1;
-  std::string recipe;                  ///< Kept in the file's attribute "recipe".
+  std::string recipe{};                ///< Kept in the file's attribute "recipe".
   LeakStatistics* training = nullptr;  ///< Statistics for the file; with `measure`, taken from it.
   bool measure = false;
-  std::function<void(std::int64_t done, std::int64_t all)> progress;
+  std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
 
 /// Writes a file of the job: `segments_mel` float16 [files, 40, 2, 64, 5], `labels` int16 [files],

@@ -14,7 +14,7 @@ namespace {
 constexpr double crossings = 6.0;
 constexpr double rolloff = 0.99;
 constexpr std::int64_t highest_rate = 1'000'000;
-constexpr std::int64_t most_taps = 16LL << 20;
+constexpr std::int64_t most_taps = 4LL << 20;
 
 double windowed_sinc(double time) {
   if (std::abs(time) >= crossings) return 0.0;

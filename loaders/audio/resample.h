@@ -14,7 +14,7 @@ namespace headrace::inline v1 {
 class HEADRACE_API Resampler {
  public:
   /// Rates in Hz. Throws ConfigError for rates outside [1, 10^6] and for pairs whose filters would
-  /// take more than 64 MiB.
+  /// take more than 16 MiB.
   Resampler(std::int64_t from, std::int64_t to);
 
   /// Samples that come of so many.

@@ -97,9 +97,9 @@ TEST_CASE("WAV, FLAC and Ogg give their samples, many channels their mean") {
     const char* name;
     int format;
     float off;
-  } kinds[] = {{"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1.0F / 32768},
+  } kinds[] = {{"a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 2.0F / 32768},
                {"b.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0.0F},
-               {"c.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 1.0F / 8388608},
+               {"c.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 4.0F / 8388608},
                {"d.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.5F}};
   for (const auto& kind : kinds) {
     CAPTURE(kind.name);
