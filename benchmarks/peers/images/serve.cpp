@@ -23,7 +23,9 @@ Request::Request(int argc, char** argv) {
       batch = std::atoll(value);
     } else if (name == "--threads") {
       threads = std::atoi(value);
-    } else if (name != "--cache") {
+    } else if (name == "--cache") {
+      cache = value;
+    } else {
       std::fprintf(stderr, "unknown argument %s\n", name.c_str());
       std::exit(2);
     }

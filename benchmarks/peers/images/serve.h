@@ -9,6 +9,7 @@ namespace headrace::inline v1::bench {
 /// The arguments that compare.py gives to every contender.
 struct Request {
   std::string data{};     ///< a folder per class
+  std::string cache{};    ///< where a contender may keep a file of its own format
   std::string variant{};  ///< which contender of the program
   std::int64_t batches = 32;
   std::int64_t batch = 64;

@@ -1,0 +1,34 @@
+#include <headrace/benchmarks/peers/images/packed.h>
+
+#if __has_include(<headrace/loaders/pack/pack_images.h>)
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/pack/image_pack.h>
+#include <headrace/loaders/pack/pack_images.h>
+
+namespace headrace::inline v1::bench {
+
+std::shared_ptr<const Source> packed_images(const std::filesystem::path& folder,
+                                            const std::filesystem::path& cache, bool crop_indexed) {
+  const auto file =
+      cache / (folder.filename().string() + (crop_indexed ? "-crop-indexed.pack" : ".pack"));
+  if (!std::filesystem::exists(file)) {
+    PackOptions options;
+    options.file = file;
+    options.crop_index = crop_indexed;
+    pack_images(ImageFolder(folder), options);
+  }
+  return std::make_shared<const ImagePack>(file);
+}
+
+}  // namespace headrace::inline v1::bench
+#else
+
+namespace headrace::inline v1::bench {
+
+std::shared_ptr<const Source> packed_images(const std::filesystem::path&,
+                                            const std::filesystem::path&, bool) {
+  return nullptr;
+}
+
+}  // namespace headrace::inline v1::bench
+#endif
