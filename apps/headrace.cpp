@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/bench_loader.h>
 #include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/commands/pack_table.h>
 #include <headrace/apps/commands/prepare_glaucoma.h>
 #include <headrace/apps/commands/prepare_leak.h>
 #include <headrace/apps/commands/run_command.h>
@@ -20,6 +21,9 @@ int main(int argc, char** argv) {
     }
     if (const auto* prepare = std::get_if<app::PrepareLeakOptions>(&*line.command)) {
       return app::prepare_leak(*prepare);
+    }
+    if (const auto* pack = std::get_if<app::PackTableOptions>(&*line.command)) {
+      return app::pack_table(*pack);
     }
     app::start_train_program(argv);
   });

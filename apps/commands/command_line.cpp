@@ -114,6 +114,24 @@ CLI::App* add_prepare_leak(CLI::App& prepare, PrepareLeakOptions& options) {
   return command;
 }
 
+CLI::App* add_pack_table(CLI::App& pack, PackTableOptions& options) {
+  CLI::App* command = pack.add_subcommand(
+      "table", "Write arrays into an HDF5 file that reads fast, and measure before and after");
+  command->add_option("INPUT", options.input, "HDF5 file, or folder of .npy files")->required();
+  command->add_option("OUTPUT", options.output, "HDF5 file to write")->required();
+  command->add_option("--dataset", options.datasets, "Dataset to take (repeatable); default: all")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--layout", options.layout,
+                   "contiguous: fastest; zstd, lz4: smaller, in compressed chunks")
+      ->check(CLI::IsMember({"contiguous", "zstd", "lz4"}))
+      ->capture_default_str();
+  command->add_option("--chunk-rows", options.chunk_rows, "Rows of a chunk; 0: about 256 KiB")
+      ->check(CLI::NonNegativeNumber);
+  return command;
+}
+
 double step_seconds(const std::string& text) {
   const std::optional<Duration> step = parse_duration(text);
   if (!step) throw CLI::ValidationError("--step", "must be a duration such as 20ms, got " + text);
@@ -128,6 +146,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   BenchLoaderOptions bench_loader;
   PrepareGlaucomaOptions prepare_glaucoma;
   PrepareLeakOptions prepare_leak;
+  PackTableOptions pack_table;
   std::string step;
 
   CLI::App program("Trains models whose GPU never waits for data.", "headrace");
@@ -143,6 +162,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App* glaucoma_command = add_prepare_glaucoma(*prepare, prepare_glaucoma);
   CLI::App* leak_command = add_prepare_leak(*prepare, prepare_leak);
 
+  CLI::App* pack = program.add_subcommand("pack", "Put a data set into one file");
+  pack->require_subcommand(1);
+  CLI::App* pack_table_command = add_pack_table(*pack, pack_table);
+
   try {
     program.parse(argc, argv);
     if (!step.empty()) bench_loader.step_s = step_seconds(step);
@@ -154,6 +177,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (*bench_command) return {.command = bench_loader};
   if (*glaucoma_command) return {.command = prepare_glaucoma};
   if (*leak_command) return {.command = prepare_leak};
+  if (*pack_table_command) return {.command = pack_table};
   return {.exit_code = 2};
 }
 

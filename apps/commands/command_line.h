@@ -58,8 +58,17 @@ struct PrepareLeakOptions {
   int threads = 0;  ///< 0: usable cores.
 };
 
+/// `headrace pack table`.
+struct PackTableOptions {
+  std::filesystem::path input;        ///< HDF5 file, or folder of .npy files.
+  std::filesystem::path output;       ///< HDF5 file.
+  std::vector<std::string> datasets;  ///< Of an HDF5 file; empty: all.
+  std::string layout = "contiguous";  ///< contiguous, zstd or lz4.
+  std::int64_t chunk_rows = 0;        ///< 0: about 256 KiB a chunk.
+};
+
 using Command = std::variant<TrainOptions, PredictOptions, BenchLoaderOptions,
-                             PrepareGlaucomaOptions, PrepareLeakOptions>;
+                             PrepareGlaucomaOptions, PrepareLeakOptions, PackTableOptions>;
 
 /// What the command line asks for: a command, or nothing but an exit code (help was printed to
 /// standard output, or a mistake was reported on standard error).

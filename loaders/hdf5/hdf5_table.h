@@ -29,6 +29,8 @@ enum class Residence : unsigned char {
   automatic,  ///< dataset by dataset, smallest first: in memory while the budget lasts, else from
               ///< the file, else through the library
   resident,   ///< all in memory, or ResourceError
+  cached,     ///< as automatic, but chunked datasets are never decoded whole at opening: chunk by
+              ///< chunk as they are wanted, kept in the rest of the memory
   pread,      ///< all from the file: rows by `pread`, chunks decoded and kept in the rest of the
               ///< memory; ConfigError when only the library can read a dataset
   library,    ///< all through the library (slow: for comparison and tests)

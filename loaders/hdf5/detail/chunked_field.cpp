@@ -15,11 +15,72 @@ namespace {
 
 /// A part of a row that is to be copied out of a chunk.
 struct Item {
-  std::size_t chunk;
   const std::byte* from;  ///< null while the chunk is not there
-  std::size_t offset;
-  std::size_t k;  ///< of the gather
-  std::size_t piece;
+  std::uint32_t k;        ///< of the gather
+  std::uint32_t piece;
+  std::uint32_t group;  ///< among the missing
+};
+
+/// Parts of rows whose chunks are not in memory, in groups of one chunk each. A chunk that comes
+/// again after many others may get a second group, which then finds it in memory.
+class MissingItems {
+ public:
+  struct Group {
+    std::size_t chunk;
+    std::uint32_t number;
+    std::uint32_t count;
+    std::uint32_t first;  ///< in items(), after arrange()
+  };
+
+  void clear() {
+    noted_.clear();
+    groups_.clear();
+    recent_.fill({none, 0});
+  }
+  bool empty() const noexcept { return noted_.empty(); }
+
+  void add(std::size_t chunk, Item item) {
+    Recent& recent = recent_[chunk % recent_.size()];
+    if (recent.chunk != chunk) {
+      const auto number = static_cast<std::uint32_t>(groups_.size());
+      recent = {chunk, number};
+      groups_.push_back({chunk, number, 0, 0});
+    }
+    item.group = recent.group;
+    ++groups_[item.group].count;
+    noted_.push_back(item);
+  }
+
+  /// Puts the groups in the order of their chunks, and the items in that of the groups.
+  void arrange() {
+    std::ranges::sort(groups_, {},
+                      [](const Group& group) { return std::pair(group.chunk, group.number); });
+    next_.resize(groups_.size());
+    std::uint32_t first = 0;
+    for (Group& group : groups_) {
+      group.first = next_[group.number] = first;
+      first += group.count;
+    }
+    items_.resize(noted_.size());
+    for (const Item& item : noted_)
+      items_[next_[item.group]++] = item;
+  }
+
+  std::span<const Group> groups() const noexcept { return groups_; }
+  std::span<const Item> items(const Group& group) const noexcept {
+    return {items_.data() + group.first, group.count};
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct Recent {
+    std::size_t chunk;
+    std::uint32_t group;
+  };
+  std::vector<Item> noted_, items_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> next_;
+  std::array<Recent, 1024> recent_;
 };
 
 /// Chunks that this gather has pinned; a chunk that comes again soon is found without touching the
@@ -76,18 +137,13 @@ class ChunkedField final : public FieldReader {
   }
 
   void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
-    const auto items = items_.take();
-    items->clear();
-    const std::size_t pieces = grid_.pieces();
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-      ChunkGrid::Place place = grid_.place(indices[k]);
-      for (std::size_t piece = 0; piece < pieces; ++piece, ++place.chunk)
-        items->push_back({place.chunk, nullptr, place.offset, k, piece});
-    }
-    copy_present(*items, out);
-    if (items->empty()) return;
-    announce(*items);
-    copy_missing(*items, out);
+    const auto missing = missing_.take();
+    missing->clear();
+    copy_present(indices, *missing, out);
+    if (missing->empty()) return;
+    missing->arrange();
+    announce(missing->groups());
+    copy_missing(indices, *missing, out);
     file_->require_unchanged();
   }
 
@@ -96,69 +152,72 @@ class ChunkedField final : public FieldReader {
   }
 
  private:
-  /// Copies what is in memory already; the other items stay, in the order of their chunks.
-  void copy_present(std::vector<Item>& items, const RowTargets& out) const {
-    constexpr std::size_t ahead = 8;
+  /// Copies what is in memory already and notes what is not.
+  void copy_present(std::span<const std::int64_t> indices, MissingItems& missing,
+                    const RowTargets& out) const {
+    constexpr std::size_t ahead = 16, most_prefetched = 1024;
+    const std::size_t pieces = grid_.pieces(), count = indices.size() * pieces;
+    const std::size_t prefetched = std::min(dataset_.row_bytes, most_prefetched);
+    std::array<Item, ahead> items{};
     Pins pins(cache_);
-    const auto look_up = [&](Item& item) {
-      const bool fill = !unwritten_.empty() && dataset_.chunks->unwritten(item.chunk);
-      const std::byte* chunk = fill ? unwritten_.data() : pins.find(item.chunk);
-      if (chunk == nullptr) return;
-      item.from = chunk + item.offset;
-      for (std::size_t line = 0; line < std::min<std::size_t>(dataset_.row_bytes, 1024); line += 64)
+    const auto look_up = [&](std::size_t i) {
+      const std::size_t k = i / pieces, piece = i % pieces;
+      const ChunkGrid::Place place = grid_.place(indices[k], piece);
+      const bool fill = !unwritten_.empty() && dataset_.chunks->unwritten(place.chunk);
+      const std::byte* chunk = fill ? unwritten_.data() : pins.find(place.chunk);
+      Item& item = items[i % ahead];
+      item = {nullptr, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(piece), 0};
+      if (chunk == nullptr) return missing.add(place.chunk, item);
+      item.from = chunk + place.offset;
+      for (std::size_t line = 0; line < prefetched; line += 64)
         __builtin_prefetch(item.from + line, 0, 3);
     };
-    const std::size_t count = items.size();
-    for (std::size_t i = 0; i < std::min(ahead, count); ++i)
-      look_up(items[i]);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i + ahead < count) look_up(items[i + ahead]);
-      if (items[i].from != nullptr) copy(items[i], out);
+    for (std::size_t i = 0; i < count + ahead; ++i) {
+      if (i >= ahead && items[i % ahead].from != nullptr) copy(items[i % ahead], out);
+      if (i < count) {
+        look_up(i);
+      } else {
+        items[i % ahead].from = nullptr;
+      }
     }
-    std::erase_if(items, [](const Item& item) { return item.from != nullptr; });
-    std::ranges::stable_sort(items, {}, &Item::chunk);
   }
 
   /// Tells the system which chunks are read next, so that a cold disk works on several.
-  void announce(const std::vector<Item>& items) const {
-    std::size_t last = ~std::size_t{0};
-    for (const Item& item : items) {
-      if (item.chunk == last) continue;
-      if (last != ~std::size_t{0} || item.chunk != items.back().chunk) {
-        const ChunkPlace& place = dataset_.chunks->places[item.chunk];
-        ::posix_fadvise(file_->descriptor(), static_cast<off_t>(place.offset), place.bytes,
-                        POSIX_FADV_WILLNEED);
-      }
-      last = item.chunk;
+  void announce(std::span<const MissingItems::Group> groups) const {
+    if (groups.size() < 2) return;
+    for (const MissingItems::Group& group : groups) {
+      const ChunkPlace& place = dataset_.chunks->places[group.chunk];
+      ::posix_fadvise(file_->descriptor(), static_cast<off_t>(place.offset), place.bytes,
+                      POSIX_FADV_WILLNEED);
     }
   }
 
   /// Decodes what nobody else is decoding; waits for the others' at the end. Holds one chunk at a
   /// time, so that a small cache cannot lock up.
-  void copy_missing(const std::vector<Item>& items, const RowTargets& out) const {
-    std::vector<std::span<const Item>> others;
-    for (std::size_t first = 0, last = 0; first < items.size(); first = last) {
-      last = first + 1;
-      while (last < items.size() && items[last].chunk == items[first].chunk)
-        ++last;
-      const std::span<const Item> same(items.data() + first, last - first);
-      const std::byte* chunk = cache_.pin_or_make(same.front().chunk);
+  void copy_missing(std::span<const std::int64_t> indices, const MissingItems& missing,
+                    const RowTargets& out) const {
+    std::vector<MissingItems::Group> others;
+    for (const MissingItems::Group& group : missing.groups()) {
+      const std::byte* chunk = cache_.pin_or_make(group.chunk);
       if (chunk == nullptr) {
-        others.push_back(same);
-      } else {
-        copy_from(chunk, same, out);
+        others.push_back(group);
+        continue;
       }
+      copy_from(chunk, indices, missing.items(group), out);
+      cache_.unpin(group.chunk);
     }
-    for (const std::span<const Item> same : others)
-      copy_from(cache_.pin(same.front().chunk), same, out);
+    for (const MissingItems::Group& group : others) {
+      copy_from(cache_.pin(group.chunk), indices, missing.items(group), out);
+      cache_.unpin(group.chunk);
+    }
   }
 
-  void copy_from(const std::byte* chunk, std::span<const Item> items, const RowTargets& out) const {
+  void copy_from(const std::byte* chunk, std::span<const std::int64_t> indices,
+                 std::span<const Item> items, const RowTargets& out) const {
     for (Item item : items) {
-      item.from = chunk + item.offset;
+      item.from = chunk + grid_.place(indices[item.k]).offset;
       copy(item, out);
     }
-    cache_.unpin(items.front().chunk);
   }
 
   void copy(const Item& item, const RowTargets& out) const {
@@ -174,7 +233,7 @@ class ChunkedField final : public FieldReader {
   Hdf5Dataset dataset_;
   ChunkGrid grid_;
   mutable ScratchPool<CodecScratch> scratches_;
-  mutable ScratchPool<std::vector<Item>> items_;
+  mutable ScratchPool<MissingItems> missing_;
   std::vector<std::byte> unwritten_;  ///< a chunk of the fill value
   mutable ChunkCache cache_;
 };

@@ -44,6 +44,7 @@ std::vector<bool> choose_resident(const TablePlan& plan, const Hdf5TableOptions&
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bytes_of(plan.fields[i]); });
   std::size_t left = options.memory;
   for (const std::size_t i : order) {
+    if (options.residence == Residence::cached && plan.fields[i].first().chunks) continue;
     const std::size_t bytes = HugePages::mapped_bytes(bytes_of(plan.fields[i]));
     if (bytes > left) break;
     left -= bytes;
