@@ -62,14 +62,14 @@ template <class Fields>
 std::string take_parameters(const Normalize& op, const Fields& fields, const Shape& one,
                             const Shape& two, detail::NormalizeTask& task) {
   if (!op.flips.empty()) {
-    const Tensor flips = fields[op.flips];
+    const Tensor& flips = fields[op.flips];
     const std::string rule =
         parameter_fault(op.flips, DType::uint8, one, flips.dtype(), flips.shape());
     if (!rule.empty()) return rule;
     task.flips = flips.template data<std::uint8_t>();
   }
   if (!op.levels.empty()) {
-    const Tensor levels = fields[op.levels];
+    const Tensor& levels = fields[op.levels];
     const std::string rule =
         parameter_fault(op.levels, DType::float32, two, levels.dtype(), levels.shape());
     if (!rule.empty()) return rule;

@@ -199,7 +199,7 @@ Shape spectrogram_shape(const LogMelOptions& options, const Shape& waveform, std
 LogMel::LogMel(LogMelOptions options) : options_(std::move(options)) {
   const std::string rule = fault(options_);
   if (!rule.empty()) throw ConfigError("[log mel] " + rule);
-  tables_ = std::make_shared<const Tables>(hann(options_), mel_filters(options_));
+  tables_ = std::make_shared<const Tables>(Tables{hann(options_), mel_filters(options_)});
 }
 
 Schema LogMel::schema(const Schema& in) const {

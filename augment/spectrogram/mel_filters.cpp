@@ -21,6 +21,7 @@ std::vector<double> corners_of(const LogMelOptions& options) {
   const double low = mel_of(options.lowest);
   const double step = (mel_of(highest) - low) / (options.bins + 1);
   std::vector<double> corners;
+  corners.reserve(static_cast<std::size_t>(options.bins) + 2);
   for (int i = 0; i < options.bins + 2; ++i)
     corners.push_back(hertz_of(low + step * i));
   return corners;

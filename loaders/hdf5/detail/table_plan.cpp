@@ -99,6 +99,7 @@ void add_file(TablePlan& plan, std::vector<Hdf5Dataset> datasets, const std::str
   const std::int64_t rows = samples.rows;
   plan.fields.resize(datasets.size());
   std::vector<std::int64_t> repeats;
+  repeats.reserve(datasets.size());
   for (const Hdf5Dataset& dataset : datasets)
     repeats.push_back(repeat_of(dataset, samples, who));
   for (std::size_t i = 0; i < datasets.size(); ++i) {
