@@ -1,12 +1,11 @@
 #pragma once
 
-#include <headrace/engine/export.h>
 #include <headrace/engine/random.h>
 
 namespace headrace::inline v1::detail {
 
 /// A draw from Beta(alpha, alpha), alpha > 0: of two gamma variates (Marsaglia, Tsang: "A Simple
 /// Method for Generating Gamma Variables", ACM TOMS 2000). The same on every machine.
-HEADRACE_API double draw_beta(double alpha, Random& random);
+double draw_beta(double alpha, Random& random);
 
 }  // namespace headrace::inline v1::detail

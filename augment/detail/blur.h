@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 
@@ -23,6 +22,6 @@ std::size_t blur_line_values(std::int64_t width, std::int64_t channels, int colu
 
 /// Filters, the border reflected, in memory of the thread. On the best vector target, or on the
 /// given one; false when there is none of that number.
-HEADRACE_API bool blur(const BlurTask& task, int target = -1);
+bool blur(const BlurTask& task, int target = -1);
 
 }  // namespace headrace::inline v1::detail

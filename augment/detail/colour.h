@@ -2,8 +2,6 @@
 
 #include <cstdint>
 
-#include <headrace/engine/export.h>
-
 namespace headrace::inline v1::detail {
 
 // Colours of packed pixels by torchvision's formulas (transforms.v2.functional, uint8), in float32
@@ -12,18 +10,18 @@ namespace headrace::inline v1::detail {
 // false (0) when there is none of that number.
 
 /// v * gain + bias, held within 0 to 255, fraction dropped.
-HEADRACE_API bool scale_levels(const std::uint8_t* from, std::uint8_t* to, std::int64_t values,
-                               float gain, float bias, int target = -1);
+bool scale_levels(const std::uint8_t* from, std::uint8_t* to, std::int64_t values, float gain,
+                  float bias, int target = -1);
 
 /// The sum over RGB pixels of 0.2989 r + 0.587 g + 0.114 b, fractions dropped pixel by pixel.
-HEADRACE_API std::int64_t sum_grey(const std::uint8_t* rgb, std::int64_t pixels, int target = -1);
+std::int64_t sum_grey(const std::uint8_t* rgb, std::int64_t pixels, int target = -1);
 
 /// Away from each pixel's grey by `factor`.
-HEADRACE_API bool saturate(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels,
-                           double factor, int target = -1);
+bool saturate(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels, double factor,
+              int target = -1);
 
 /// Each pixel's hue turned by `shift` of the whole circle, -0.5 to 0.5.
-HEADRACE_API bool turn_hue(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels,
-                           float shift, int target = -1);
+bool turn_hue(const std::uint8_t* from, std::uint8_t* to, std::int64_t pixels, float shift,
+              int target = -1);
 
 }  // namespace headrace::inline v1::detail

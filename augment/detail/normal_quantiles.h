@@ -2,12 +2,10 @@
 
 #include <cstdint>
 
-#include <headrace/engine/export.h>
-
 namespace headrace::inline v1::detail {
 
 /// A standard normal value from 32 uniform bits: the quantile of the middle of one of 4096 equal
 /// parts, within about 3.7. The same on every machine.
-HEADRACE_API double normal_quantile(std::uint32_t bits);
+double normal_quantile(std::uint32_t bits);
 
 }  // namespace headrace::inline v1::detail

@@ -4,7 +4,6 @@
 
 #include <headrace/engine/device.h>
 #include <headrace/engine/dtype.h>
-#include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 
@@ -31,10 +30,10 @@ struct NormalizeTask {
 
 /// In host memory, on the calling thread: the device kernel's twin, bit for bit. On the best vector
 /// target, or on the given one; false when there is none of that number.
-HEADRACE_API bool normalize_on_host(const NormalizeTask& task, int target = -1);
+bool normalize_on_host(const NormalizeTask& task, int target = -1);
 
 /// In memory of a device, on a CUDA stream of it; the thread's current device stays. Throws
 /// DeviceError where the kernel cannot be started or this build has no device code.
-HEADRACE_API void normalize_on_device(const NormalizeTask& task, Device device, void* stream);
+void normalize_on_device(const NormalizeTask& task, Device device, void* stream);
 
 }  // namespace headrace::inline v1::detail

@@ -19,7 +19,7 @@ struct SpecMasks {
 };
 
 /// Draws for one plane of `bins` x `frames` into SpecMasks::values(how) values.
-HEADRACE_API void draw_spec_masks(const SpecAugment& how, std::int64_t bins, std::int64_t frames,
-                                  Random& random, std::span<std::int32_t> out);
+void draw_spec_masks(const SpecAugment& how, std::int64_t bins, std::int64_t frames, Random& random,
+                     std::span<std::int32_t> out);
 
 }  // namespace headrace::inline v1::detail

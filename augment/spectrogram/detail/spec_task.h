@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include <headrace/engine/dtype.h>
-#include <headrace/engine/export.h>
 
 #ifdef __CUDACC__
 #define HEADRACE_ON_BOTH __host__ __device__
@@ -60,10 +59,10 @@ HEADRACE_ON_BOTH inline WarpTap warp_tap(std::int64_t point, std::int64_t moved,
 }
 
 /// In host memory, on the calling thread.
-HEADRACE_API void spec_augment_on_host(const SpecTask& task);
+void spec_augment_on_host(const SpecTask& task);
 
 /// In device memory, masks too, on a CUDA stream. Throws DeviceError where this build has no device
 /// code.
-HEADRACE_API void spec_augment_on_device(const SpecTask& task, void* stream);
+void spec_augment_on_device(const SpecTask& task, void* stream);
 
 }  // namespace headrace::inline v1::detail
