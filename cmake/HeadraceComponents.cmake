@@ -2,6 +2,7 @@
 # they are other names for the rooms; installed, each is one shared library made of the rooms' objects,
 # which exports the public names alone and needs nothing to be found but what its headers show (LibTorch).
 include_guard(GLOBAL)
+include(GNUInstallDirs)
 
 # Folders of loaders/ that bring libraries of their own: each is a component. The others are core,
 # which should use none of these (a test finds public names that are in two libraries).
