@@ -35,13 +35,13 @@ void SlabPool::give_back(Slab* slab) {
 Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place)
     : context_(std::move(context)), slab_(slab), slot_(slot), memory_(slab), place_(place) {
   if (slot != nullptr) memory_ = slot;
-  for (const Layout::Field& field : layout().fields()) {
-    std::int64_t end = 0;
-    if (field.spec.kind == FieldSpec::Kind::ragged) {
-      const auto& offsets = layout().columns()[field.extra];
-      end = reinterpret_cast<const std::int64_t*>(slab->memory + offsets.offset)[place.size];
-    }
-    ragged_ends_.push_back(end);
+  const auto& fields = layout().fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].spec.kind != FieldSpec::Kind::ragged) continue;
+    const auto& offsets = layout().columns()[fields[f].extra];
+    ragged_ends_.resize(fields.size());
+    ragged_ends_[f] =
+        reinterpret_cast<const std::int64_t*>(slab->memory + offsets.offset)[place.size];
   }
 }
 
@@ -63,7 +63,8 @@ void Loan::use_on(Stream stream) {
   std::lock_guard lock(mutex_);
   const auto same = [&](Stream other) { return other.handle == stream.handle; };
   if (std::any_of(streams_.begin(), streams_.end(), same)) return;
-  context_.transfer->lend(*slot_, stream, streams_.empty());
+  streams_.reserve(streams_.size() + 1);
+  context_.transfer->lend(*slot_, stream, streams_.size());
   streams_.push_back(stream);
 }
 

@@ -141,9 +141,10 @@ void Transfer::finish(DeviceSlot& slot) {
   slot.used = true;
 }
 
-void Transfer::lend(DeviceSlot& slot, Stream to, bool first) {
+void Transfer::lend(DeviceSlot& slot, Stream to, std::size_t lent) {
   const DeviceScope scope(device_);
-  const bool timed = first && slot.times != nullptr;
+  if (slot.released.size() == lent) slot.released.push_back(make_event(false));
+  const bool timed = lent == 0 && slot.times != nullptr;
   if (timed) record(slot.times->asked, to);
   wait_for(slot.ready, to);
   if (!timed) return;
@@ -156,7 +157,6 @@ void Transfer::release(DeviceSlot& slot, std::span<const Stream> streams) noexce
   try {
     const DeviceScope scope(device_);
     for (const Stream stream : streams) {
-      if (slot.releases == slot.released.size()) slot.released.push_back(make_event(false));
       record(slot.released[slot.releases], stream);
       ++slot.releases;
     }

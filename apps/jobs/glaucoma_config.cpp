@@ -67,19 +67,9 @@ void describe(Fields& fields, GlaucomaTraining& training) {
 }  // namespace
 
 void describe(Fields& fields, GlaucomaConfig& config) {
-  fields.key("seed", config.seed, {.doc = "of everything random"});
-  fields.choice(
-      "device", config.device,
-      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}},
-      {.doc = "auto takes a GPU if there is one"});
-  fields.key("memory", config.memory,
-             {.doc = "what the process may hold; null: what the machine offers"});
-  fields.key("runs", config.runs, {.doc = "folder of the run folders"});
-  fields.section("threads", [&](Fields& f) { describe(f, config.threads, true); });
+  describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
   fields.section("training", [&](Fields& f) { describe(f, config.training); });
-  fields.section("delay", [&](Fields& f) { describe(f, config.delay); },
-                 {.doc = "slowness to plant, to see whether the verdict finds it"});
 }
 
 }  // namespace headrace::inline v1::app

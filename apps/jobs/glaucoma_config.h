@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/jobs/loader_settings.h>
+#include <headrace/apps/jobs/run_settings.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -18,7 +18,6 @@ struct GlaucomaData {
   double rotation = 10.0;      ///< Degrees either way.
 };
 
-enum class DeviceChoice : unsigned char { automatic, cpu, cuda };
 enum class GlaucomaLoss : unsigned char { focal, clamped_focal, cross_entropy };
 enum class GlaucomaSchedule : unsigned char { plateau, one_cycle };
 
@@ -42,15 +41,9 @@ struct GlaucomaTraining {
 };
 
 /// The configuration of the job glaucoma.
-struct GlaucomaConfig {
-  std::uint64_t seed = 42;
-  DeviceChoice device = DeviceChoice::automatic;
-  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
-  std::filesystem::path runs = "runs";
-  ThreadSettings threads;
+struct GlaucomaConfig : RunSettings {
   GlaucomaData data;
   GlaucomaTraining training;
-  PlantedDelays delay;
 };
 
 /// The keys of the job beside `kind`.

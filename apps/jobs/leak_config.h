@@ -2,7 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/jobs/glaucoma_config.h>
-#include <headrace/apps/jobs/loader_settings.h>
+#include <headrace/apps/jobs/run_settings.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -50,15 +50,9 @@ struct LeakTraining {
 };
 
 /// The configuration of the job leak.
-struct LeakConfig {
-  std::uint64_t seed = 42;
-  DeviceChoice device = DeviceChoice::automatic;
-  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
-  std::filesystem::path runs = "runs";
-  ThreadSettings threads;
+struct LeakConfig : RunSettings {
   LeakData data;
   LeakTraining training;
-  PlantedDelays delay;
 };
 
 /// The keys of the job beside `kind`.

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma_names.h>
 #include <headrace/apps/train/glaucoma_parts.h>
+#include <headrace/apps/train/go_on.h>
 #include <headrace/apps/train/trainer_callbacks.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
@@ -26,22 +27,6 @@ void check_rows(const GlaucomaRows& rows, const fs::path& file) {
                     std::to_string(rows.train.size()) + " for training and " +
                     std::to_string(rows.test.size()) + " for the test");
   }
-}
-
-// A fold that early stopping has ended is not trained on.
-training::RunResult go_on(training::Trainer& trainer, training::CheckpointStore& store,
-                          int patience, std::stop_token stop) {
-  if (const std::optional<training::Checkpoint> last = store.load_latest()) {
-    trainer.restore(*last);
-    const training::Progress& progress = trainer.progress();
-    if (patience > 0 && progress.early_stopping.bad >= patience) {
-      return {.status = training::RunStatus::stopped_early,
-              .progress = progress,
-              .best_metric = progress.early_stopping.best,
-              .best_epoch = progress.best_epoch};
-    }
-  }
-  return trainer.run(std::move(stop));
 }
 
 }  // namespace

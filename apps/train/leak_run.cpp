@@ -1,6 +1,7 @@
 #include <headrace/apps/train/leak_run.h>
 
 #include <headrace/apps/jobs/leak_names.h>
+#include <headrace/apps/train/go_on.h>
 #include <headrace/apps/train/trainer_callbacks.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/models/leak_cnn.h>
@@ -22,22 +23,6 @@ std::string text(const char* format, auto... values) {
   char buffer[512];
   std::snprintf(buffer, sizeof buffer, format, values...);
   return buffer;
-}
-
-// A run that early stopping has ended is not trained on.
-training::RunResult go_on(training::Trainer& trainer, training::CheckpointStore& store,
-                          int patience, std::stop_token stop) {
-  if (const std::optional<training::Checkpoint> last = store.load_latest()) {
-    trainer.restore(*last);
-    const training::Progress& progress = trainer.progress();
-    if (patience > 0 && progress.early_stopping.bad >= patience) {
-      return {.status = training::RunStatus::stopped_early,
-              .progress = progress,
-              .best_metric = progress.early_stopping.best,
-              .best_epoch = progress.best_epoch};
-    }
-  }
-  return trainer.run(std::move(stop));
 }
 
 }  // namespace

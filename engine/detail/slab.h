@@ -95,7 +95,8 @@ class Loan {
   const Layout& layout() const noexcept { return context_.pool->layout(); }
   BatchMemory& memory() const noexcept { return *memory_; }
   DeviceSlot* slot() const noexcept { return slot_; }
-  /// Values of a ragged field in all rows together; `field` counts the layout's fields.
+  /// Values of a ragged field in all rows together; `field`, a ragged one, counts the layout's
+  /// fields.
   std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
   /// A stream of the trainer's begins to use the batch; the loan ends behind its work.
   void use_on(Stream stream);

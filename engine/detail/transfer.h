@@ -71,8 +71,9 @@ class Transfer {
   /// Says that the last batch operation has been queued.
   void finish(DeviceSlot& slot);
 
-  /// Makes a stream of the trainer's wait for the batch.
-  void lend(DeviceSlot& slot, Stream to, bool first);
+  /// Makes a stream of the trainer's wait for the batch; `lent` others have it already. What
+  /// release() needs is made here, where it may throw.
+  void lend(DeviceSlot& slot, Stream to, std::size_t lent);
   /// The loan has ended: the slot is free when these streams have come here.
   void release(DeviceSlot& slot, std::span<const Stream> streams) noexcept;
 
