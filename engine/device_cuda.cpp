@@ -163,6 +163,12 @@ void drain(Stream stream) noexcept {
   cudaGetLastError();
 }
 
+void drain(const DeviceEvent& event) noexcept {
+  if (ending()) return;
+  cudaEventSynchronize(event_of(event));
+  cudaGetLastError();
+}
+
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept {
   float milliseconds = 0;
   if (ending()) return std::nullopt;

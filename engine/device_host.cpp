@@ -49,6 +49,7 @@ void call_when_reached(Stream, void (*)(void*), void*) {
   refuse();
 }
 void drain(Stream) noexcept {}
+void drain(const DeviceEvent&) noexcept {}
 std::optional<double> seconds_between(const DeviceEvent&, const DeviceEvent&) noexcept {
   return std::nullopt;
 }

@@ -64,6 +64,10 @@ Transfer::Transfer(Device device, const Sizes& sizes)
 }
 
 Transfer::~Transfer() {
+  for (const auto& slot : slots_) {
+    for (std::size_t i = 0; i < slot->releases; ++i)
+      drain(slot->released[i]);
+  }
   drain({copies_.get()});
   drain({operations_.get()});
 }

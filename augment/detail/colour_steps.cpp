@@ -104,7 +104,7 @@ void adjust_sharpness(const Picture& picture, std::uint8_t* to, double factor) {
 }
 
 void posterize(const Picture& picture, std::uint8_t* to, int bits) {
-  const auto kept = static_cast<std::uint8_t>(0xff00U >> bits);
+  const auto kept = static_cast<std::uint8_t>(0xff00U >> std::clamp(bits, 0, 8));
   for (std::int64_t i = 0; i < picture.bytes(); ++i)
     to[i] = picture.data[i] & kept;
 }

@@ -63,6 +63,8 @@ void copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes, Str
 void call_when_reached(Stream on, void (*function)(void*), void* argument);
 /// Waits until the stream's work is done; not on the hot path.
 void drain(Stream stream) noexcept;
+/// Waits until what was recorded last has come; not on the hot path.
+void drain(const DeviceEvent& event) noexcept;
 /// Seconds between two recorded events; nullopt while one is outstanding.
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept;
 /// Throws DeviceError if the device has failed since.

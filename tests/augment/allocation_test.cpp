@@ -39,10 +39,17 @@ void* take(std::size_t bytes, std::align_val_t alignment) {
 }
 }  // namespace
 
+// All forms: the tested code asks without exceptions, and a sanitizer sees who frees what.
 void* operator new(std::size_t bytes) {
   return take(bytes);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take(bytes, alignment);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return take(bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return take(bytes, alignment);
 }
 void operator delete(void* memory) noexcept {

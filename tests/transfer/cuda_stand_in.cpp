@@ -342,6 +342,20 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  enter();
+  if (failed) return answer(cudaErrorLaunchFailure);
+  SharedEvent shared = event_of(event);
+  std::int64_t version = 0;
+  {
+    std::scoped_lock lock(shared->mutex, state_mutex);
+    version = shared->recorded;
+    ++counts.synchronisations;
+  }
+  shared->await(version);
+  return cudaSuccess;
+}
+
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   enter();
   std::scoped_lock lock(event_of(from)->mutex, event_of(to)->mutex);

@@ -103,6 +103,7 @@ std::uint64_t transposed(std::uint64_t x) noexcept {
 }  // namespace
 
 void unshuffle(std::span<const std::byte> from, std::size_t element, std::byte* to) noexcept {
+  if (from.empty()) return;
   const std::size_t count = from.size() / element;
   if (element == 1 || count <= 1) {
     std::memcpy(to, from.data(), from.size());
