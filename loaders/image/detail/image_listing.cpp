@@ -1,0 +1,80 @@
+#include <headrace/loaders/image/detail/image_listing.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+template <class T>
+std::size_t memory_of(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+void FileTable::add(std::string_view path, std::uint64_t file_bytes) {
+  paths += path;
+  path_end.push_back(paths.size());
+  bytes.push_back(file_bytes);
+  largest = std::max(largest, file_bytes);
+}
+
+void FileTable::shrink_to_fit() {
+  paths.shrink_to_fit();
+  path_end.shrink_to_fit();
+  bytes.shrink_to_fit();
+}
+
+std::size_t FileTable::memory() const noexcept {
+  return paths.capacity() + memory_of(path_end) + memory_of(bytes);
+}
+
+void ImageListing::shrink_to_fit() {
+  images.shrink_to_fit();
+  masks.shrink_to_fit();
+  labels.shrink_to_fit();
+  weights.shrink_to_fit();
+  groups.shrink_to_fit();
+}
+
+std::size_t ImageListing::memory() const noexcept {
+  std::size_t sum =
+      images.memory() + masks.memory() + memory_of(labels) + memory_of(weights) + memory_of(groups);
+  for (const auto* names : {&classes, &group_names}) {
+    for (const std::string& name : *names)
+      sum += sizeof name + name.capacity();
+  }
+  return sum;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
+    out += escaped;
+  }
+  return out;
+}
+
+bool has_image_extension(std::string_view path) {
+  constexpr std::array<std::string_view, 7> known = {".jpg", ".jpeg", ".png", ".webp",
+                                                     ".bmp", ".tif",  ".tiff"};
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string_view::npos || dot == 0) return false;
+  std::string extension(name.substr(dot));
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::find(known.begin(), known.end(), extension) != known.end();
+}
+
+}  // namespace headrace::inline v1::detail

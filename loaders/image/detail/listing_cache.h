@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/listed_images.h>
+
+namespace headrace::inline v1::detail {
+
+/// Something a listing was made from, as it was then: a folder, or a manifest with its contents.
+struct ListingProof {
+  std::string path;
+  std::int64_t changed_ns = 0;
+  std::uint64_t bytes = 0;     ///< of a file; 0 for a folder
+  std::uint32_t checksum = 0;  ///< CRC-32 of a file's contents
+
+  friend bool operator==(const ListingProof&, const ListingProof&) = default;
+};
+
+/// What `path` is now. Throws ConfigError when it cannot be read.
+ListingProof folder_proof(const std::string& path);
+ListingProof file_proof(const std::string& path);
+
+/// The listing from options.cache while it is of `subject` and all it was made from is unchanged;
+/// else `make`s it (which names what it is made from) and keeps it there. A cache that cannot be
+/// read or written costs a line in the log, nothing more.
+std::shared_ptr<const ImageListing> cached_listing(
+    const ListingOptions& options, const std::string& subject,
+    const std::function<ImageListing(std::vector<ListingProof>&)>& make);
+
+}  // namespace headrace::inline v1::detail

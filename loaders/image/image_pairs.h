@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <headrace/engine/export.h>
+#include <headrace/loaders/image/listed_images.h>
+
+namespace headrace::inline v1 {
+
+struct ImagePairsOptions {
+  std::filesystem::path images{};  ///< folder of the images, at any depth
+  std::filesystem::path masks{};   ///< folder of their masks, laid out the same
+  std::string
+      mask_suffix{};  ///< what a mask's name has before its extension and its image's has not
+  ListingOptions listing{};
+};
+
+/// Images with their masks from two folders: "a/7.jpg" in one belongs to "a/7.png" in the other.
+/// Sorted by path. Fields: "image" and "mask", the files' bytes (ragged uint8).
+class HEADRACE_API ImagePairs final : public ListedImages {
+ public:
+  /// Throws ConfigError where a folder is missing or empty, an image has no mask or a mask no
+  /// image, or two files differ by extension only.
+  explicit ImagePairs(const ImagePairsOptions& options);
+};
+
+}  // namespace headrace::inline v1

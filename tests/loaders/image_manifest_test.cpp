@@ -1,0 +1,203 @@
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_manifest.h>
+#include <headrace/loaders/image/image_pairs.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+using namespace headrace;
+using test::contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string field_of(const Source& source, std::int64_t index, const char* field) {
+  Sample sample;
+  source.read(index, sample);
+  const Tensor& tensor = sample[field];
+  return {static_cast<const char*>(tensor.raw()), tensor.bytes()};
+}
+
+/// A folder with images a.jpg, b/c.jpg and a manifest beside them.
+struct Data {
+  Data() {
+    write(root / "a.jpg", "aaa");
+    write(root / "b/c.jpg", "cc");
+    write(root / "m/a.png", "m");
+    write(root / "m/c.png", "mm");
+  }
+  ImageManifest read(const std::string& name, const std::string& text) const {
+    write(root / name, text);
+    return ImageManifest(root / name);
+  }
+  std::string refusal(const std::string& name, const std::string& text) const {
+    return test::message_of<ConfigError>([&] { read(name, text); });
+  }
+  test::TempFolder root;
+};
+
+}  // namespace
+
+TEST_CASE("a manifest gives images in its order with labels, masks, weights and groups") {
+  const Data data;
+  const std::string csv =
+      "label,image,mask,weight,group,notes\n"
+      "dog,b/c.jpg,m/c.png,2.5,p2,x\n"
+      "cat,a.jpg,m/a.png,0,p1,\n"
+      "dog,a.jpg,m/a.png,1e-1,p2,\n";
+  const std::string jsonl =
+      R"({"label": "dog", "image": "b/c.jpg", "mask": "m/c.png", "weight": 2.5, "group": "p2"})"
+      "\n\n"
+      R"({"image": "a.jpg", "label": "cat", "mask": "m/a.png", "weight": 0, "group": "p1", "n": [1]})"
+      "\r\n"
+      R"({"image": "a.jpg", "label": "dog", "mask": "m/a.png", "weight": 0.1, "group": "p2"})";
+  for (const auto& [name, text] : {std::pair{"m.csv", csv}, std::pair{"m.jsonl", jsonl}}) {
+    CAPTURE(std::string(name));
+    const ImageManifest manifest = data.read(name, text);
+    REQUIRE(manifest.size() == 3);
+    CHECK(manifest.classes() == std::vector<std::string>{"cat", "dog"});
+    CHECK(manifest.labels() == std::vector<std::int64_t>{1, 0, 1});
+    CHECK(manifest.weights() == std::vector<double>{2.5, 0, double(0.1F)});
+    CHECK(manifest.groups() == std::vector<std::int64_t>{1, 0, 1});
+    CHECK(manifest.group_names() == std::vector<std::string>{"p1", "p2"});
+    CHECK(field_of(manifest, 0, "image") == "cc");
+    CHECK(field_of(manifest, 0, "mask") == "mm");
+    CHECK(field_of(manifest, 1, "image") == "aaa");
+    CHECK(manifest.origin(0) == "b/c.jpg");
+    const Schema fields = manifest.fields();
+    CHECK(fields.at("image") == FieldSpec::ragged("image", DType::uint8, 3));
+    CHECK(fields.at("mask") == FieldSpec::ragged("mask", DType::uint8, 2));
+    CHECK(fields.at("weight") == FieldSpec::fixed("weight", DType::float32, Shape{}));
+    Sample now;
+    if (manifest.read_now(0, now)) {
+      CHECK(now["label"].item<std::int64_t>() == 1);
+      CHECK(now["weight"].item<float>() == 2.5F);
+    }
+  }
+}
+
+TEST_CASE("labels that are whole numbers are themselves") {
+  const Data data;
+  const ImageManifest manifest = data.read("m.csv", "image,label\na.jpg,7\nb/c.jpg,10\na.jpg,0\n");
+  CHECK(manifest.labels() == std::vector<std::int64_t>{7, 10, 0});
+  CHECK(manifest.classes().size() == 11);
+  const ImageManifest bare = data.read("n.csv", "image\na.jpg\n");
+  CHECK(bare.labels().empty());
+  CHECK(bare.fields().size() == 1);
+}
+
+TEST_CASE("quoting follows RFC 4180: separators, quotes and line ends inside names") {
+  const Data data;
+  const std::string odd = "x, \"y\"\nz.jpg";
+  write(data.root / odd, "odd");
+  const ImageManifest manifest = data.read(
+      "m.csv", "\xef\xbb\xbf\"image\",label\r\n\"x, \"\"y\"\"\nz.jpg\",\"a\"\r\n\r\na.jpg,b");
+  REQUIRE(manifest.size() == 2);
+  CHECK(field_of(manifest, 0, "image") == "odd");
+  CHECK(manifest.origin(0) == "x, \"y\"\\x0az.jpg");
+  const ImageManifest tabs = data.read("m.tsv", "image\tlabel\na.jpg\tx,y\n");
+  CHECK(tabs.classes() == std::vector<std::string>{"x,y"});
+}
+
+TEST_CASE("what is wrong in a manifest is named with its line") {
+  const Data data;
+  CHECK(contains(data.refusal("m.csv", "path,label\na.jpg,1\n"),
+                 "m.csv:1: column \"image\" must be there, got path, label"));
+  CHECK(contains(data.refusal("m.csv", "image,image\n"), "must stand there once"));
+  CHECK(contains(data.refusal("m.csv", ""), "must name the columns"));
+  CHECK(contains(data.refusal("m.csv", "image,label\n"), "must list an image"));
+  CHECK(contains(data.refusal("m.csv", "image,label,group\na.jpg,1,2\na.jpg,1\n"),
+                 "m.csv:3: column \"group\" must be there, got 2 of 3 fields"));
+  CHECK(contains(data.refusal("m.csv", "image,label\na.jpg,1,2\n"), "m.csv:2: must have 2 fields"));
+  CHECK(contains(data.refusal("m.csv", "image,label\na.jpg,\n"), "m.csv:2: label must be"));
+  CHECK(contains(data.refusal("m.csv", "image,mask\na.jpg,m/a.png\na.jpg,\n"),
+                 "m.csv:3: mask must name a file"));
+  CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,-1\n"), "m.csv:2: weight"));
+  CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,nan\n"), "m.csv:2: weight"));
+  CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,1x\n"), "m.csv:2: weight"));
+  CHECK(contains(data.refusal("m.csv", "image\n\"a.jpg\n"), "m.csv:2: a quoted field must end"));
+  CHECK(contains(data.refusal("m.csv", "image\n\"x\ny\"z\n"), "m.csv:2: a quote may only"));
+  CHECK(contains(data.refusal("m.csv", "image\na.jpg\nno.jpg\n"),
+                 "m.csv:3: image no.jpg: cannot be found"));
+  CHECK(contains(data.refusal("m.csv", "image\nb\n"), "must be a regular file"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\"}\n[1]\n"),
+                 "m.jsonl:2: must be a JSON object, got array"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\"\n"), "m.jsonl:1: must be a JSON"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"label\": 1}\n"), "m.jsonl:1: image must be there"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": 4}\n"), "image must be a path, got number"));
+  CHECK(contains(
+      data.refusal("m.jsonl", "{\"image\":\"a.jpg\",\"label\":1}\n{\"image\":\"a.jpg\"}\n"),
+      "m.jsonl:2: label must be there as in the first line"));
+  CHECK(contains(data.refusal("m.jsonl",
+                              "{\"image\":\"a.jpg\",\"label\":1}\n"
+                              "{\"image\":\"a.jpg\",\"label\":\"x\"}\n"),
+                 "m.jsonl:2: label must be a number as in the lines before"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\", \"x\": " + std::string(50, '[') +
+                                             std::string(50, ']') + "}"),
+                 "nested deeper"));
+  CHECK(contains(data.refusal("m.txt", "image\na.jpg\n"), "must be called .csv"));
+}
+
+TEST_CASE("paths of a manifest may not leave its root") {
+  const Data data;
+  write(data.root / "in/a.jpg", "a");
+  const auto refusal = [&](const std::string& path) {
+    return data.refusal("in/m.csv", "image\n" + path + "\n");
+  };
+  CHECK(contains(refusal("../a.jpg"), "in/m.csv:2: image \"../a.jpg\": must not go up"));
+  CHECK(contains(refusal("x/../../a.jpg"), "must not go up"));
+  CHECK(contains(refusal((data.root / "a.jpg").string()), "must lie below"));
+  CHECK(contains(refusal(std::string("a\0.jpg", 6)), "without a zero"));
+  CHECK(contains(refusal(std::string(5000, 'x')), "at most 4095 bytes"));
+  CHECK(contains(refusal("\x1b[31mred.jpg"), "\\x1b[31mred.jpg"));
+  fs::create_symlink("../a.jpg", data.root / "in/out.jpg");
+  CHECK(contains(refusal("out.jpg"), "link leaves the folder"));
+  fs::create_directory_symlink("../b", data.root / "in/b");
+  CHECK(contains(refusal("b/c.jpg"), "link leaves the folder"));
+  fs::create_symlink("a.jpg", data.root / "in/same.jpg");
+  CHECK(refusal("same.jpg").empty());
+  const fs::path inside = fs::canonical(data.root / "in") / "a.jpg";
+  CHECK(refusal(inside.string()).empty());
+}
+
+TEST_CASE("pairs join images and masks by name") {
+  test::TempFolder root;
+  write(root / "images/x/b.jpg", "b");
+  write(root / "images/a.png", "aa");
+  write(root / "masks/x/b_mask.png", "mb");
+  write(root / "masks/a_mask.png", "ma");
+  const ImagePairsOptions options{
+      .images = root / "images", .masks = root / "masks", .mask_suffix = "_mask"};
+  const ImagePairs pairs(options);
+  REQUIRE(pairs.size() == 2);
+  CHECK(field_of(pairs, 0, "image") == "aa");
+  CHECK(field_of(pairs, 0, "mask") == "ma");
+  CHECK(field_of(pairs, 1, "mask") == "mb");
+  CHECK(pairs.labels().empty());
+
+  const auto refusal = [&](const ImagePairsOptions& wanted) {
+    return test::message_of<ConfigError>([&] { ImagePairs opened(wanted); });
+  };
+  CHECK(contains(refusal({.images = root / "images", .masks = root / "masks"}), "mask"));
+  write(root / "images/c.jpg", "c");
+  CHECK(contains(refusal(options), "c.jpg: has no mask in"));
+  write(root / "masks/c_mask.png", "c");
+  write(root / "masks/d_mask.png", "d");
+  CHECK(contains(refusal(options), "d_mask.png: this mask has no image"));
+  write(root / "images/d.jpg", "d");
+  write(root / "images/d.png", "d");
+  CHECK(contains(refusal(options), "differs from d.jpg by its extension only"));
+  CHECK(
+      contains(refusal({.images = root / "nowhere", .masks = root / "masks"}), "must be a folder"));
+}

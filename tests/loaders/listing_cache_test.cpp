@@ -1,0 +1,190 @@
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/image_manifest.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+using namespace headrace;
+using test::contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// As if nothing had happened to the folders for a while: a listing that is made in the moment of a
+/// change is not kept.
+void age(const fs::path& root) {
+  const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(1);
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_directory()) fs::last_write_time(entry.path(), then);
+  }
+  fs::last_write_time(root, then);
+}
+
+struct Log {
+  std::vector<std::string> lines;
+  LogCallback callback() {
+    return [this](LogLevel level, std::string_view line) {
+      lines.push_back((level == LogLevel::warning ? "warning: " : "") + std::string(line));
+    };
+  }
+  bool has(const std::string& part) const {
+    for (const std::string& line : lines) {
+      if (contains(line, part)) return true;
+    }
+    return false;
+  }
+};
+
+struct Folder {
+  Folder() {
+    write(root / "data/cat/a.jpg", "aaa");
+    write(root / "data/cat/deep/b.jpg", "b");
+    write(root / "data/dog/c.jpg", "cc");
+    age(root / "data");
+  }
+  /// Opens the folder through the cache; true when the cache was used.
+  bool cached() {
+    log.lines.clear();
+    const ImageFolder folder(root / "data", {.cache = cache(), .log = log.callback()});
+    size = folder.size();
+    names.clear();
+    for (std::int64_t i = 0; i < folder.size(); ++i)
+      names.push_back(folder.origin(i) + "=" +
+                      folder.classes()[static_cast<std::size_t>(folder.label(i))]);
+    return !log.has("listed");
+  }
+  fs::path cache() const { return root / "listing"; }
+
+  test::TempFolder root;
+  Log log;
+  std::int64_t size = 0;
+  std::vector<std::string> names;
+};
+
+}  // namespace
+
+TEST_CASE("a listing is kept and used again, and gives the same samples") {
+  Folder folder;
+  CHECK_FALSE(folder.cached());
+  const auto names = folder.names;
+  REQUIRE(fs::exists(folder.cache()));
+  CHECK(folder.cached());
+  CHECK(folder.log.lines.empty());
+  CHECK(folder.names == names);
+  CHECK(folder.names ==
+        std::vector<std::string>{"cat/a.jpg=cat", "cat/deep/b.jpg=cat", "dog/c.jpg=dog"});
+}
+
+TEST_CASE("a folder that changed at any depth is listed anew") {
+  Folder folder;
+  folder.cached();
+  CHECK(folder.cached());
+  write(folder.root / "data/cat/deep/new.jpg", "n");
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.log.has("deep has changed"));
+  CHECK(folder.size == 4);
+  age(folder.root / "data");
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.cached());
+  fs::remove(folder.root / "data/dog/c.jpg");
+  write(folder.root / "data/dog/d.jpg", "d");
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.names.back() == "dog/d.jpg=dog");
+}
+
+TEST_CASE("a listing made in the moment of a change is not kept") {
+  Folder folder;
+  write(folder.root / "data/cat/new.jpg", "n");
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.log.has("is not kept"));
+  CHECK_FALSE(fs::exists(folder.cache()));
+}
+
+TEST_CASE("a damaged listing costs a line in the log and is made anew") {
+  Folder folder;
+  folder.cached();
+  const std::string good = content_of(folder.cache());
+  const auto names = folder.names;
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x20);
+    write(folder.cache(), bad);
+    CAPTURE(at);
+    CHECK_FALSE(folder.cached());
+    CHECK(folder.log.has("warning: image folder"));
+    CHECK(folder.log.has("is made anew"));
+    CHECK(folder.names == names);
+    CHECK(content_of(folder.cache()) == good);
+  }
+  for (std::size_t length = 0; length < good.size(); length += 11) {
+    write(folder.cache(), good.substr(0, length));
+    CHECK_FALSE(folder.cached());
+    CHECK(folder.names == names);
+  }
+  CHECK(folder.cached());
+}
+
+TEST_CASE("a listing of another data set is not used") {
+  Folder folder;
+  folder.cached();
+  Folder other;
+  fs::copy_file(folder.cache(), other.cache());
+  CHECK_FALSE(other.cached());
+  CHECK(other.log.has("of another data set"));
+}
+
+TEST_CASE("a listing that cannot be kept is no error") {
+  Folder folder;
+  const ImageFolder opened(folder.root / "data", {.cache = folder.root / "no/such/folder/listing",
+                                                  .log = folder.log.callback()});
+  CHECK(opened.size() == 3);
+  CHECK(folder.log.has("cannot be kept"));
+}
+
+TEST_CASE("a manifest's listing is used while length, time and contents are the same") {
+  test::TempFolder root;
+  write(root / "a.jpg", "a");
+  write(root / "bb.jpg", "bb");
+  const fs::path manifest = root / "m.csv";
+  const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(1);
+  const auto put = [&](const std::string& text) {
+    write(manifest, text);
+    fs::last_write_time(manifest, then);
+  };
+  Log log;
+  const auto cached = [&] {
+    log.lines.clear();
+    const ImageManifest opened(manifest,
+                               {.listing = {.cache = root / "listing", .log = log.callback()}});
+    return std::pair(!log.has("listed"), opened.labels());
+  };
+  using Labels = std::vector<std::int64_t>;
+  put("image,label,weight\na.jpg,0,1\nbb.jpg,1,1\n");
+  CHECK(cached() == std::pair(false, Labels{0, 1}));
+  CHECK(cached() == std::pair(true, Labels{0, 1}));
+  put("image,label,weight\na.jpg,1,1\nbb.jpg,0,1\n");  // same length, same time
+  CHECK(cached() == std::pair(false, Labels{1, 0}));
+  CHECK(log.has("m.csv has changed"));
+  CHECK(cached() == std::pair(true, Labels{1, 0}));
+  put("image,label,weight\na.jpg,1,1\n");
+  CHECK(cached() == std::pair(false, Labels{1}));
+}
