@@ -98,7 +98,8 @@ ImageDecoder& ImageDecoder::this_thread() {
 ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
   switch (format_of(file)) {
     case ImageFormat::jpeg:
-      header_ = jpeg_.open(file);
+      indexed_ = CropIndexedJpeg::recognises(file);
+      header_ = indexed_ ? parts_.open(file) : jpeg_.open(file);
       break;
     case ImageFormat::png:
       header_ = png_.open(file);
@@ -116,7 +117,7 @@ ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
 DecodedPixels ImageDecoder::pixels_of(const Region& region, int scale) {
   switch (header_.format) {
     case ImageFormat::jpeg:
-      return jpeg_.decode(region, scale);
+      return indexed_ ? indexed_pixels_of(region, scale) : jpeg_.decode(region, scale);
     case ImageFormat::png:
       return png_.decode(region);
     case ImageFormat::tiff:
@@ -150,9 +151,22 @@ void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& t
   }
 }
 
+DecodedPixels ImageDecoder::indexed_pixels_of(const Region& region, int scale) {
+  const CropIndexedJpeg::Part part = parts_.part(region, scale);
+  jpeg_.open(part.jpeg);
+  Region inside = region;
+  inside.x -= part.x;
+  inside.y -= part.y;
+  DecodedPixels pixels = jpeg_.decode(inside, scale);
+  pixels.region.x += part.x / scale;
+  pixels.region.y += part.y / scale;
+  return pixels;
+}
+
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
   const bool jpeg = header_.format == ImageFormat::jpeg;
   if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_)) {
+    if (indexed_) jpeg_.open(parts_.jpeg());
     jpeg_.decode_whole(target.rgb);
     return;
   }

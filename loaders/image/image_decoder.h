@@ -8,6 +8,7 @@
 #include <headrace/engine/export.h>
 #include <headrace/loaders/image/codecs.h>
 #include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/loaders/image/resize.h>
@@ -55,8 +56,11 @@ class HEADRACE_API ImageDecoder {
  private:
   DecodedLabels labels_of(const Region& region);
   DecodedPixels pixels_of(const Region& region, int scale);
+  DecodedPixels indexed_pixels_of(const Region& region, int scale);
 
   ImageHeader header_;
+  bool indexed_ = false;
+  CropIndexedJpeg parts_;
   JpegDecoder jpeg_;
   PngDecoder png_;
   TiffDecoder tiff_;

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include <headrace/engine/export.h>
+#include <headrace/loaders/image/image_header.h>
+
+namespace headrace::inline v1 {
+
+/// A baseline JPEG that is followed by an index of its entropy-coded data (docs/pack-format.md), so
+/// that any part of it can be had as a small JPEG of its own: the bits of the part's rows are
+/// joined, and the DC differences where they meet are written anew. Decoding the part costs what
+/// the part costs, and its pixels are those of the whole. Any other decoder reads the file too and
+/// ignores the index. Used by one thread at a time; its memory is kept from image to image.
+class HEADRACE_API CropIndexedJpeg {
+ public:
+  CropIndexedJpeg();
+  ~CropIndexedJpeg();
+  CropIndexedJpeg(const CropIndexedJpeg&) = delete;
+  CropIndexedJpeg& operator=(const CropIndexedJpeg&) = delete;
+
+  /// Whether the bytes end as such a file does.
+  static bool recognises(std::span<const std::byte> file) noexcept;
+
+  /// Reads the index's header; `file` must outlive what follows. Throws DataError where the index
+  /// is damaged or claims what cannot be.
+  ImageHeader open(std::span<const std::byte> file);
+
+  /// The open file without its index.
+  std::span<const std::byte> jpeg() const noexcept;
+
+  struct Part {
+    std::span<const std::byte> jpeg;  ///< valid until the next call; readable bytes follow it
+    int x = 0;                        ///< of its first column in the whole image
+    int y = 0;
+  };
+  /// A JPEG of the part that decoding `region` (stored, full-size pixels) at 1/scale needs. Throws
+  /// DataError where index and image do not fit each other.
+  Part part(const Region& region, int scale);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace::inline v1

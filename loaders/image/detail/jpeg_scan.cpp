@@ -1,0 +1,298 @@
+#include <headrace/loaders/image/detail/jpeg_scan.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_header.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+enum Marker : std::uint8_t {
+  sof0 = 0xc0,
+  sof1 = 0xc1,
+  dht = 0xc4,
+  soi = 0xd8,
+  eoi = 0xd9,
+  sos = 0xda,
+  dri = 0xdd,
+  app0 = 0xe0,
+  app14 = 0xee,
+  app15 = 0xef,
+  comment = 0xfe,
+};
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw DataError("JPEG: a crop index needs a baseline file of one scan: " + rule);
+}
+
+int two_bytes(std::span<const std::uint8_t> bytes, std::size_t at) {
+  return bytes[at] << 8 | bytes[at + 1];
+}
+
+bool is_frame(int marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != dht && marker != 0xc8 && marker != 0xcc;
+}
+
+/// The marker at `at` and its segment without marker and length; `at` moves behind it.
+struct Segment {
+  int marker = 0;
+  std::size_t first = 0;  ///< of the contents
+  std::span<const std::uint8_t> contents;
+};
+
+Segment next_segment(std::span<const std::uint8_t> file, std::size_t& at) {
+  while (at + 1 < file.size() && file[at] == 0xff && file[at + 1] == 0xff)
+    ++at;
+  if (at + 4 > file.size() || file[at] != 0xff) refuse("the markers are broken");
+  const auto length = static_cast<std::size_t>(two_bytes(file, at + 2));
+  if (length < 2 || length > file.size() - at - 2) refuse("the markers are broken");
+  Segment segment{file[at + 1], at + 4, file.subspan(at + 4, length - 2)};
+  at += 2 + length;
+  return segment;
+}
+
+/// A difference of `category` bits, as F.2.2.1 extends it.
+int extend(std::uint32_t bits, int category) {
+  if (category == 0) return 0;
+  const auto value = static_cast<int>(bits);
+  return value < (1 << (category - 1)) ? value - (1 << category) + 1 : value;
+}
+
+}  // namespace
+
+void HuffmanTable::define(std::span<const std::uint8_t> lengths,
+                          std::span<const std::uint8_t> symbols) {
+  quick_.fill(0);
+  length_.fill(0);
+  std::int32_t code = 0;
+  std::int32_t index = 0;
+  for (int length = 1; length <= 16; ++length) {
+    const auto l = static_cast<std::size_t>(length);
+    offset_[l] = index - code;
+    for (int i = 0; i < lengths[l - 1]; ++i, ++code, ++index) {
+      if (code >= 1 << length) refuse("a Huffman table is impossible");
+      const std::uint8_t symbol = symbols[static_cast<std::size_t>(index)];
+      symbols_[static_cast<std::size_t>(index)] = symbol;
+      if (symbol < length_.size()) {
+        length_[symbol] = static_cast<std::uint8_t>(length);
+        code_[symbol] = static_cast<std::uint16_t>(code);
+      }
+      if (length > 8) continue;
+      const auto first = static_cast<std::size_t>(code) << (8 - length);
+      std::fill_n(quick_.begin() + static_cast<std::ptrdiff_t>(first), 1U << (8 - length),
+                  static_cast<std::uint16_t>(length << 8 | symbol));
+    }
+    limit_[l] = code << (16 - length);
+    code <<= 1;
+  }
+  defined_ = true;
+}
+
+HuffmanTable::Code HuffmanTable::find_long(std::uint32_t ahead) const {
+  for (int length = 9; length <= 16; ++length) {
+    const auto l = static_cast<std::size_t>(length);
+    if (static_cast<std::int32_t>(ahead) >= limit_[l]) continue;
+    const std::int32_t index = static_cast<std::int32_t>(ahead >> (16 - length)) + offset_[l];
+    return {length, symbols_[static_cast<std::size_t>(index) & 0xff]};
+  }
+  bits_end();
+}
+
+void JpegScan::parse(std::span<const std::byte> jpeg) {
+  file = {reinterpret_cast<const std::uint8_t*>(jpeg.data()), jpeg.size()};
+  components = 0;
+  for (auto* tables : {&dc, &ac})
+    std::fill(tables->begin(), tables->end(), HuffmanTable());
+  if (file.size() < 4 || file[0] != 0xff || file[1] != soi) refuse("it does not begin as a JPEG");
+  for (std::size_t at = 2;;) {
+    const Segment segment = next_segment(file, at);
+    if (segment.marker == dht) {
+      read_tables(segment.contents);
+    } else if (segment.marker == sof0 || segment.marker == sof1) {
+      if (components != 0) refuse("it has two frames");
+      read_frame(segment.contents, segment.first);
+    } else if (is_frame(segment.marker)) {
+      refuse("it is progressive, lossless or arithmetic-coded");
+    } else if (segment.marker == dri) {
+      if (segment.contents.size() < 2 || two_bytes(segment.contents, 0) != 0)
+        refuse("it has restart markers");
+    } else if (segment.marker == sos) {
+      read_scan(segment.contents);
+      entropy_first = at;
+      return;
+    }
+  }
+}
+
+void JpegScan::read_tables(std::span<const std::uint8_t> segment) {
+  while (!segment.empty()) {
+    if (segment.size() < 17) refuse("a Huffman table is cut off");
+    std::size_t count = 0;
+    for (std::size_t i = 1; i <= 16; ++i)
+      count += segment[i];
+    const std::size_t slot = segment[0] & 15;
+    if (slot > 3 || segment[0] >> 4 > 1 || count > 256 || segment.size() < 17 + count)
+      refuse("a Huffman table is impossible");
+    (segment[0] >> 4 != 0 ? ac : dc)[slot].define(segment.subspan(1, 16),
+                                                  segment.subspan(17, count));
+    segment = segment.subspan(17 + count);
+  }
+}
+
+void JpegScan::read_frame(std::span<const std::uint8_t> segment, std::size_t at) {
+  if (segment.size() < 6 || segment[0] != 8) refuse("its samples are not of 8 bits");
+  frame = at + 1;
+  height = two_bytes(segment, 1);
+  width = two_bytes(segment, 3);
+  components = segment[5];
+  if (components < 1 || components > most_components ||
+      segment.size() < 6 + 3 * static_cast<std::size_t>(components))
+    refuse("it has no components or more than four");
+  check_image_size(ImageFormat::jpeg, width, height);
+  across = down = 1;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
+    ids_[c] = segment[6 + 3 * c];
+    h_[c] = segment[7 + 3 * c] >> 4;
+    v_[c] = segment[7 + 3 * c] & 15;
+    if (h_[c] < 1 || h_[c] > 4 || v_[c] < 1 || v_[c] > 4) refuse("its sampling is impossible");
+    across = std::max<int>(across, h_[c]);
+    down = std::max<int>(down, v_[c]);
+  }
+  if (components == 1 && across * down != 1) refuse("one component is sampled oddly");
+  coarse_x = coarse_y = false;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
+    coarse_x = coarse_x || h_[c] != across;
+    coarse_y = coarse_y || v_[c] != down;
+  }
+  mcus_x = (width + mcu_width() - 1) / mcu_width();
+  mcus_y = (height + mcu_height() - 1) / mcu_height();
+}
+
+void JpegScan::read_scan(std::span<const std::uint8_t> segment) {
+  const auto count = static_cast<std::size_t>(components);
+  if (count == 0) refuse("the scan comes before the frame");
+  if (segment.size() != 4 + 2 * count || segment[0] != components)
+    refuse("a scan does not hold all components");
+  blocks = 0;
+  for (std::size_t c = 0; c < count; ++c) {
+    if (segment[1 + 2 * c] != ids_[c]) refuse("a scan orders the components anew");
+    dc_table[c] = segment[2 + 2 * c] >> 4;
+    ac_table[c] = segment[2 + 2 * c] & 15;
+    if (dc_table[c] > 3 || ac_table[c] > 3 || !dc[dc_table[c]].defined() ||
+        !ac[ac_table[c]].defined())
+      refuse("a scan names a table that is not there");
+    const int of_component = h_[c] * v_[c];
+    if (blocks + of_component > most_blocks) refuse("an MCU has more than ten blocks");
+    std::fill_n(component_of.begin() + blocks, of_component, static_cast<std::uint8_t>(c));
+    blocks += of_component;
+  }
+  const std::size_t tail = 1 + 2 * count;
+  if (segment[tail] != 0 || segment[tail + 1] != 63 || segment[tail + 2] != 0)
+    refuse("a scan holds a part of the coefficients");
+}
+
+std::uint8_t* JpegScan::write_markers(std::uint8_t* out, int part_width, int part_height) const {
+  *out++ = 0xff;
+  *out++ = soi;
+  for (std::size_t at = 2; at < entropy_first;) {
+    const std::size_t first = at;
+    const Segment segment = next_segment(file, at);
+    const bool application = segment.marker >= app0 && segment.marker <= app15 &&
+                             segment.marker != app0 && segment.marker != app14;
+    if (application || segment.marker == comment) continue;
+    const std::size_t length = segment.contents.size() + 4;
+    std::memcpy(out, file.data() + segment.first - 4, length);
+    if (first <= frame && frame < at) {
+      std::uint8_t* sides = out + (frame - (segment.first - 4));
+      sides[0] = static_cast<std::uint8_t>(part_height >> 8);
+      sides[1] = static_cast<std::uint8_t>(part_height);
+      sides[2] = static_cast<std::uint8_t>(part_width >> 8);
+      sides[3] = static_cast<std::uint8_t>(part_width);
+    }
+    out += length;
+  }
+  return out;
+}
+
+namespace {
+
+/// The 63 other coefficients of a block, read over.
+void skip_ac(const HuffmanTable& table, JpegBitReader& bits) {
+  for (int k = 1; k < 64; ++k) {
+    const int symbol = table.read(bits);
+    const int zeros = symbol >> 4;
+    const int category = symbol & 15;
+    if (category == 0) {
+      if (zeros != 15) return;
+      k += 15;
+      continue;
+    }
+    k += zeros;
+    bits.drop(category);
+  }
+}
+
+/// The same, and written.
+void copy_ac(const HuffmanTable& table, JpegBitReader& bits, JpegBitWriter& out) {
+  for (int k = 1; k < 64; ++k) {
+    const std::uint32_t ahead = bits.peek(16);
+    const auto [length, symbol] = table.find(ahead);
+    bits.drop(length);
+    out.put(ahead >> (16 - length), length);
+    const int zeros = symbol >> 4;
+    const int category = symbol & 15;
+    if (category == 0) {
+      if (zeros != 15) return;
+      k += 15;
+      continue;
+    }
+    k += zeros;
+    out.put(bits.take(category), category);
+  }
+}
+
+void write_dc(const HuffmanTable& table, JpegBitWriter& out, int difference) {
+  const auto size = static_cast<unsigned>(std::abs(difference));
+  const int category = std::bit_width(size);
+  if (category > 11 || table.code_length(category) == 0) {
+    throw DataError("JPEG: the crop index does not fit its image");
+  }
+  out.put(table.code(category), table.code_length(category));
+  const auto low = static_cast<std::uint32_t>(difference < 0 ? difference - 1 : difference);
+  out.put(low & ((1U << category) - 1), category);
+}
+
+}  // namespace
+
+void JpegScan::skip_mcu(JpegBitReader& bits, Predictors& before) const {
+  for (int b = 0; b < blocks; ++b) {
+    const std::size_t c = component_of[static_cast<std::size_t>(b)];
+    const int category = dc[dc_table[c]].read(bits);
+    if (category > 11) bits_end();
+    before[c] += extend(bits.take(category), category);
+    skip_ac(ac[ac_table[c]], bits);
+  }
+}
+
+void JpegScan::copy_mcu(JpegBitReader& bits, Predictors& before, JpegBitWriter& out,
+                        const Predictors& written) const {
+  std::size_t last = most_components;
+  for (int b = 0; b < blocks; ++b) {
+    const std::size_t c = component_of[static_cast<std::size_t>(b)];
+    const HuffmanTable& table = dc[dc_table[c]];
+    const int category = table.read(bits);
+    if (category > 11) bits_end();
+    const int difference = extend(bits.take(category), category);
+    const bool first_of_component = c != last;
+    last = c;
+    before[c] += difference;
+    write_dc(table, out, first_of_component ? before[c] - written[c] : difference);
+    copy_ac(ac[ac_table[c]], bits, out);
+  }
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <headrace/engine/export.h>
+
+namespace headrace::inline v1 {
+
+struct CropIndexOptions {
+  int segment_pixels =
+      64;  ///< between two places where a part may begin, across; finer costs index
+};
+
+/// Makes a CropIndexedJpeg of a JPEG of any kind: its coefficients, losslessly, as a baseline file,
+/// and the index. Slow (the coefficients are coded three times); meant for packing. Throws
+/// DataError for a broken file and for one that cannot be indexed, saying why.
+HEADRACE_API std::vector<std::byte> make_crop_indexed(std::span<const std::byte> jpeg,
+                                                      const CropIndexOptions& options = {});
+
+}  // namespace headrace::inline v1
