@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/detail/pack_record.h>
+
+namespace headrace::inline v1::detail {
+
+/// A pack file in the making, `path`.partial. Records come in order. Entries are written after the
+/// records they name are on disk, so whatever is there after any end of the process is whole.
+/// Throws ResourceError.
+class PackFileWriter {
+ public:
+  /// Goes on with the file if it was begun with this header's fingerprint and `names`; else begins.
+  PackFileWriter(std::string path, const PackHeader& header, const PackNames& names);
+  ~PackFileWriter();
+  PackFileWriter(const PackFileWriter&) = delete;
+  PackFileWriter& operator=(const PackFileWriter&) = delete;
+
+  /// Entries that were there already.
+  const std::vector<PackEntry>& resumed() const noexcept { return resumed_; }
+  std::uint64_t bytes() const noexcept { return end_; }
+
+  void append(PackRecord record);
+  /// Puts everything appended so far on disk.
+  void commit();
+  /// commit(), then the header, and the file takes its name.
+  void finish();
+
+ private:
+  void begin(const std::string& names);
+  bool resume(const std::string& names);
+  void write(const void* from, std::size_t bytes, std::uint64_t offset);
+  [[noreturn]] void fail(const char* step) const;
+
+  std::string path_;
+  std::string partial_;
+  int file_ = -1;
+  PackHeader header_;
+  std::uint64_t end_ = 0;
+  std::uint64_t records_ = 0;  ///< entries on disk
+  std::uint64_t uncommitted_bytes_ = 0;
+  std::chrono::steady_clock::time_point last_commit_ = std::chrono::steady_clock::now();
+  std::vector<std::byte> entries_;  ///< not on disk yet
+  std::vector<PackEntry> resumed_;
+};
+
+}  // namespace headrace::inline v1::detail

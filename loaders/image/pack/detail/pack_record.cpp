@@ -1,0 +1,175 @@
+#include <headrace/loaders/image/pack/detail/pack_record.h>
+
+// jpeglib.h needs FILE and size_t before it.
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csetjmp>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+std::span<const std::byte> bytes_of(const Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()};
+}
+
+std::vector<std::byte> copy(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+struct Pixels {
+  std::vector<std::uint8_t> rgb;
+  int width = 0;
+  int height = 0;
+};
+
+/// The whole picture as it is to be shown, `width` x `height`.
+Pixels decode(std::span<const std::byte> file, int longest_side) {
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  const ImageHeader header = decoder.open(file);
+  const int width = header.shown_width();
+  const int height = header.shown_height();
+  const int longest = std::max(width, height);
+  Pixels pixels{.rgb = {}, .width = width, .height = height};
+  if (longest_side > 0 && longest > longest_side) {
+    const double scale = double(longest_side) / longest;
+    pixels.width = std::max(1, static_cast<int>(std::lround(width * scale)));
+    pixels.height = std::max(1, static_cast<int>(std::lround(height * scale)));
+  }
+  pixels.rgb.resize(std::size_t(pixels.width) * std::size_t(pixels.height) * 3);
+  const ImageWindow window{0, 0, double(width), double(height), {.width = width, .height = height}};
+  decoder.decode(window, {.rgb = pixels.rgb.data(),
+                          .height = pixels.height,
+                          .width = pixels.width,
+                          .prescale = false});
+  return pixels;
+}
+
+/// What the options make of one image; the entry's content and sides are set.
+std::vector<std::byte> convert(std::span<const std::byte> file, const PackOptions& options,
+                               PackEntry& entry) {
+  const ImageHeader header = ImageDecoder::this_thread().open(file);
+  entry.width = static_cast<std::uint32_t>(header.shown_width());
+  entry.height = static_cast<std::uint32_t>(header.shown_height());
+  std::vector<std::byte> image;
+  ImageFormat format = header.format;
+  const int longest = std::max(header.width, header.height);
+  if (options.longest_side > 0 && longest > options.longest_side) {
+    const Pixels pixels = decode(file, options.longest_side);
+    image = encode_jpeg(pixels.rgb.data(), pixels.width, pixels.height, options.quality);
+    entry.width = static_cast<std::uint32_t>(pixels.width);
+    entry.height = static_cast<std::uint32_t>(pixels.height);
+    entry.content = PackContent::shrunk;
+    format = ImageFormat::jpeg;
+    file = image;
+  }
+  if (options.crop_index && format == ImageFormat::jpeg) {
+    try {
+      std::vector<std::byte> indexed = make_crop_indexed(file, options.index);
+      entry.content = PackContent::crop_indexed;
+      return indexed;
+    } catch (const DataError&) {
+      decode(file, 0);  // a broken file says so here; a sound one that has no index stays as it is
+    }
+  }
+  return image.empty() ? copy(file) : image;
+}
+
+struct Errors {
+  jpeg_error_mgr base;  // first: the library hands out a pointer to it
+  std::jmp_buf jump;
+};
+
+struct Encoder {
+  jpeg_compress_struct info{};
+  Errors errors{};
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;
+
+  ~Encoder() {
+    jpeg_destroy_compress(&info);
+    std::free(memory);
+  }
+  /// False when the library gave up.
+  bool run(const std::uint8_t* rgb, int width, int height, int quality);
+};
+
+[[noreturn]] void give_up(j_common_ptr info) {
+  std::longjmp(reinterpret_cast<Errors*>(info->err)->jump, 1);
+}
+
+bool Encoder::run(const std::uint8_t* rgb, int width, int height, int quality) {
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = give_up;
+  if (setjmp(errors.jump) != 0) return false;
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_width = static_cast<JDIMENSION>(width);
+  info.image_height = static_cast<JDIMENSION>(height);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, quality, TRUE);
+  info.optimize_coding = TRUE;
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto* row = const_cast<JSAMPROW>(rgb + std::size_t{info.next_scanline} * info.image_width * 3);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_jpeg(const std::uint8_t* rgb, int width, int height, int quality) {
+  Encoder encoder;
+  if (!encoder.run(rgb, width, height, quality))
+    throw ResourceError("[pack] JPEG: the encoder gave up, most likely for want of memory");
+  const auto* first = reinterpret_cast<const std::byte*>(encoder.memory);
+  return {first, first + encoder.size};
+}
+
+PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
+                            const PackOptions& options) {
+  PackRecord record;
+  record.entry.label = source.label(index);
+  record.entry.state = PackState::skipped;
+  Sample sample;
+  try {
+    source.read(index, sample);
+    const std::span<const std::byte> file = bytes_of(sample["image"]);
+    record.input_bytes = file.size();
+    record.image = convert(file, options, record.entry);
+    if (source.has_masks()) {
+      const std::span<const std::byte> mask = bytes_of(sample["mask"]);
+      ImageDecoder::this_thread().open(mask);
+      record.input_bytes += mask.size();
+      record.mask = copy(mask);
+    }
+  } catch (const DataError& error) {
+    record.bad = error.what();
+    return record;
+  }
+  if (std::max(record.image.size(), record.mask.size()) >= PackFormat::most_record_bytes) {
+    record.bad = "a record must be below 2 GiB";
+    return record;
+  }
+  record.entry.state = PackState::whole;
+  record.entry.image_bytes = record.image.size();
+  record.entry.mask_bytes = record.mask.size();
+  record.entry.image_checksum = checksum_of(record.image.data(), record.image.size());
+  record.entry.mask_checksum = checksum_of(record.mask.data(), record.mask.size());
+  return record;
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/pack_images.h>
+
+namespace headrace::inline v1::detail {
+
+/// A record ready to be written. The entry's offset and name are still open.
+struct PackRecord {
+  PackEntry entry;
+  std::vector<std::byte> image;
+  std::vector<std::byte> mask;
+  std::string bad;  ///< why the image cannot be packed; empty for a good one
+  std::uint64_t input_bytes = 0;
+};
+
+/// Reads a record of the source and makes of it what the options ask for. Thread-safe. Bad images
+/// are said in the result; throws for what no other image would survive either.
+PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
+                            const PackOptions& options);
+
+/// RGB pixels as a JPEG, 4:2:0, tables made for the image.
+std::vector<std::byte> encode_jpeg(const std::uint8_t* rgb, int width, int height, int quality);
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,220 @@
+#include <headrace/loaders/image/pack/pack_images.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/engine/random.h>
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/pack/detail/pack_file_writer.h>
+#include <headrace/loaders/image/pack/detail/pack_record.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+void check(const ListedImages& source, const PackOptions& options) {
+  const auto refuse = [](const std::string& rule) { throw ConfigError("[pack] " + rule); };
+  if (options.file.empty()) refuse("a file to write must be named, got nothing");
+  const std::size_t step = options.alignment;
+  if (step < 8 || step > (std::size_t{1} << 20) || (step & (step - 1)) != 0)
+    refuse("alignment must be a power of two from 8 to 2^20, got " + std::to_string(step));
+  if (options.longest_side != 0 && (options.longest_side < 8 || options.longest_side > 65535))
+    refuse("longest_side must be 8 to 65535, got " + std::to_string(options.longest_side));
+  if (options.quality < 1 || options.quality > 100)
+    refuse("quality must be 1 to 100, got " + std::to_string(options.quality));
+  if (options.index.segment_pixels < 8 || options.index.segment_pixels > 65535)
+    refuse("segment_pixels must be 8 to 65535, got " +
+           std::to_string(options.index.segment_pixels));
+  if (options.threads < 1 || options.threads > 1024)
+    refuse("threads must be 1 to 1024, got " + std::to_string(options.threads));
+  if (options.longest_side != 0 && source.has_masks())
+    refuse(
+        "images with masks cannot be shrunk: their masks would not fit them any more; leave "
+        "longest_side out");
+}
+
+std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
+  return (hash ^ hash_name(text)) * 0x9e3779b97f4a7c15ULL + 1;
+}
+
+/// What a file begun before must have been made from, and how.
+std::uint64_t fingerprint_of(const ListedImages& source, const PackOptions& options) {
+  std::uint64_t hash =
+      mixed(0, std::to_string(options.crop_index ? options.index.segment_pixels : 0) + "," +
+                   std::to_string(options.longest_side) + "," + std::to_string(options.quality) +
+                   "," + (options.skip_bad ? "skip" : "fail"));
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    hash = mixed(hash, std::to_string(source.image_bytes(i)));
+    hash = mixed(hash, std::to_string(source.mask_bytes(i)));
+  }
+  return hash;
+}
+
+/// Makes records on several threads and hands them out in order.
+class Maker {
+ public:
+  Maker(const ListedImages& source, const PackOptions& options, std::int64_t first)
+      : source_(source),
+        options_(options),
+        next_(first),
+        taken_(first),
+        slots_(static_cast<std::size_t>(4 * options.threads)) {
+    for (int i = 0; i < options.threads; ++i)
+      threads_.emplace_back([this] { work(); });
+  }
+  ~Maker() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    room_.notify_all();
+    threads_.clear();
+  }
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
+
+  detail::PackRecord take() {
+    std::unique_lock lock(mutex_);
+    Slot& slot = slots_[static_cast<std::size_t>(taken_) % slots_.size()];
+    made_.wait(lock, [&slot] { return slot.full; });
+    slot.full = false;
+    ++taken_;
+    room_.notify_all();
+    if (slot.error) std::rethrow_exception(slot.error);
+    return std::move(slot.record);
+  }
+
+ private:
+  struct Slot {
+    bool full = false;
+    detail::PackRecord record;
+    std::exception_ptr error;
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      room_.wait(lock, [this] {
+        return stopped_ || next_ >= source_.size() ||
+               next_ - taken_ < static_cast<std::int64_t>(slots_.size());
+      });
+      if (stopped_ || next_ >= source_.size()) return;
+      const std::int64_t index = next_++;
+      lock.unlock();
+      detail::PackRecord record;
+      std::exception_ptr error;
+      try {
+        record = detail::make_pack_record(source_, index, options_);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      Slot& slot = slots_[static_cast<std::size_t>(index) % slots_.size()];
+      slot.record = std::move(record);
+      slot.error = error;
+      slot.full = true;
+      made_.notify_all();
+    }
+  }
+
+  const ListedImages& source_;
+  const PackOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::condition_variable made_;
+  std::int64_t next_;
+  std::int64_t taken_;
+  bool stopped_ = false;
+  std::vector<Slot> slots_;
+  std::vector<std::jthread> threads_;
+};
+
+struct Plan {
+  detail::PackHeader header;
+  detail::PackNames names;
+  std::vector<std::uint64_t> name_end;
+  std::vector<double> weights;
+  std::vector<std::int64_t> groups;
+};
+
+Plan plan_of(const ListedImages& source, const PackOptions& options) {
+  Plan plan;
+  plan.weights = source.weights();
+  plan.groups = source.groups();
+  plan.names.classes = source.classes();
+  plan.names.groups = source.group_names();
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    plan.names.paths += source.path(i);
+    plan.name_end.push_back(plan.names.paths.size());
+  }
+  plan.header.records = static_cast<std::uint64_t>(source.size());
+  plan.header.fingerprint = fingerprint_of(source, options);
+  plan.header.alignment = static_cast<std::uint32_t>(options.alignment);
+  plan.header.classes = static_cast<std::uint32_t>(plan.names.classes.size());
+  plan.header.groups = static_cast<std::uint32_t>(plan.names.groups.size());
+  plan.header.has_labels = !source.classes().empty();
+  plan.header.has_weights = !plan.weights.empty();
+  plan.header.has_groups = !plan.groups.empty();
+  plan.header.has_masks = source.has_masks();
+  return plan;
+}
+
+void count(PackProgress& progress, const detail::PackEntry& entry) {
+  ++progress.records;
+  if (entry.state == detail::PackState::skipped) {
+    ++progress.skipped;
+  } else if (entry.content == detail::PackContent::crop_indexed) {
+    ++progress.crop_indexed;
+  }
+}
+
+}  // namespace
+
+PackProgress pack_images(const ListedImages& source, const PackOptions& options) {
+  check(source, options);
+  const Plan plan = plan_of(source, options);
+  detail::PackFileWriter writer(options.file.native(), plan.header, plan.names);
+  PackProgress progress{.all_records = source.size()};
+  for (const detail::PackEntry& entry : writer.resumed())
+    count(progress, entry);
+  progress.resumed = progress.records;
+
+  Maker maker(source, options, progress.records);
+  while (progress.records < source.size()) {
+    if (options.stop.stop_requested()) {
+      writer.commit();
+      return progress;
+    }
+    const std::int64_t index = progress.records;
+    const auto i = static_cast<std::size_t>(index);
+    detail::PackRecord record = maker.take();
+    if (!record.bad.empty()) {
+      if (options.on_bad) options.on_bad(index, record.bad);
+      if (!options.skip_bad) {
+        writer.commit();
+        throw DataError("[pack] " + source.origin(index) + ": " + record.bad +
+                        "; repair or remove it, or leave bad images out");
+      }
+    }
+    record.entry.name_end = plan.name_end[i];
+    if (!plan.weights.empty()) record.entry.weight = plan.weights[i];
+    if (!plan.groups.empty()) record.entry.group = plan.groups[i];
+    progress.input_bytes += record.input_bytes;
+    count(progress, record.entry);
+    writer.append(std::move(record));
+    progress.bytes = writer.bytes();
+    if (options.on_progress) options.on_progress(progress);
+  }
+  if (progress.skipped == progress.records)
+    throw DataError("[pack] every image is bad; nothing is left to pack");
+  writer.finish();
+  progress.bytes = writer.bytes();
+  return progress;
+}
+
+}  // namespace headrace::inline v1

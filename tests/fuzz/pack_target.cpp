@@ -1,0 +1,102 @@
+// A pack or crop index of any content, checksums made right, must give pixels or a DataError, and
+// the same ones again.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/tests/fuzz/pack_edits.h>
+
+using namespace headrace;
+
+namespace {
+
+constexpr std::int64_t most_pixels = 1 << 20;
+constexpr int side = 20;
+
+/// Bytes as a file that can be opened by name.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const test::PackBytes& bytes) : number_(::memfd_create("pack", MFD_CLOEXEC)) {
+    if (number_ < 0 ||
+        ::write(number_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+      std::abort();
+  }
+  ~MemoryFile() { ::close(number_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string name() const { return "/proc/self/fd/" + std::to_string(number_); }
+
+ private:
+  int number_;
+};
+
+/// Windows over the whole picture and parts of it, at several scales.
+std::string decode(std::span<const std::byte> file) {
+  std::string outcome;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    try {
+      ImageDecoder& decoder = ImageDecoder::this_thread();
+      const ImageHeader header = decoder.open(file);
+      if (std::int64_t{header.width} * header.height > most_pixels) return "large";
+      Random random(RandomKey{.seed = seed});
+      const ImageWindow window = place(RandomResizedCrop{.height = side, .width = side},
+                                       header.shown_width(), header.shown_height(), random);
+      std::vector<std::uint8_t> pixels(std::size_t{3} * side * side, 1);
+      decoder.decode(window, {.rgb = pixels.data(),
+                              .height = side,
+                              .width = side,
+                              .flip = random.chance(0.5),
+                              .prescale = seed % 2 == 0});
+      outcome.append(pixels.begin(), pixels.end());
+    } catch (const DataError& error) {
+      outcome += error.what();
+    }
+  }
+  return outcome;
+}
+
+std::string read_pack(test::PackBytes file) {
+  test::repair_pack(file);
+  const MemoryFile memory(file);
+  std::string outcome;
+  try {
+    const ImagePack pack(memory.name(), {.verify = false});
+    for (std::int64_t i = 0; i < pack.size(); ++i) {
+      Sample sample;
+      pack.read(i, sample);
+      const Tensor& image = sample["image"];
+      outcome +=
+          pack.origin(i) + decode({static_cast<const std::byte*>(image.raw()), image.bytes()});
+    }
+  } catch (const DataError& error) {
+    // The name of the file differs from one run to the next.
+    const std::string text = error.what();
+    outcome += text.substr(text.find(": ") + 1);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::size_t which = data[0] % test::pack_seeds;
+  test::PackBytes file = test::edited(test::pack_seed(which), {data + 1, size - 1});
+  const auto outcome = [&] {
+    if (which == 0) return read_pack(file);
+    test::repair_crop_index(file);
+    return decode(file);
+  };
+  const std::string first = outcome();
+  if (outcome() == first) return 0;
+  std::fputs("a pack gives something else the second time\n", stderr);
+  std::abort();
+}
