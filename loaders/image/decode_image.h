@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <headrace/engine/export.h>
@@ -32,6 +33,8 @@ struct HEADRACE_API DecodeImage {
   DType mask_dtype = DType::uint8;  ///< or uint16: of every mask
 
   static constexpr bool decodes = true;
+  /// Whether it draws anything as it is set up; a DecodedCache may only keep what draws nothing.
+  bool draws() const { return flip > 0.0F || std::holds_alternative<RandomResizedCrop>(crop); }
   std::string name() const { return "decode"; }
   /// Throws ConfigError for parameters that cannot be right, and where a field is not ragged uint8.
   Schema schema(const Schema& in) const;

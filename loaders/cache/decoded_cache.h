@@ -1,0 +1,200 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <headrace/engine/error.h>
+#include <headrace/engine/export.h>
+#include <headrace/engine/operation.h>
+#include <headrace/engine/pipeline.h>
+#include <headrace/engine/source.h>
+
+namespace headrace::inline v1 {
+
+struct DecodedCacheOptions {
+  std::size_t bytes = 0;  ///< most that kept samples take; what comes after that is made anew
+  /// Kept on disk in this folder, as a file without a name that vanishes with the cache; empty: in
+  /// memory.
+  std::filesystem::path folder{};
+  LogCallback log{};  ///< told once if the disk fails
+};
+
+namespace detail {
+class CacheStore;
+
+/// Whether an operation says that it draws nothing as it is set up.
+template <class Op>
+bool draws(const Op& op) {
+  if constexpr (PlainSampleOperation<Op>) return false;
+  if constexpr (requires {
+                  { op.draws() } -> std::convertible_to<bool>;
+                })
+    return op.draws();
+  return RandomSampleOperation<Op>;
+}
+
+template <class Op>
+std::string cached_name(const Op& op) {
+  if constexpr (requires {
+                  { op.name() } -> std::convertible_to<std::string>;
+                })
+    return op.name();
+  return "operation";
+}
+}  // namespace detail
+
+/// Samples as they are before the first random operation, kept for the epochs that follow: a source
+/// and a first step that belong together.
+///
+///     DecodedCache cache(folder, {.bytes = 8_GiB});
+///     Pipeline::from(cache.source())
+///         .then(cache.keep(DecodeImage{.crop = ResizeTo{256, 256}}))
+///         .then(HorizontalFlip{})
+///
+/// A kept record is neither read nor decoded again; the bytes are the same with and without. What
+/// came first stays: with every record once an epoch no other choice keeps more. One cache may
+/// serve several loaders at once. The forecast counts `bytes` with the source. Thread-safe.
+class HEADRACE_API DecodedCache {
+ public:
+  /// Throws ConfigError without a source or bytes, ResourceError when no file can be made in the
+  /// folder.
+  DecodedCache(std::shared_ptr<const Source> source, const DecodedCacheOptions& options);
+  ~DecodedCache();
+
+  /// The source for Pipeline::from(). Its samples are made whole by the step keep() and nothing
+  /// else.
+  std::shared_ptr<const Source> source() const;
+
+  /// Operations as one step, the first of the pipeline, whose result is kept.
+  template <SampleOperation... Ops>
+  class Kept;
+  /// Throws ConfigError for an operation that draws at random.
+  template <SampleOperation... Ops>
+  Kept<Ops...> keep(Ops... ops) const {
+    (require_plain(detail::draws(ops), detail::cached_name(ops)), ...);
+    return Kept<Ops...>(store_, std::move(ops)...);
+  }
+
+  struct Stats {
+    std::int64_t samples = 0;  ///< kept
+    std::size_t bytes = 0;     ///< that they take
+    std::int64_t hits = 0;
+    std::int64_t misses = 0;
+    bool full = false;
+  };
+  Stats stats() const;
+
+ private:
+  static void require_plain(bool draws, const std::string& name);
+
+  std::shared_ptr<detail::CacheStore> store_;
+};
+
+namespace detail {
+
+/// What is kept, behind source and step.
+class HEADRACE_API CacheStore {
+ public:
+  /// Says which record a sample is, and whether it is whole already; taken out by the step.
+  static constexpr const char* mark = "decoded cache";
+
+  CacheStore(std::shared_ptr<const Source> source, const DecodedCacheOptions& options);
+  ~CacheStore();
+  CacheStore(const CacheStore&) = delete;
+  CacheStore& operator=(const CacheStore&) = delete;
+
+  const Source& source() const noexcept { return *source_; }
+  bool on_disk() const noexcept { return file_ >= 0; }
+  std::size_t resident_bytes() const;
+
+  /// Fills the sample from what is kept, or leaves that to the step; false when the record is not
+  /// kept. `may_wait` allows for a disk.
+  bool fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const;
+  /// For the step: takes the mark out; true when the sample is whole now. Else `index` is set.
+  bool complete(Sample& sample, std::int64_t& index) const;
+  void keep(std::int64_t index, const Sample& sample);
+  /// The fields without the mark. Throws ConfigError where there is none: the source is another.
+  static Schema without_mark(const Schema& in);
+
+  DecodedCache::Stats stats() const;
+
+ private:
+  struct Layout;
+  struct Entry;
+  struct Table;
+
+  const Layout* layout_of(const Sample& sample);
+  bool reserve(std::size_t bytes);
+  void give_up(const std::string& reason);
+  bool load(const Entry& entry, Sample& sample, bool may_wait) const;
+
+  std::shared_ptr<const Source> source_;
+  DecodedCacheOptions options_;
+  int file_ = -1;
+  std::unique_ptr<Table> table_;
+};
+
+}  // namespace detail
+
+template <SampleOperation... Ops>
+class DecodedCache::Kept {
+ public:
+  static constexpr bool decodes = true;
+
+  Kept(std::shared_ptr<detail::CacheStore> store, Ops... ops)
+      : store_(std::move(store)), ops_(std::move(ops)...) {}
+
+  /// That of the first operation: statistics and draws of later ones are those without a cache.
+  std::string name() const { return detail::cached_name(std::get<0>(ops_)); }
+
+  Schema schema(const Schema& in) const {
+    Schema out = detail::CacheStore::without_mark(in);
+    std::apply([&out](const Ops&... op) { (apply_schema(op, out), ...); }, ops_);
+    return out;
+  }
+
+  std::size_t working_bytes(const Schema& in) const {
+    Schema before = detail::CacheStore::without_mark(in);
+    std::size_t sum = 0;
+    std::apply(
+        [&](const Ops&... op) { ((sum += bytes_of(op, before), apply_schema(op, before)), ...); },
+        ops_);
+    return sum;
+  }
+
+  void operator()(Sample& sample) const {
+    std::int64_t index = 0;
+    if (store_->complete(sample, index)) return;
+    Random none;
+    std::apply([&](const Ops&... op) { (detail::call_step(op, sample, none), ...); }, ops_);
+    store_->keep(index, sample);
+  }
+
+ private:
+  template <class Op>
+  static void apply_schema(const Op& op, Schema& schema) {
+    if constexpr (requires {
+                    { op.schema(schema) } -> std::convertible_to<Schema>;
+                  })
+      schema = op.schema(schema);
+  }
+  template <class Op>
+  static std::size_t bytes_of(const Op& op, const Schema& in) {
+    if constexpr (requires {
+                    { op.working_bytes(in) } -> std::convertible_to<std::size_t>;
+                  })
+      return op.working_bytes(in);
+    return 0;
+  }
+
+  std::shared_ptr<detail::CacheStore> store_;
+  std::tuple<Ops...> ops_;
+};
+
+}  // namespace headrace::inline v1

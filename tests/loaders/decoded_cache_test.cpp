@@ -1,0 +1,208 @@
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/cache/decoded_cache.h>
+#include <headrace/loaders/memory/table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+using namespace headrace;
+using test::contains;
+
+namespace {
+
+constexpr std::int64_t records = 50;
+
+/// Records of 16 numbers that count how often they are read.
+struct Counted final : Source {
+  std::string name() const override { return "counted"; }
+  std::int64_t size() const override { return records; }
+  Schema fields() const override {
+    return {FieldSpec::fixed("x", DType::int32, Shape{16}),
+            FieldSpec::fixed("label", DType::int64, Shape{})};
+  }
+  void read(std::int64_t index, Sample& sample) const override {
+    ++*reads;
+    Tensor& x = sample.make("x", DType::int32, Shape{16});
+    for (int i = 0; i < 16; ++i)
+      x.data<std::int32_t>()[i] = static_cast<std::int32_t>(index * 100 + i);
+    sample.set_scalar<std::int64_t>("label", index);
+  }
+  bool blocking() const override { return blocks; }
+  std::size_t resident_bytes() const override { return 1000; }
+
+  std::shared_ptr<std::atomic<std::int64_t>> reads = std::make_shared<std::atomic<std::int64_t>>(0);
+  bool blocks = false;
+};
+
+/// A slow decode: squares, as another dtype.
+struct Square {
+  std::string name() const { return "decode"; }
+  Schema schema(const Schema& in) const {
+    Schema out = in;
+    out.put(FieldSpec::fixed("x", DType::float32, Shape{16}));
+    return out;
+  }
+  void operator()(Sample& sample) const {
+    const Tensor from = sample["x"];
+    Tensor& to = sample.make("x", DType::float32, Shape{16});
+    for (int i = 0; i < 16; ++i) {
+      const float v = static_cast<float>(from.data<std::int32_t>()[i]);
+      to.data<float>()[i] = v * v;
+    }
+  }
+};
+
+struct AddNoise {
+  std::string name() const { return "noise"; }
+  void operator()(Sample& sample, Random& random) const {
+    const Tensor from = sample["x"];
+    Tensor& to = sample.make("x", DType::float32, Shape{16});
+    for (int i = 0; i < 16; ++i)
+      to.data<float>()[i] = from.data<float>()[i] + static_cast<float>(random.uniform());
+  }
+};
+
+/// Says that it draws nothing, and draws.
+struct Liar {
+  bool draws() const { return false; }
+  std::string name() const { return "decode"; }
+  void operator()(Sample& sample, Random&) const {
+    thread_local std::int32_t calls = 0;
+    Tensor& to = sample.make("x", DType::float32, Shape{16});
+    for (int i = 0; i < 16; ++i)
+      to.data<float>()[i] = static_cast<float>(calls++);
+  }
+  Schema schema(const Schema& in) const { return Square().schema(in); }
+};
+
+using Bytes = std::vector<std::byte>;
+
+Bytes three_epochs(Pipeline pipeline, int threads) {
+  Loader loader = std::move(pipeline)
+                      .batch({.size = 8})
+                      .build({.runtime = Runtime({.threads = threads, .io_threads = 2})});
+  Bytes bytes;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (Batch& batch : loader.epoch(epoch)) {
+      for (const char* field : {"x", "label"}) {
+        const Tensor tensor = batch[field];
+        const auto* first = static_cast<const std::byte*>(tensor.raw());
+        bytes.insert(bytes.end(), first, first + tensor.bytes());
+      }
+      CHECK(batch.names().size() == 2);
+    }
+  }
+  return bytes;
+}
+
+template <class Op = Square>
+Bytes plain(int threads, const Op& op = {}) {
+  return three_epochs(
+      Pipeline::from(Counted()).order(Shuffled{.seed = 3}).then(op).then(AddNoise()), threads);
+}
+
+template <class Op = Square>
+Bytes cached(const DecodedCache& cache, int threads, const Op& op = {}) {
+  return three_epochs(Pipeline::from(cache.source())
+                          .order(Shuffled{.seed = 3})
+                          .then(cache.keep(op))
+                          .then(AddNoise()),
+                      threads);
+}
+
+constexpr std::size_t plenty = std::size_t{1} << 20;
+
+}  // namespace
+
+TEST_CASE("the bytes are the same with and without a cache, in memory and on disk") {
+  const test::TempFolder folder;
+  const Bytes expected = plain(2);
+  for (const int threads : {1, 2, 8}) {
+    for (const bool blocks : {false, true}) {
+      for (const bool disk : {false, true}) {
+        // Enough for all, for some, for one, for none.
+        for (const std::size_t bytes :
+             {plenty, std::size_t{6000}, std::size_t{400}, std::size_t{8}}) {
+          CAPTURE(threads);
+          CAPTURE(blocks);
+          CAPTURE(disk);
+          CAPTURE(bytes);
+          Counted source;
+          source.blocks = blocks;
+          const DecodedCache cache(
+              std::make_shared<Counted>(source),
+              {.bytes = bytes, .folder = disk ? folder / "" : std::filesystem::path()});
+          CHECK(cached(cache, threads) == expected);
+          const DecodedCache::Stats stats = cache.stats();
+          CHECK(stats.hits + stats.misses >= 3 * records);  // epochs join: a fourth may have begun
+          CHECK(stats.bytes <= bytes);
+          if (bytes == plenty) {
+            CHECK(stats.samples == records);
+            CHECK_FALSE(stats.full);
+            CHECK(source.reads->load() < records + 16);  // epochs join: some are read twice
+          } else {
+            CHECK(stats.full);
+            CHECK(stats.samples < records);
+          }
+        }
+      }
+    }
+  }
+  CHECK(std::filesystem::is_empty(folder / ""));
+}
+
+TEST_CASE("a step that is not the same every time is seen by that comparison") {
+  const DecodedCache cache(std::make_shared<Counted>(), {.bytes = plenty});
+  CHECK(cached(cache, 1, Liar()) != plain(1, Liar()));
+}
+
+TEST_CASE("two loaders share a cache") {
+  auto source = std::make_shared<Counted>();
+  const DecodedCache cache(source, {.bytes = plenty});
+  const Bytes expected = plain(2);
+  CHECK(cached(cache, 2) == expected);
+  const std::int64_t reads = source->reads->load();
+  CHECK(cached(cache, 2) == expected);
+  CHECK(source->reads->load() == reads);
+}
+
+TEST_CASE("what draws at random is refused, and so are halves of a cache") {
+  const auto source = std::make_shared<Counted>();
+  const DecodedCache cache(source, {.bytes = plenty});
+  CHECK(contains(test::message_of<ConfigError>([&] { cache.keep(AddNoise()); }),
+                 "noise draws at random"));
+  CHECK(contains(test::message_of<ConfigError>([&] {
+                   Pipeline::from(source).then(cache.keep(Square())).batch({.size = 2}).build();
+                 }),
+                 "begin with Pipeline::from(cache.source())"));
+  CHECK(contains(test::message_of<ConfigError>([&] { DecodedCache(source, {}); }),
+                 "must be positive"));
+  CHECK(contains(test::message_of<ResourceError>(
+                     [&] { DecodedCache(source, {.bytes = 1, .folder = "/no/such/folder"}); }),
+                 "/no/such/folder"));
+}
+
+TEST_CASE("the forecast counts the cache with the source") {
+  const auto source = std::make_shared<Counted>();
+  const DecodedCache cache(source, {.bytes = plenty});
+  CHECK(cache.source()->resident_bytes() >= 1000 + plenty);
+  CHECK(cache.source()->resident_bytes() <= 1000 + plenty + 100 * records);
+  const test::TempFolder folder;
+  const DecodedCache on_disk(source, {.bytes = plenty, .folder = folder / ""});
+  CHECK(on_disk.source()->resident_bytes() < 1000 + 100 * records);
+  const Loader loader =
+      Pipeline::from(cache.source()).then(cache.keep(Square())).batch({.size = 2}).build();
+  std::size_t counted = 0;
+  for (const MemoryForecast::Item& item : loader.forecast().items) {
+    if (item.name == "source") counted = item.bytes;
+  }
+  CHECK(counted == cache.source()->resident_bytes());
+}
