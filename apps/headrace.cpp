@@ -1,5 +1,7 @@
 #include <headrace/apps/commands/bench_loader.h>
 #include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/commands/inspect.h>
+#include <headrace/apps/commands/pack_images.h>
 #include <headrace/apps/commands/pack_table.h>
 #include <headrace/apps/commands/prepare_glaucoma.h>
 #include <headrace/apps/commands/prepare_leak.h>
@@ -24,6 +26,15 @@ int main(int argc, char** argv) {
     }
     if (const auto* pack = std::get_if<app::PackTableOptions>(&*line.command)) {
       return app::pack_table(*pack);
+    }
+    if (const auto* pack = std::get_if<app::PackImagesOptions>(&*line.command)) {
+      return app::pack_images_command(*pack);
+    }
+    if (const auto* verify = std::get_if<app::PackVerifyOptions>(&*line.command)) {
+      return app::pack_verify_command(*verify);
+    }
+    if (const auto* inspect = std::get_if<app::InspectOptions>(&*line.command)) {
+      return app::inspect(*inspect);
     }
     app::start_train_program(argv);
   });

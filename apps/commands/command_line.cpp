@@ -132,6 +132,84 @@ CLI::App* add_pack_table(CLI::App& pack, PackTableOptions& options) {
   return command;
 }
 
+// Where images are, for every command that takes some.
+template <class Options>
+void add_image_data(CLI::App& command, Options& options) {
+  command.add_option("--masks", options.masks, "Folder of masks, laid out as the images are");
+  command.add_option("--mask-suffix", options.mask_suffix,
+                     "What a mask's name has before its extension");
+  command.add_option("--root", options.root, "Folder of a manifest's paths; default: its own");
+}
+
+CLI::App* add_pack_images(CLI::App& pack, PackImagesOptions& options) {
+  CLI::App* command = pack.add_subcommand(
+      "images", "Write images into one file; the same command goes on after an interruption");
+  command
+      ->add_option("DATA", options.data,
+                   "Folder with one folder per class, or manifest (.csv, .tsv, .jsonl)")
+      ->required();
+  command->add_option("OUTPUT", options.output, "File to write")->required();
+  add_image_data(*command, options);
+  command->add_flag("--crop-index", options.crop_index,
+                    "Rewrite JPEG files losslessly so that a crop costs what the crop costs");
+  command
+      ->add_option("--segment", options.segment, "Pixels between two places where a crop may begin")
+      ->check(CLI::Range(8, 65535))
+      ->capture_default_str();
+  command
+      ->add_option("--longest-side", options.longest_side,
+                   "Shrink larger images to this side and encode them anew; 0: as they are")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--quality", options.quality, "JPEG quality of shrunk images")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--alignment", options.alignment, "Of records, bytes: a power of two")
+      ->check(CLI::Range(8, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--threads", options.threads, "Threads; 0: usable cores")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--skip-bad", options.skip_bad, "Leave bad images out and say which");
+  return command;
+}
+
+CLI::App* add_pack_verify(CLI::App& pack, PackVerifyOptions& options) {
+  CLI::App* command = pack.add_subcommand(
+      "verify", "Read a pack through; with the originals, compare the pixels of random crops");
+  command->add_option("PACK", options.pack, "Pack to check")->required();
+  command->add_option("DATA", options.data, "What it was made from");
+  add_image_data(*command, options);
+  command->add_option("--crops", options.crops, "Random crops of each image")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Of the crops")->capture_default_str();
+  command->add_option("--threads", options.threads, "Threads; 0: usable cores")
+      ->check(CLI::NonNegativeNumber);
+  return command;
+}
+
+CLI::App* add_inspect(CLI::App& program, InspectOptions& options) {
+  CLI::App* command = program.add_subcommand(
+      "inspect", "Say what a data set holds and what is bad in it, and draw what a pipeline feeds");
+  command
+      ->add_option("DATA", options.data,
+                   "Folder with one folder per class, manifest, pack, or a loader's configuration")
+      ->required();
+  add_settings(*command, options.settings);
+  add_image_data(*command, options);
+  command->add_option("--sheet", options.sheet, "Contact sheet to write (PNG); \"\": none")
+      ->capture_default_str();
+  command->add_option("--samples", options.samples, "Rows of the sheet")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--draws", options.draws, "What the pipeline makes of each")
+      ->check(CLI::Range(1, 50))
+      ->capture_default_str();
+  command->add_option("--json", options.json, "Write everything found to this file");
+  command->add_option("--threads", options.threads, "Threads; 0: usable cores")
+      ->check(CLI::NonNegativeNumber);
+  return command;
+}
+
 double step_seconds(const std::string& text) {
   const std::optional<Duration> step = parse_duration(text);
   if (!step) throw CLI::ValidationError("--step", "must be a duration such as 20ms, got " + text);
@@ -147,6 +225,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   PrepareGlaucomaOptions prepare_glaucoma;
   PrepareLeakOptions prepare_leak;
   PackTableOptions pack_table;
+  PackImagesOptions pack_images;
+  PackVerifyOptions pack_verify;
+  InspectOptions inspect;
   std::string step;
 
   CLI::App program("Trains models whose GPU never waits for data.", "headrace");
@@ -165,6 +246,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App* pack = program.add_subcommand("pack", "Put a data set into one file");
   pack->require_subcommand(1);
   CLI::App* pack_table_command = add_pack_table(*pack, pack_table);
+  CLI::App* pack_images_command = add_pack_images(*pack, pack_images);
+  CLI::App* pack_verify_command = add_pack_verify(*pack, pack_verify);
+  CLI::App* inspect_command = add_inspect(program, inspect);
 
   try {
     program.parse(argc, argv);
@@ -178,6 +262,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (*glaucoma_command) return {.command = prepare_glaucoma};
   if (*leak_command) return {.command = prepare_leak};
   if (*pack_table_command) return {.command = pack_table};
+  if (*pack_images_command) return {.command = pack_images};
+  if (*pack_verify_command) return {.command = pack_verify};
+  if (*inspect_command) return {.command = inspect};
   return {.exit_code = 2};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -67,8 +68,51 @@ struct PackTableOptions {
   std::int64_t chunk_rows = 0;        ///< 0: about 256 KiB a chunk.
 };
 
+/// `headrace pack images`.
+struct PackImagesOptions {
+  std::filesystem::path data;   ///< Folder with one folder per class, or manifest.
+  std::filesystem::path masks;  ///< Folder of masks; empty: none.
+  std::string mask_suffix;
+  std::filesystem::path root;  ///< Of a manifest's paths; empty: its folder.
+  std::filesystem::path output;
+  bool crop_index = false;
+  int segment = 64;      ///< Pixels between two places where a crop may begin.
+  int longest_side = 0;  ///< 0: as it is.
+  int quality = 90;
+  std::size_t alignment = 4096;
+  int threads = 0;  ///< 0: usable cores.
+  bool skip_bad = false;
+};
+
+/// `headrace pack verify`.
+struct PackVerifyOptions {
+  std::filesystem::path pack;
+  std::filesystem::path data;  ///< The originals; empty: only checksums and decoding.
+  std::filesystem::path masks;
+  std::string mask_suffix;
+  std::filesystem::path root;
+  int crops = 4;  ///< Of each image.
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+
+/// `headrace inspect`.
+struct InspectOptions {
+  std::filesystem::path data;  ///< As for `pack images`, or a pack, or a configuration (YAML).
+  std::vector<std::string> settings;
+  std::filesystem::path masks;
+  std::string mask_suffix;
+  std::filesystem::path root;
+  std::filesystem::path sheet = "inspect.png";  ///< Empty: no contact sheet.
+  int samples = 8;                              ///< Rows of the sheet.
+  int draws = 6;                                ///< What the pipeline makes of each.
+  std::filesystem::path json;
+  int threads = 0;
+};
+
 using Command = std::variant<TrainOptions, PredictOptions, BenchLoaderOptions,
-                             PrepareGlaucomaOptions, PrepareLeakOptions, PackTableOptions>;
+                             PrepareGlaucomaOptions, PrepareLeakOptions, PackTableOptions,
+                             PackImagesOptions, PackVerifyOptions, InspectOptions>;
 
 /// What the command line asks for: a command, or nothing but an exit code (help was printed to
 /// standard output, or a mistake was reported on standard error).

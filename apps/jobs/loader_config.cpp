@@ -1,31 +1,73 @@
 #include <headrace/apps/jobs/loader_config.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace headrace::inline v1::app {
 namespace {
 
-void describe(Fields& fields, SourceConfig& source) {
-  const auto only = [&source](SourceKind kind, std::string when, KeyOptions options) {
-    options.used_if = [&source, kind] { return source.kind == kind; };
+// Keys that only some kinds of source have.
+class KindKeys {
+ public:
+  explicit KindKeys(const SourceConfig& source) : source_(source) {}
+
+  KeyOptions only(std::vector<SourceKind> kinds, const std::string& when,
+                  KeyOptions options) const {
+    options.used_if = [&source = source_, kinds = std::move(kinds)] {
+      return std::find(kinds.begin(), kinds.end(), source.kind) != kinds.end();
+    };
     options.used_when = "source.kind is " + when;
     return options;
-  };
-  fields.choice("kind", source.kind,
-                {{"synthetic", SourceKind::synthetic},
-                 {"hdf5", SourceKind::hdf5},
-                 {"images", SourceKind::images}},
-                {.doc = "rows made in memory, datasets of an HDF5 file, or a folder of pictures"});
-  fields.key("rows", source.rows,
-             only(SourceKind::synthetic, "synthetic", {.doc = "rows in memory", .min = 1.0}));
-  fields.key("row_bytes", source.row_bytes,
-             only(SourceKind::synthetic, "synthetic",
-                  {.doc = "of a row, beside its label", .unit = "bytes", .min = 1.0, .max = 1e9}));
-  fields.key("file", source.file, only(SourceKind::hdf5, "hdf5", {.doc = "HDF5 file"}));
-  fields.key("datasets", source.datasets,
-             only(SourceKind::hdf5, "hdf5", {.doc = "paths in the file: fields of a sample"}));
-  fields.key("resident", source.resident,
-             only(SourceKind::hdf5, "hdf5", {.doc = "most of the file that is kept in memory"}));
+  }
+
+ private:
+  const SourceConfig& source_;
+};
+
+void describe_images(Fields& fields, SourceConfig& source) {
+  using enum SourceKind;
+  const KindKeys keys(source);
   fields.key("folder", source.folder,
-             only(SourceKind::images, "images", {.doc = "pictures, a folder for each class"}));
+             keys.only({images, pairs}, "images or pairs",
+                       {.doc = "pictures, a folder for each class; of pairs, in any layout"}));
+  fields.key("masks", source.masks,
+             keys.only({pairs}, "pairs", {.doc = "masks, laid out as the pictures are"}));
+  fields.key("mask_suffix", source.mask_suffix,
+             keys.only({pairs}, "pairs", {.doc = "of a mask's name, before its extension"}));
+  fields.key(
+      "root", source.root,
+      keys.only({manifest}, "manifest", {.doc = "folder of the manifest's paths; empty: its own"}));
+  fields.key("listings", source.listings,
+             keys.only({images, manifest, pairs}, "images, manifest or pairs",
+                       {.doc = "folder that keeps listings between runs; empty: none is kept"}));
+}
+
+void describe(Fields& fields, SourceConfig& source) {
+  using enum SourceKind;
+  const KindKeys keys(source);
+  fields.choice("kind", source.kind,
+                {{"synthetic", synthetic},
+                 {"hdf5", hdf5},
+                 {"images", images},
+                 {"manifest", manifest},
+                 {"pairs", pairs},
+                 {"pack", pack}},
+                {.doc = "rows made in memory, datasets of an HDF5 file, a folder of pictures, a "
+                        "list of them, pictures with masks, or a pack"});
+  fields.key("rows", source.rows,
+             keys.only({synthetic}, "synthetic", {.doc = "rows in memory", .min = 1.0}));
+  fields.key(
+      "row_bytes", source.row_bytes,
+      keys.only({synthetic}, "synthetic",
+                {.doc = "of a row, beside its label", .unit = "bytes", .min = 1.0, .max = 1e9}));
+  fields.key("file", source.file,
+             keys.only({hdf5, manifest, pack}, "hdf5, manifest or pack",
+                       {.doc = "HDF5 file, manifest (.csv, .tsv, .jsonl) or pack"}));
+  fields.key("datasets", source.datasets,
+             keys.only({hdf5}, "hdf5", {.doc = "paths in the file: fields of a sample"}));
+  fields.key("resident", source.resident,
+             keys.only({hdf5}, "hdf5", {.doc = "most of the file that is kept in memory"}));
+  describe_images(fields, source);
 }
 
 void describe(Fields& fields, ImageConfig& image) {
@@ -43,14 +85,18 @@ void describe(Fields& fields, ImageConfig& image) {
 
 }  // namespace
 
+bool is_images(SourceKind kind) {
+  return kind != SourceKind::synthetic && kind != SourceKind::hdf5;
+}
+
 void describe(Fields& fields, LoaderConfig& config) {
   fields.key("seed", config.seed, {.doc = "of order and augmentation"});
   fields.key("memory", config.memory,
              {.doc = "what the process may hold; null: what the machine offers"});
   fields.section("source", [&](Fields& f) { describe(f, config.source); });
   fields.section("image", [&](Fields& f) { describe(f, config.image); },
-                 {.used_if = [&config] { return config.source.kind == SourceKind::images; },
-                  .used_when = "source.kind is images"});
+                 {.used_if = [&config] { return is_images(config.source.kind); },
+                  .used_when = "source.kind is images, manifest, pairs or pack"});
   fields.key("shuffle", config.shuffle, {.doc = "a fresh order every epoch"});
   fields.key("batch", config.batch, {.doc = "samples", .min = 1.0, .max = 1e7});
   fields.key("drop_last", config.drop_last, {.doc = "leave out what does not fill a batch"});

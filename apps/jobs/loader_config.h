@@ -11,17 +11,24 @@
 
 namespace headrace::inline v1::app {
 
-enum class SourceKind : unsigned char { synthetic, hdf5, images };
+enum class SourceKind : unsigned char { synthetic, hdf5, images, manifest, pairs, pack };
+
+/// Whether its samples are image files.
+bool is_images(SourceKind kind);
 
 /// Where a plain loader's samples come from.
 struct SourceConfig {
   SourceKind kind = SourceKind::synthetic;
   std::int64_t rows = 1'000'000;      ///< synthetic: rows in memory
   std::int64_t row_bytes = 640;       ///< synthetic: bytes of a row
-  std::filesystem::path file;         ///< hdf5
+  std::filesystem::path file;         ///< hdf5, manifest, pack
   std::vector<std::string> datasets;  ///< hdf5: fields of a sample
   Bytes resident{2ULL << 30};         ///< hdf5: most that is kept in memory
-  std::filesystem::path folder;       ///< images: a folder for each class
+  std::filesystem::path folder;       ///< images: a folder for each class; pairs: the images
+  std::filesystem::path masks;        ///< pairs: the masks
+  std::string mask_suffix;            ///< pairs: of a mask's name before its extension
+  std::filesystem::path root;         ///< manifest: of its paths; none: its own folder
+  std::filesystem::path listings = "runs/listings";  ///< kept between runs; none: nowhere
 };
 
 /// What is done to a sample that is an image.

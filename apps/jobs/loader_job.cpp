@@ -1,14 +1,20 @@
 #include <headrace/apps/jobs/loader_job.h>
 
 #include <headrace/apps/jobs/delay.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
 #include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
+#include <cstdio>
 #include <fstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <sys/resource.h>
 
@@ -29,11 +35,8 @@ PlannedSource synthetic_source(const SourceConfig& config, std::uint64_t seed) {
 }
 
 PlannedSource image_source(const SourceConfig& config) {
-  if (config.folder.empty()) {
-    throw ConfigError("[config] source.folder must name a folder of pictures, got nothing");
-  }
-  const auto folder = std::make_shared<const ImageFolder>(config.folder);
-  return {.outline = folder, .resident_bytes = 0, .open = [folder] { return folder; }};
+  const auto source = open_image_data(image_data_of(config));
+  return {.outline = source, .resident_bytes = 0, .open = [source] { return source; }};
 }
 
 PlannedSource table_source(const SourceConfig& config) {
@@ -54,19 +57,24 @@ PlannedSource plan_source(const LoaderConfig& config) {
     case SourceKind::hdf5:
       return table_source(config.source);
     case SourceKind::images:
+    case SourceKind::manifest:
+    case SourceKind::pairs:
+    case SourceKind::pack:
       return image_source(config.source);
   }
   throw ConfigError("[config] source.kind is none of the known ones");
 }
 
-Pipeline with_sample_steps(Pipeline pipeline, const LoaderConfig& config) {
-  if (config.source.kind == SourceKind::images) {
+Pipeline with_sample_steps(Pipeline pipeline, const LoaderConfig& config, bool has_masks) {
+  if (is_images(config.source.kind)) {
     const int side = config.image.side;
+    const auto masks = has_masks ? std::vector<std::string>{"mask"} : std::vector<std::string>{};
     pipeline = std::move(pipeline).then(
         DecodeImage{.crop = RandomResizedCrop{.height = side, .width = side},
-                    .flip = static_cast<float>(config.image.flip)});
+                    .flip = static_cast<float>(config.image.flip),
+                    .masks = masks});
     if (config.image.rotation > 0.0) {
-      pipeline = std::move(pipeline).then(Rotate{.degrees = config.image.rotation});
+      pipeline = std::move(pipeline).then(Rotate{.degrees = config.image.rotation, .masks = masks});
     }
   }
   if (config.delay.decode.seconds > 0.0) {
@@ -82,11 +90,12 @@ Pipeline make_pipeline(const LoaderConfig& config, std::shared_ptr<const Source>
   if (config.delay.read.seconds > 0.0) {
     source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
   }
+  const bool has_masks = source->fields().find("mask") != nullptr;
   Pipeline pipeline = Pipeline::from(std::move(source)).named("bench").seed(config.seed);
   pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
                             : std::move(pipeline).order(Sequential{});
   pipeline =
-      with_sample_steps(std::move(pipeline), config)
+      with_sample_steps(std::move(pipeline), config, has_masks)
           .batch({.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
   if (config.delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
@@ -135,8 +144,32 @@ monitor::MemoryForecast LoaderJob::forecast() const {
   return forecast;
 }
 
+ImageData image_data_of(const SourceConfig& config) {
+  const bool in_folder = config.kind == SourceKind::images || config.kind == SourceKind::pairs;
+  const auto& data = in_folder ? config.folder : config.file;
+  if (data.empty()) {
+    throw ConfigError(in_folder
+                          ? "[config] source.folder must name a folder of pictures, got nothing"
+                          : "[config] source.file must name a manifest or a pack, got nothing");
+  }
+  if (config.kind == SourceKind::pairs && config.masks.empty())
+    throw ConfigError("[config] source.masks must name a folder of masks, got nothing");
+  return {.data = data,
+          .masks = config.masks,
+          .mask_suffix = config.mask_suffix,
+          .root = config.root,
+          .listings = config.listings,
+          .log = [](LogLevel level, std::string_view line) {
+            if (level != LogLevel::debug) fmt::print(stderr, "{}\n", clean_text(line));
+          }};
+}
+
 LoaderJob make_loader_job(const LoaderConfig& config) {
-  return {.source = plan_source(config),
+  return make_loader_job(config, plan_source(config));
+}
+
+LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
+  return {.source = std::move(planned),
           .pipeline =
               [config](std::shared_ptr<const Source> source) {
                 return make_pipeline(config, std::move(source));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/jobs/image_data.h>
 #include <headrace/apps/jobs/loader_config.h>
 #include <headrace/apps/jobs/planned_source.h>
 #include <headrace/engine/loader.h>
@@ -31,6 +32,12 @@ struct LoaderJob {
 
 /// The loader of a configuration of `kind: loader`.
 LoaderJob make_loader_job(const LoaderConfig& config);
+
+/// The same over a source that is open already.
+LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource source);
+
+/// What a configuration's images are; source.kind must be one of images. Throws ConfigError.
+ImageData image_data_of(const SourceConfig& config);
 
 /// The memory that the process holds before a run, and the stacks of the threads it will start, to
 /// be added to a forecast. Under an RLIMIT_DATA what counts is address space, not pages.

@@ -104,8 +104,20 @@ BenchJob read_bench_job(const std::filesystem::path& file,
     case Kind::leak:
       return bench_of<LeakConfig>(kind, document, make_leak_loader_job);
     default:
-      return bench_of<LoaderConfig>(kind, document, make_loader_job);
+      return bench_of<LoaderConfig>(
+          kind, document, [](const LoaderConfig& config) { return make_loader_job(config); });
   }
+}
+
+LoaderConfig read_loader_config(const std::filesystem::path& file,
+                                const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  if (kind_of(document, file) != Kind::loader) {
+    throw ConfigError(fmt::format("[config] {}: kind must be loader, got another", file.string()));
+  }
+  LoaderConfig config;
+  read_as(Kind::loader, document, config);
+  return config;
 }
 
 TrainingJob read_training_job(const std::filesystem::path& file,

@@ -24,6 +24,10 @@ struct BenchJob {
 BenchJob read_bench_job(const std::filesystem::path& file,
                         const std::vector<std::string>& settings);
 
+/// Reads a configuration of `kind: loader` as it is. Throws ConfigError.
+LoaderConfig read_loader_config(const std::filesystem::path& file,
+                                const std::vector<std::string>& settings);
+
 /// A configuration for training and its text with every key in use.
 struct TrainingJob {
   std::variant<GlaucomaConfig, LeakConfig> config;

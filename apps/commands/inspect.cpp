@@ -1,0 +1,100 @@
+#include <headrace/apps/commands/inspect.h>
+
+#include <headrace/apps/commands/record_progress.h>
+#include <headrace/apps/commands/stop_signals.h>
+#include <headrace/apps/inspect/contact_sheet.h>
+#include <headrace/apps/inspect/survey.h>
+#include <headrace/apps/jobs/image_data.h>
+#include <headrace/apps/jobs/loader_job.h>
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// The data and the pipeline that is to be shown: those of a configuration, or the data alone with
+// the pipeline of a fresh configuration.
+struct Subject {
+  LoaderConfig config;
+  std::shared_ptr<const ImageSource> source;
+};
+
+Subject subject_of(const InspectOptions& options) {
+  Subject subject;
+  const std::string extension = options.data.extension().native();
+  if (extension == ".yaml" || extension == ".yml") {
+    subject.config = read_loader_config(options.data, options.settings);
+    if (!is_images(subject.config.source.kind)) {
+      throw ConfigError(
+          "[inspect] source.kind must be images, manifest, pairs or pack, got another; inspect "
+          "shows pictures");
+    }
+    subject.source = open_image_data(image_data_of(subject.config.source));
+    return subject;
+  }
+  if (!options.settings.empty())
+    throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
+  subject.source = open_image_data({.data = options.data,
+                                    .masks = options.masks,
+                                    .mask_suffix = options.mask_suffix,
+                                    .root = options.root});
+  subject.config.source.kind = SourceKind::images;
+  return subject;
+}
+
+// Good records, evenly spread.
+std::vector<std::int64_t> chosen(const Survey& survey, std::int64_t size, int count) {
+  std::vector<std::int64_t> good;
+  std::size_t bad = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (bad < survey.bad.size() && survey.bad[bad].index == i) {
+      ++bad;
+    } else {
+      good.push_back(i);
+    }
+  }
+  const auto wanted = std::min<std::size_t>(static_cast<std::size_t>(count), good.size());
+  std::vector<std::int64_t> records;
+  for (std::size_t i = 0; i < wanted; ++i)
+    records.push_back(good[i * good.size() / wanted]);
+  return records;
+}
+
+void write_sheet(const InspectOptions& options, const Subject& subject, const Survey& survey) {
+  const auto records = chosen(survey, subject.source->size(), options.samples);
+  if (records.empty()) return;
+  const std::vector<std::byte> png =
+      contact_sheet(subject.source, records, subject.config, {.draws = options.draws});
+  write_file_atomically(options.sheet,
+                        std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
+  fmt::print("\n{}: {} pictures before and {} times after the pipeline\n", options.sheet.string(),
+             records.size(), options.draws);
+}
+
+}  // namespace
+
+ExitCode inspect(const InspectOptions& options) {
+  const Subject subject = subject_of(options);
+  StopSignals signals;
+  RecordProgress view("inspect", subject.source->size());
+  const Survey result = survey(
+      *subject.source, {.threads = options.threads > 0 ? options.threads : usable_cores(),
+                        .stop = signals.token(),
+                        .on_progress = [&view](std::int64_t done) { view.show(done, 0, ""); }});
+  view.end();
+  const std::string text = to_text(result, *subject.source);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.json.empty()) write_file_atomically(options.json, to_json(result, *subject.source));
+  if (signals.received() != 0) return signals.exit_code();
+  if (!options.sheet.empty()) write_sheet(options, subject, result);
+  return result.bad.empty() ? ExitCode::done : ExitCode::data;
+}
+
+}  // namespace headrace::inline v1::app

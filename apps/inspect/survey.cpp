@@ -1,0 +1,195 @@
+#include <headrace/apps/inspect/survey.h>
+
+#include <headrace/apps/terminal/table.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::size_t most_shown = 20;
+
+std::span<const std::byte> file_of(const Sample& sample, std::string_view field) {
+  const Tensor& tensor = sample[field];
+  return {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()};
+}
+
+struct Look {
+  ImageHeader header;
+  std::uint64_t bytes = 0;
+  std::string bad;
+};
+
+// The pixels are wanted by nobody: the smallest scale still reads the file to its end.
+void decode_small(ImageDecoder& decoder, const ImageHeader& header) {
+  constexpr int side = 8;
+  std::array<std::uint8_t, 3 * side * side> pixels;
+  const int width = header.shown_width();
+  const int height = header.shown_height();
+  decoder.decode({0, 0, double(width), double(height), {.width = width, .height = height}},
+                 {.rgb = pixels.data(), .height = side, .width = side});
+}
+
+Look look_at(const ImageSource& source, std::int64_t index, Sample& sample, ImageDecoder& decoder) {
+  Look look;
+  look.bytes = source.image_bytes(index) + source.mask_bytes(index);
+  try {
+    source.read(index, sample);
+    look.header = decoder.open(file_of(sample, "image"));
+    decode_small(decoder, look.header);
+    if (!source.has_masks()) return look;
+    const ImageHeader mask = decoder.open(file_of(sample, "mask"));
+    const ImageHeader& image = look.header;
+    if (mask.width != image.shown_width() || mask.height != image.shown_height()) {
+      look.bad = fmt::format("mask must be {} x {} as its image is shown, got {} x {}",
+                             image.shown_width(), image.shown_height(), mask.width, mask.height);
+    } else {
+      decode_small(decoder, mask);
+    }
+  } catch (const DataError& error) {
+    look.bad = error.what();
+  }
+  return look;
+}
+
+void add(Survey& survey, const ImageSource& source, std::int64_t index, Look look) {
+  ++survey.records;
+  survey.bytes += look.bytes;
+  if (!look.bad.empty()) {
+    survey.bad.push_back({index, source.origin(index), std::move(look.bad)});
+    return;
+  }
+  ++survey.formats[std::string(name_of(look.header.format))];
+  survey.widths.push_back(look.header.shown_width());
+  survey.heights.push_back(look.header.shown_height());
+  if (look.header.components == 1) ++survey.grey;
+  if (look.header.orientation != 1) ++survey.turned;
+  if (source.has_masks()) ++survey.masks;
+  const std::int64_t label = source.label(index);
+  if (label >= 0) ++survey.class_counts[static_cast<std::size_t>(label)];
+}
+
+std::string range(const std::vector<int>& sorted) {
+  if (sorted.empty()) return "-";
+  return fmt::format("{} to {}, median {}", sorted.front(), sorted.back(),
+                     sorted[sorted.size() / 2]);
+}
+
+std::string class_table(const Survey& survey, const ImageSource& source) {
+  Table table({{"class", Align::left}, {"label"}, {"images"}, {"share"}});
+  std::vector<std::size_t> order(survey.class_counts.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&survey](std::size_t a, std::size_t b) {
+    return survey.class_counts[a] > survey.class_counts[b];
+  });
+  const double all = static_cast<double>(std::max<std::size_t>(1, survey.widths.size()));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == most_shown) {
+      table.row({fmt::format("and {} more", order.size() - i)});
+      break;
+    }
+    const auto count = survey.class_counts[order[i]];
+    table.row({source.classes()[order[i]], std::to_string(order[i]), std::to_string(count),
+               monitor::format_share(static_cast<double>(count) / all)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+Survey survey(const ImageSource& source, const SurveyOptions& options) {
+  Survey result;
+  result.class_counts.resize(source.classes().size());
+  std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  const auto work = [&] {
+    Sample sample;
+    ImageDecoder decoder;
+    for (std::int64_t i = next++; i < source.size() && !options.stop.stop_requested(); i = next++) {
+      Look look = look_at(source, i, sample, decoder);
+      const std::lock_guard lock(mutex);
+      add(result, source, i, std::move(look));
+      if (options.on_progress) options.on_progress(result.records);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < options.threads; ++i)
+      threads.emplace_back(work);
+    work();
+  }
+  std::sort(result.widths.begin(), result.widths.end());
+  std::sort(result.heights.begin(), result.heights.end());
+  std::sort(result.bad.begin(), result.bad.end(),
+            [](const Survey::Bad& a, const Survey::Bad& b) { return a.index < b.index; });
+  return result;
+}
+
+std::string to_text(const Survey& survey, const ImageSource& source) {
+  std::string formats;
+  for (const auto& [name, count] : survey.formats)
+    formats += fmt::format("{}{} {}", formats.empty() ? "" : ", ", count, name);
+  std::string text = fmt::format("{}\n", clean_text(source.name()));
+  text += fmt::format("images    {} of {} looked at, {} bad, {}\n", survey.records, source.size(),
+                      survey.bad.size(), monitor::format_bytes(survey.bytes));
+  text += fmt::format("formats   {}; {} grey, {} turned by EXIF\n", formats, survey.grey,
+                      survey.turned);
+  text += fmt::format("width     {}\nheight    {}\n", range(survey.widths), range(survey.heights));
+  if (source.has_masks()) text += fmt::format("masks     {}\n", survey.masks);
+  if (!source.group_names().empty())
+    text += fmt::format("groups    {}\n", source.group_names().size());
+  if (!survey.class_counts.empty()) text += "\n" + class_table(survey, source);
+  if (survey.bad.empty()) return text;
+  text += "\nbad files\n";
+  for (std::size_t i = 0; i < std::min(survey.bad.size(), most_shown); ++i)
+    text += fmt::format("  {}: {}\n", survey.bad[i].origin, clean_text(survey.bad[i].reason));
+  if (survey.bad.size() > most_shown) {
+    text += fmt::format("  and {} more; --json lists them all\n", survey.bad.size() - most_shown);
+  }
+  return text;
+}
+
+std::string to_json(const Survey& survey, const ImageSource& source) {
+  using Json = nlohmann::ordered_json;
+  const auto sides = [](const std::vector<int>& sorted) -> Json {
+    if (sorted.empty()) return nullptr;
+    return {
+        {"least", sorted.front()}, {"median", sorted[sorted.size() / 2]}, {"most", sorted.back()}};
+  };
+  Json classes = Json::array();
+  for (std::size_t i = 0; i < survey.class_counts.size(); ++i)
+    classes.push_back({{"name", source.classes()[i]}, {"images", survey.class_counts[i]}});
+  Json bad = Json::array();
+  for (const Survey::Bad& one : survey.bad)
+    bad.push_back({{"index", one.index}, {"file", one.origin}, {"reason", one.reason}});
+  const Json document{{"data", source.name()},
+                      {"size", source.size()},
+                      {"looked_at", survey.records},
+                      {"bytes", survey.bytes},
+                      {"formats", survey.formats},
+                      {"grey", survey.grey},
+                      {"turned", survey.turned},
+                      {"masks", survey.masks},
+                      {"groups", source.group_names().size()},
+                      {"width", sides(survey.widths)},
+                      {"height", sides(survey.heights)},
+                      {"classes", classes},
+                      {"bad", bad}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <headrace/engine/pipeline.h>
+#include <headrace/loaders/image/image_source.h>
+#include <headrace/loaders/image/listed_images.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// Images, however they are kept.
+struct ImageData {
+  /// A folder with one folder per class (with `masks`: of any layout), a manifest (.csv, .tsv,
+  /// .jsonl), or a pack.
+  std::filesystem::path data;
+  std::filesystem::path masks{};     ///< the masks' folder, laid out as `data` is
+  std::string mask_suffix{};         ///< of a mask's name before its extension
+  std::filesystem::path root{};      ///< of a manifest's paths; default: its folder
+  std::filesystem::path listings{};  ///< folder that keeps listings between runs; empty: none
+  LogCallback log{};
+};
+
+/// Whether it is a pack: by the file's first bytes.
+bool is_pack(const std::filesystem::path& data);
+
+/// Throws what the sources throw, and ConfigError for what is none of them.
+std::shared_ptr<const ImageSource> open_image_data(const ImageData& data);
+
+/// The same for what lists files: everything but a pack.
+std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data);
+
+}  // namespace headrace::inline v1::app
