@@ -6,6 +6,7 @@
 
 #include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
+#include <headrace/benchmarks/peers/images/packed.h>
 #include <headrace/benchmarks/peers/images/serve.h>
 
 using namespace headrace;
@@ -13,11 +14,11 @@ using namespace headrace::bench;
 
 namespace {
 
-/// Where the pictures of a variant come from; null where that form cannot be read yet.
+/// Where the pictures of a variant come from.
 std::shared_ptr<const Source> source_of(const Request& request) {
-  if (request.variant.starts_with("files") || request.variant.starts_with("bare"))
-    return std::make_shared<const ImageFolder>(request.data);
-  return nullptr;
+  if (request.variant == "packed") return packed_images(request.data, request.cache, false);
+  if (request.variant == "crop-indexed") return packed_images(request.data, request.cache, true);
+  return std::make_shared<const ImageFolder>(request.data);
 }
 
 DecodeImage operation_of(const Request& request) {
@@ -80,7 +81,6 @@ int main(int argc, char** argv) {
   const Request request(argc, argv);
   try {
     const auto source = source_of(request);
-    if (source == nullptr) return absent("this build has no reader of packed images");
     return request.variant.starts_with("bare") ? in_bare_threads(request, source)
                                                : through_pipeline(request, source);
   } catch (const std::exception& error) {

@@ -23,7 +23,9 @@ Request::Request(int argc, char** argv) {
       batch = std::atoll(value);
     } else if (name == "--threads") {
       threads = std::atoi(value);
-    } else if (name != "--cache") {
+    } else if (name == "--cache") {
+      cache = value;
+    } else {
       std::fprintf(stderr, "unknown argument %s\n", name.c_str());
       std::exit(2);
     }
@@ -71,11 +73,6 @@ int serve(const Request& request, const std::function<void(const OnBatch&)>& epo
   one_epoch(request, epoch, true);
   for (std::string line; std::getline(std::cin, line);)
     one_epoch(request, epoch, false);
-  return 0;
-}
-
-int absent(const std::string& why) {
-  std::printf("{\"absent\": \"%s\"}\n", why.c_str());
   return 0;
 }
 

@@ -9,6 +9,7 @@ namespace headrace::inline v1::bench {
 /// The arguments that compare.py gives to every contender.
 struct Request {
   std::string data{};     ///< a folder per class
+  std::string cache{};    ///< where a contender may keep a file of its own format
   std::string variant{};  ///< which contender of the program
   std::int64_t batches = 32;
   std::int64_t batch = 64;
@@ -25,8 +26,5 @@ using OnBatch = std::function<void()>;
 /// then one for every line on standard input, saying how many images came in how many seconds
 /// between an eighth of it and its last eighth.
 int serve(const Request& request, const std::function<void(const OnBatch&)>& epoch);
-
-/// Says that the contender is not there, and why: a row of the table.
-int absent(const std::string& why);
 
 }  // namespace headrace::inline v1::bench

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <headrace/engine/source.h>
+
+namespace headrace::inline v1::bench {
+
+/// A folder's pictures as one packed file under `cache`, written once.
+std::shared_ptr<const Source> packed_images(const std::filesystem::path& folder,
+                                            const std::filesystem::path& cache, bool crop_indexed);
+
+}  // namespace headrace::inline v1::bench
