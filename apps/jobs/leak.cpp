@@ -17,6 +17,28 @@ SpecAugment leak_masks(const LeakMasks& masks, const LeakFile& file) {
   return augment;
 }
 
+namespace {
+
+/// In host memory a whole batch is masked after it was gathered; for a device the draws travel with
+/// the batch.
+Pipeline with_masks(Pipeline pipeline, const LeakFile& file, const LeakConfig& config,
+                    Device device) {
+  const Batching batching{.size = config.training.batch, .tail = Tail::drop};
+  if (!config.data.masks.enabled) return std::move(pipeline).batch(batching).to(device);
+  const SpecAugment masks = leak_masks(config.data.masks, file);
+  if (device.is_cuda()) {
+    return std::move(pipeline)
+        .then(DrawSpecAugment{masks})
+        .batch(batching)
+        .to(device)
+        .then(ApplySpecAugment{masks});
+  }
+  return std::move(pipeline).batch(batching).to(device).then(
+      SpecAugmentBatch{.augment = masks, .seed = config.seed});
+}
+
+}  // namespace
+
 Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const LeakFile& file,
                                 const LeakConfig& config, Device device) {
   const PlantedDelays& delay = config.delay;
@@ -30,14 +52,10 @@ Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const Le
   if (delay.decode.seconds > 0.0) {
     pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(delay.decode)});
   }
-  if (config.data.masks.enabled) {
-    pipeline = std::move(pipeline).then(leak_masks(config.data.masks, file));
-  }
   if (delay.augment.seconds > 0.0) {
     pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(delay.augment)});
   }
-  pipeline =
-      std::move(pipeline).batch({.size = config.training.batch, .tail = Tail::drop}).to(device);
+  pipeline = with_masks(std::move(pipeline), file, config, device);
   if (delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(delay.transfer)});
   }

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/leak_names.h>
 
+#include <cstring>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -17,13 +18,43 @@ Hdf5TableOptions table_of(const LeakFile& file, std::size_t memory, Residence re
 std::shared_ptr<const Source> segments(const LeakFile& file, std::size_t memory,
                                        Residence residence) {
   return std::make_shared<const LeakSegments>(
-      std::make_shared<const Hdf5Table>(table_of(file, memory, residence)), file);
+      std::make_shared<const Hdf5Table>(table_of(file, memory, residence)), file,
+      residence == Residence::resident);
 }
 
 }  // namespace
 
-LeakSegments::LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file)
-    : recordings_(std::move(recordings)), file_(std::move(file)) {}
+LeakSegments::LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file, bool in_memory)
+    : recordings_(std::move(recordings)), file_(std::move(file)) {
+  for (std::int64_t i = 0; in_memory && i < recordings_->size(); ++i) {
+    Sample sample;
+    recordings_->read(i, sample);
+    lent_.push_back(sample["mel"]);
+  }
+}
+
+const float16_t* LeakSegments::cells_of(std::int64_t index) const {
+  const Tensor& recording = lent_[static_cast<std::size_t>(index / file_.segments())];
+  return recording.data<float16_t>() + index % file_.segments() * file_.mels * file_.frames;
+}
+
+void LeakSegments::gather(std::span<const std::int64_t> indices, const Rows& rows) const {
+  constexpr std::size_t ahead = 8;
+  constexpr std::size_t line = 64;
+  const auto bytes = static_cast<std::size_t>(file_.mels * file_.frames) * sizeof(float16_t);
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    if (k + ahead < indices.size()) {
+      const auto* next = reinterpret_cast<const char*>(cells_of(indices[k + ahead]));
+      for (std::size_t at = 0; at < bytes; at += line)
+        __builtin_prefetch(next + at);
+    }
+    const auto row = static_cast<std::int64_t>(k);
+    std::memcpy(rows.row(0, row), cells_of(indices[k]), bytes);
+    const std::int64_t label =
+        file_.labels[static_cast<std::size_t>(indices[k] / file_.segments())];
+    std::memcpy(rows.row(1, row), &label, sizeof label);
+  }
+}
 
 std::int64_t LeakSegments::size() const {
   return recordings_->size() * file_.segments();

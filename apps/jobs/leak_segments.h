@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -14,22 +16,28 @@ namespace headrace::inline v1::app {
 /// float16 [mels, frames] and `label` int64 [], that of the recording.
 class LeakSegments final : public Source {
  public:
-  /// `recordings` gives rows of `mel` [long, short, mels, frames].
-  LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file);
+  /// `recordings` gives rows of `mel` [long, short, mels, frames]; with `in_memory` it lends them
+  /// for as long as it lives, and batches are gathered.
+  LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file, bool in_memory = false);
 
   std::string name() const override { return recordings_->name(); }
   std::int64_t size() const override;
   Schema fields() const override;
   void read(std::int64_t index, Sample& sample) const override;
   bool blocking() const override { return recordings_->blocking(); }
+  bool gathers() const override { return !lent_.empty(); }
+  void gather(std::span<const std::int64_t> indices, const Rows& rows) const override;
   std::size_t working_bytes(std::int64_t index) const override;
   std::size_t largest_working_bytes() const override { return working_bytes(0); }
   std::size_t resident_bytes() const override { return recordings_->resident_bytes(); }
   std::string origin(std::int64_t index) const override;
 
  private:
+  const float16_t* cells_of(std::int64_t index) const;
+
   std::shared_ptr<const Source> recordings_;
   LeakFile file_;
+  std::vector<Tensor> lent_;  ///< the recordings, where the table keeps them in memory
 };
 
 /// Plans a file's segments; open() keeps them in memory and throws ResourceError when they take

@@ -143,6 +143,26 @@ SpecTask task_for(const SpecAugment& how, const Planes& planes, DType dtype) {
           .fill_per_bin = how.fill.size() > 1};
 }
 
+/// The batch's spectrograms, as they are.
+Tensor checked_batch(const SpecAugment& how, const Batch& batch) {
+  Tensor from = batch[how.field];
+  const std::string rule = fault(how, from.dtype(), from.shape(), 1);
+  if (!rule.empty()) throw PipelineError("[spec augment] " + rule);
+  return from;
+}
+
+/// In place without a warp, else into memory of the batch.
+SpecTask batch_task(const SpecAugment& how, Batch& batch, const Tensor& from,
+                    const std::int32_t* masks) {
+  const Planes planes = planes_of(how, from.shape(), 1);
+  SpecTask task = task_for(how, planes, from.dtype());
+  task.planes = from.shape()[0] * planes.count;
+  task.masks = masks;
+  task.from = from.raw();
+  task.to = task.warps ? batch.make(how.field, from.dtype(), from.shape()).raw() : from.raw();
+  return task;
+}
+
 Planes checked_planes(const SpecAugment& how, const Tensor& spectrogram) {
   const std::string rule = fault(how, spectrogram.dtype(), spectrogram.shape(), 0);
   if (!rule.empty()) throw DataError(rule);
@@ -243,31 +263,60 @@ Schema ApplySpecAugment::schema(const Schema& in) const {
 }
 
 void ApplySpecAugment::operator()(Batch& batch, Stream stream) const {
-  const Tensor from = batch[augment.field];
-  const Tensor masks = batch[masks_name(augment)];
+  const Tensor from = checked_batch(augment, batch);
   const Shape& shape = from.shape();
-  std::string rule = fault(augment, from.dtype(), shape, 1);
-  if (rule.empty()) {
-    const Shape wanted{shape[0], mask_rows(augment, planes_of(augment, shape, 1)),
-                       SpecMasks::values(augment)};
-    if (masks.dtype() != DType::int32 || masks.shape() != wanted) {
-      rule = "field \"" + masks_name(augment) + "\" must be int32 " + to_string(wanted) + ", got " +
-             std::string(name_of(masks.dtype())) + " " + to_string(masks.shape());
-    }
+  const Tensor masks = batch[masks_name(augment)];
+  const Shape wanted{shape[0], mask_rows(augment, planes_of(augment, shape, 1)),
+                     SpecMasks::values(augment)};
+  if (masks.dtype() != DType::int32 || masks.shape() != wanted) {
+    throw PipelineError("[spec augment] field \"" + masks_name(augment) + "\" must be int32 " +
+                        to_string(wanted) + ", got " + std::string(name_of(masks.dtype())) + " " +
+                        to_string(masks.shape()));
   }
-  if (!rule.empty()) throw PipelineError("[spec augment] " + rule);
-
-  const Planes planes = planes_of(augment, shape, 1);
-  SpecTask task = task_for(augment, planes, from.dtype());
-  task.planes = shape[0] * planes.count;
-  task.masks = masks.data<std::int32_t>();
-  task.from = from.raw();
-  task.to = task.warps ? batch.make(augment.field, from.dtype(), shape).raw() : from.raw();
+  const SpecTask task = batch_task(augment, batch, from, masks.data<std::int32_t>());
   if (from.device().is_cuda()) {
     detail::spec_augment_on_device(task, stream.handle);
   } else {
     detail::spec_augment_on_host(task);
   }
+}
+
+Schema SpecAugmentBatch::schema(const Schema& in) const {
+  checked_field(augment, in);
+  return in;
+}
+
+void SpecAugmentBatch::operator()(Batch& batch, Stream) const {
+  const Tensor from = checked_batch(augment, batch);
+  if (from.device().is_cuda()) {
+    throw PipelineError(
+        "[spec augment] SpecAugmentBatch works in host memory, got a batch on a device; put "
+        "DrawSpecAugment before batch() and ApplySpecAugment after it");
+  }
+  const std::int64_t rows = from.shape()[0];
+  if (rows == 0) return;
+  const Planes planes = planes_of(augment, from.shape(), 1);
+  const auto values =
+      static_cast<std::size_t>(mask_rows(augment, planes) * SpecMasks::values(augment));
+  thread_local std::vector<std::int32_t> masks;
+  masks.resize(static_cast<std::size_t>(rows) * values);
+  const Tensor lengths = augment.length.empty() ? Tensor() : batch[augment.length];
+  RandomKey key{.seed = seed,
+                .loader = hash_name("spec augment of a batch"),
+                .epoch = batch.epoch(),
+                .position = batch.rows(0, 1).origins().front().position};
+  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row, ++key.position) {
+    std::int64_t frames = planes.frames;
+    if (lengths.defined()) {
+      frames = std::clamp<std::int64_t>(lengths.dtype() == DType::int32
+                                            ? std::int64_t{lengths.data<std::int32_t>()[row]}
+                                            : lengths.data<std::int64_t>()[row],
+                                        0, planes.frames);
+    }
+    Random random(key);
+    draw(augment, planes, frames, random, std::span(masks).subspan(row * values, values));
+  }
+  detail::spec_augment_on_host(batch_task(augment, batch, from, masks.data()));
 }
 
 }  // namespace headrace::inline v1

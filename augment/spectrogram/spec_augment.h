@@ -99,4 +99,19 @@ struct HEADRACE_API ApplySpecAugment {
   void operator()(Batch& batch, Stream stream) const;
 };
 
+/// All of SpecAugment on a batch in host memory, its masks drawn there too. For sources that gather
+/// many small spectrograms at once: with no step on samples they still do. A row's masks belong to
+/// (seed, epoch, its global position), so threads, batch sizes and ranks do not change them; they
+/// are not those that the operation on samples draws.
+struct HEADRACE_API SpecAugmentBatch {
+  SpecAugment augment{};
+  std::uint64_t seed = 0;
+
+  std::string name() const { return augment.name(); }
+  /// Throws ConfigError as SpecAugment does.
+  Schema schema(const Schema& in) const;
+  /// Throws PipelineError for fields that do not fit and for a batch on a device.
+  void operator()(Batch& batch, Stream stream) const;
+};
+
 }  // namespace headrace::inline v1

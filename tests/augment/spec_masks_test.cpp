@@ -250,6 +250,42 @@ TEST_CASE("with one seed the masks are the same for 1, 2 and 8 threads, and over
   CHECK(stream_of(op, 2, 1, 8) != wanted);
 }
 
+TEST_CASE(
+    "masks drawn for a batch are the same for 1, 2 and 8 threads, any batch size and over ranks") {
+  const auto stream = [](int threads, int world, std::int64_t batch, std::uint64_t seed) {
+    const SpecAugmentBatch op{.augment = small_policy(), .seed = seed};
+    std::vector<std::vector<float>> batches;
+    for (int rank = 0; rank < world; ++rank) {
+      auto loader = Pipeline::from(Spectrograms{})
+                        .order(Shuffled{.seed = 1})
+                        .ranks({.rank = rank, .world = world})
+                        .batch({.size = batch, .tail = Tail::drop})
+                        .then(op)
+                        .build({.runtime = Runtime({.threads = threads})});
+      std::size_t number = 0;
+      for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
+        for (Batch& b : loader.epoch(epoch)) {
+          if (rank == 0) batches.emplace_back();
+          const Tensor values = b["spectrogram"];
+          auto& whole = batches[number++];
+          whole.insert(whole.end(), values.values<float>().begin(), values.values<float>().end());
+        }
+      }
+    }
+    std::vector<float> all;
+    for (const auto& each : batches)
+      all.insert(all.end(), each.begin(), each.end());
+    return all;
+  };
+  const std::vector<float> wanted = stream(1, 1, 12, 7);
+  CHECK(stream(2, 1, 12, 7) == wanted);
+  CHECK(stream(8, 1, 12, 7) == wanted);
+  CHECK(stream(2, 2, 12, 7) == wanted);
+  CHECK(stream(2, 3, 12, 7) == wanted);
+  CHECK(stream(2, 1, 6, 7) == wanted);
+  CHECK(stream(2, 1, 12, 8) != wanted);
+}
+
 TEST_CASE("draws that are keyed by their number differ over ranks") {
   const std::vector<float> wanted = stream_of(KeyedByCount{}, 1, 1);
   CHECK(stream_of(KeyedByCount{}, 1, 2) != wanted);
