@@ -1,0 +1,272 @@
+#include <headrace/loaders/cache/decoded_cache.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <vector>
+
+#include <headrace/loaders/file/cached_file.h>
+
+namespace headrace::inline v1 {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::string error_text() {
+  return std::generic_category().message(errno);
+}
+
+/// A file without a name.
+int open_file(const std::filesystem::path& folder) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  std::string pattern = (folder / "headrace-cache-XXXXXX").native();
+  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (named < 0) {
+    throw ResourceError("[cache] " + folder.native() +
+                        ": a file must be made there, got: " + error_text());
+  }
+  ::unlink(pattern.c_str());
+  return named;
+}
+
+bool write_all(int file, const std::byte* from, std::size_t bytes, std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t got = ::pwrite(file, from, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    from += got;
+    offset += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+bool read_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    offset += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
+}  // namespace
+
+namespace detail {
+
+/// Names, dtypes and shapes of a sample's fields and where each lies; shared by samples alike.
+struct CacheStore::Layout {
+  struct Field {
+    std::string name;
+    DType dtype;
+    Shape shape;
+    std::size_t offset;
+  };
+  std::vector<Field> fields;
+  std::size_t bytes = 0;
+};
+
+struct CacheStore::Entry {
+  const Layout* layout = nullptr;
+  std::unique_ptr<std::byte, Free> memory;
+  std::uint64_t offset = 0;  ///< on disk
+};
+
+struct CacheStore::Table {
+  explicit Table(std::int64_t size) : entries(static_cast<std::size_t>(size)) {}
+  ~Table() {
+    for (auto& entry : entries)
+      delete entry.load(std::memory_order_relaxed);
+  }
+
+  const Entry* find(std::int64_t index) const noexcept {
+    return entries[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
+  }
+
+  std::vector<std::atomic<const Entry*>> entries;
+  std::mutex mutex;  ///< of the layouts
+  std::unordered_map<std::string, std::unique_ptr<const Layout>> layouts;
+  std::atomic<std::size_t> taken{0};
+  std::atomic<std::uint64_t> file_end{0};
+  std::atomic<std::int64_t> samples{0};
+  mutable std::atomic<std::int64_t> hits{0};
+  std::atomic<std::int64_t> misses{0};
+  std::atomic<bool> full{false};
+  std::atomic<bool> failed{false};
+};
+
+CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheOptions& options)
+    : source_(std::move(source)), options_(options) {
+  if (!source_) throw ConfigError("[cache] a source is needed, got none");
+  if (options_.bytes == 0) {
+    throw ConfigError(
+        "[cache] bytes must be positive, got 0; leave the cache out, or say how much "
+        "it may take");
+  }
+  table_ = std::make_unique<Table>(source_->size());
+  if (!options_.folder.empty()) file_ = open_file(options_.folder);
+}
+
+CacheStore::~CacheStore() {
+  if (file_ >= 0) ::close(file_);
+}
+
+std::size_t CacheStore::resident_bytes() const {
+  const std::size_t places = table_->entries.size() * sizeof(void*);
+  if (!on_disk()) return source_->resident_bytes() + places + options_.bytes;
+  return source_->resident_bytes() + places + table_->entries.size() * sizeof(Entry);
+}
+
+bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
+  for (const Layout::Field& field : entry.layout->fields) {
+    Tensor& tensor = sample.make(field.name, field.dtype, field.shape);
+    auto* to = static_cast<std::byte*>(tensor.raw());
+    if (!on_disk()) {
+      std::memcpy(to, entry.memory.get() + field.offset, tensor.bytes());
+    } else if (!may_wait) {
+      if (!read_cached(file_, to, tensor.bytes(), entry.offset + field.offset)) return false;
+    } else if (!read_all(file_, to, tensor.bytes(), entry.offset + field.offset)) {
+      throw DataError("the cache's file cannot be read: " + error_text());
+    }
+  }
+  return true;
+}
+
+// What is in memory is copied by the step, on a worker.
+bool CacheStore::fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const {
+  const Entry* entry = table_->find(index);
+  if (entry == nullptr) return false;
+  if (on_disk() && !load(*entry, sample, may_wait)) {
+    waits = true;
+    return false;
+  }
+  sample.set_scalar<std::int64_t>(mark, on_disk() ? -1 - index : index);
+  return true;
+}
+
+bool CacheStore::complete(Sample& sample, std::int64_t& index) const {
+  index = sample[mark].item<std::int64_t>();
+  sample.remove(mark);
+  const bool loaded = index < 0;
+  if (loaded) {
+    table_->hits.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  if (on_disk()) return false;
+  const Entry* entry = table_->find(index);
+  if (entry == nullptr) return false;
+  load(*entry, sample, true);
+  table_->hits.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+const CacheStore::Layout* CacheStore::layout_of(const Sample& sample) {
+  Layout layout;
+  std::string key;
+  for (const std::string& name : sample.names()) {
+    const Tensor& tensor = sample[name];
+    layout.fields.push_back({name, tensor.dtype(), tensor.shape(), layout.bytes});
+    layout.bytes += aligned(tensor.bytes());
+    key += to_string(FieldSpec::fixed(name, tensor.dtype(), tensor.shape())) + "\n";
+  }
+  const std::lock_guard lock(table_->mutex);
+  auto& known = table_->layouts[key];
+  if (!known) known = std::make_unique<const Layout>(std::move(layout));
+  return known.get();
+}
+
+bool CacheStore::reserve(std::size_t bytes) {
+  const std::size_t before = table_->taken.fetch_add(bytes);
+  if (before + bytes <= options_.bytes) return true;
+  table_->taken.fetch_sub(bytes);
+  table_->full = true;
+  return false;
+}
+
+void CacheStore::give_up(const std::string& reason) {
+  if (table_->failed.exchange(true) || !options_.log) return;
+  options_.log(LogLevel::warning, "cache: the file in " + options_.folder.native() +
+                                      " cannot be written: " + reason + "; nothing more is kept");
+}
+
+void CacheStore::keep(std::int64_t index, const Sample& sample) {
+  table_->misses.fetch_add(1, std::memory_order_relaxed);
+  if (table_->full || table_->failed || table_->find(index) != nullptr) return;
+  const Layout* layout = layout_of(sample);
+  const std::size_t bytes = layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);
+  if (!reserve(bytes)) return;
+  auto entry = std::make_unique<Entry>();
+  entry->layout = layout;
+  if (!on_disk()) {
+    entry->memory.reset(
+        static_cast<std::byte*>(std::aligned_alloc(alignment, std::max(layout->bytes, alignment))));
+    if (!entry->memory) {
+      table_->full = true;
+      return;
+    }
+  } else {
+    entry->offset = table_->file_end.fetch_add(layout->bytes);
+  }
+  for (const Layout::Field& field : layout->fields) {
+    const Tensor& tensor = sample[field.name];
+    const auto* from = static_cast<const std::byte*>(tensor.raw());
+    if (!on_disk()) {
+      std::memcpy(entry->memory.get() + field.offset, from, tensor.bytes());
+    } else if (!write_all(file_, from, tensor.bytes(), entry->offset + field.offset)) {
+      give_up(error_text());
+      return;
+    }
+  }
+  const Entry* nothing = nullptr;
+  auto& place = table_->entries[static_cast<std::size_t>(index)];
+  if (place.compare_exchange_strong(nothing, entry.get(), std::memory_order_acq_rel)) {
+    entry.release();
+    table_->samples.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    table_->taken.fetch_sub(bytes);
+  }
+}
+
+Schema CacheStore::without_mark(const Schema& in) {
+  if (in.find(mark) == nullptr) {
+    throw ConfigError(
+        "[cache] the step keep() must be the first after the cache's own source, got " +
+        to_string(in) + "; begin with Pipeline::from(cache.source())");
+  }
+  Schema out = in;
+  out.remove(mark);
+  return out;
+}
+
+DecodedCache::Stats CacheStore::stats() const {
+  return {.samples = table_->samples,
+          .bytes = table_->taken,
+          .hits = table_->hits,
+          .misses = table_->misses,
+          .full = table_->full};
+}
+
+}  // namespace detail
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,118 @@
+#include <headrace/loaders/image/detail/listing_file.h>
+
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::array<char, 8> magic = {'h', 'r', 'l', 'i', 's', 't', '1', '\n'};
+constexpr std::size_t header_bytes = 24;  // magic, bytes of what follows, CRC-32 of it, zero
+
+}  // namespace
+
+ListingReader::ListingReader(const std::string& path) : file_(path.c_str()), at_(header_bytes) {
+  if (file_.number() < 0) throw UnusableListing(error_text());
+  struct stat status {};
+  if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw UnusableListing("not a regular file");
+  std::array<std::byte, header_bytes> header{};
+  std::uint32_t zero = 0;
+  const bool whole = pread_all(file_.number(), header.data(), header.size(), 0) == header_bytes;
+  std::memcpy(&left_, header.data() + 8, 8);
+  std::memcpy(&expected_, header.data() + 16, 4);
+  std::memcpy(&zero, header.data() + 20, 4);
+  if (!whole || zero != 0 || std::memcmp(header.data(), magic.data(), magic.size()) != 0)
+    throw UnusableListing("not a listing of this version");
+  if (left_ != static_cast<std::uint64_t>(status.st_size) - header_bytes)
+    throw UnusableListing("its length is not what it says");
+}
+
+void ListingReader::bytes(void* to, std::size_t count) {
+  if (count == 0) return;
+  if (count > left_) throw UnusableListing("it ends early");
+  if (pread_all(file_.number(), static_cast<std::byte*>(to), count, at_) !=
+      static_cast<std::int64_t>(count))
+    throw UnusableListing("it cannot be read");
+  at_ += count;
+  left_ -= count;
+  checksum_ = libdeflate_crc32(checksum_, to, count);
+}
+
+std::size_t ListingReader::count(std::size_t size) {
+  const std::uint64_t n = number();
+  if (n > left_ / size) throw UnusableListing("it ends early");
+  return static_cast<std::size_t>(n);
+}
+
+std::string ListingReader::text() {
+  std::string value(count(1), '\0');
+  bytes(value.data(), value.size());
+  return value;
+}
+
+std::vector<std::string> ListingReader::texts() {
+  std::vector<std::string> all(count(8));
+  for (std::string& text_of : all)
+    text_of = text();
+  return all;
+}
+
+void ListingReader::finish() const {
+  if (left_ != 0 || checksum_ != expected_) throw UnusableListing("its checksum is another");
+}
+
+ListingWriter::ListingWriter(const std::string& path) : path_(path), temporary_(path + ".XXXXXX") {
+  file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (file_ < 0) throw UnusableListing(error_text());
+  out_ = ::fdopen(file_, "wb");
+  const std::array<char, header_bytes> header{};
+  if (out_ != nullptr && std::fwrite(header.data(), header.size(), 1, out_) == 1) return;
+  const std::string reason = error_text();
+  out_ != nullptr ? std::fclose(out_) : ::close(file_);
+  ::unlink(temporary_.c_str());
+  throw UnusableListing(reason);
+}
+
+ListingWriter::~ListingWriter() {
+  std::fclose(out_);
+  if (!done_) ::unlink(temporary_.c_str());
+}
+
+void ListingWriter::bytes(const void* from, std::size_t count) {
+  if (count == 0) return;
+  if (std::fwrite(from, 1, count, out_) != count) throw UnusableListing(error_text());
+  checksum_ = libdeflate_crc32(checksum_, from, count);
+  written_ += count;
+}
+
+void ListingWriter::text(std::string_view value) {
+  number(value.size());
+  bytes(value.data(), value.size());
+}
+
+void ListingWriter::texts(const std::vector<std::string>& all) {
+  number(all.size());
+  for (const std::string& value : all)
+    text(value);
+}
+
+void ListingWriter::finish() {
+  std::array<char, header_bytes> header{};
+  std::memcpy(header.data(), magic.data(), magic.size());
+  std::memcpy(header.data() + 8, &written_, 8);
+  std::memcpy(header.data() + 16, &checksum_, 4);
+  if (std::fflush(out_) != 0 || ::pwrite(file_, header.data(), header.size(), 0) != header_bytes ||
+      ::fchmod(file_, 0644) != 0 || ::fsync(file_) != 0 ||
+      std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    throw UnusableListing(error_text());
+  done_ = true;
+}
+
+}  // namespace headrace::inline v1::detail
