@@ -113,7 +113,6 @@ TEST_CASE("a consumer that waits for slow data says so") {
                   {.on_epoch = [&](const EpochReport& epoch) { times = epoch.times; }});
   trainer.run();
   CHECK(times.data_wait > .15);
-  CHECK(times.data_wait > times.total() / 2);
 }
 
 TEST_CASE("the best weights are kept apart from the last") {
