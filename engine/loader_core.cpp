@@ -184,11 +184,8 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
     if (consume_sequence_ < admit_sequence_ && flight_at(consume_sequence_).ready) {
       Flight& flight = flight_at(consume_sequence_);
       if (flight.error) deliver_error(flight, lock);
-      std::shared_ptr<Loan> loan = take(flight);
-      const Stream stream = stream_;
-      lock.unlock();
-      loan->use_on(stream);
-      return {.status = NextBatch::Status::ready, .batch = Loan::batch(std::move(loan))};
+      if (transfer_ && !lend(flight.loan, lock)) continue;
+      return {.status = NextBatch::Status::ready, .batch = Loan::batch(take(flight))};
     }
     refuse_if_exhausted();
     if (stop.stop_requested()) return {.status = NextBatch::Status::stopped, .batch = {}};
@@ -237,6 +234,22 @@ void LoaderCore::refuse_if_exhausted() const {
                       " are on loan; drop or clone batches that are still held, or raise loans "
                       "above " +
                       std::to_string(plan_->options.loans));
+}
+
+/// Has the trainer's stream wait for the front batch. Not under the lock, which the driver's
+/// callbacks take. What fails leaves the batch where it is; false: it is not the front any more.
+bool LoaderCore::lend(std::shared_ptr<Loan> loan, Lock& lock) {
+  const WaitingScope waiting(*this);
+  const Stream stream = stream_;
+  lock.unlock();
+  try {
+    loan->use_on(stream);
+  } catch (...) {
+    lock.lock();
+    throw;
+  }
+  lock.lock();
+  return consume_sequence_ < admit_sequence_ && flight_at(consume_sequence_).loan == loan;
 }
 
 /// Takes the front batch out of the ring: it is the trainer's now.

@@ -103,6 +103,7 @@ class LoaderCore {
   void materialise();
   void open_device();
   bool wait_for_front(Lock& lock, Deadline deadline, const std::stop_token& stop);
+  bool lend(std::shared_ptr<Loan> loan, Lock& lock);
   std::shared_ptr<Loan> take(Flight& flight);
   [[noreturn]] void deliver_error(Flight& flight, Lock& lock);
   void begin_default_epoch(Lock& lock);

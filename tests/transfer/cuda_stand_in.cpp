@@ -332,6 +332,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   enter();
   if (failed) return answer(cudaErrorLaunchFailure);
+  if (stream == nullptr) {
+    std::lock_guard lock(state_mutex);
+    if (behaviour.refuse_waits-- > 0) return answer(cudaErrorInvalidResourceHandle);
+  }
   SharedEvent shared = event_of(event);
   std::int64_t version = 0;
   {

@@ -83,6 +83,20 @@ TEST_CASE("A device that fails ends the run with its name, wherever it fails, an
   }
 }
 
+TEST_CASE("A batch that the trainer's stream could not wait for is there at the next request") {
+  device::reset({.refuse_waits = 2});
+  Loader loader = loader_on(Device::cuda(0), 2);
+  for (int refused = 0; refused < 2; ++refused) {
+    CHECK_THROWS_AS(loader.next(), DeviceError);
+    CHECK(loader.stats().slabs_on_loan == 0);
+    CHECK(loader.position().position == 0);
+  }
+  const NextBatch first = loader.next();
+  REQUIRE(first.status == NextBatch::Status::ready);
+  CHECK(first.batch.number() == 0);
+  CHECK(loader.next().batch.number() == 1);
+}
+
 TEST_CASE("The caller's current device stays as it was") {
   device::reset({.devices = 4});
   device::make_current(3);
