@@ -32,6 +32,12 @@ void SlabPool::give_back(Slab* slab) {
   free_.push_back(slab);
 }
 
+void SlabPool::discard() noexcept {
+  memory_.discard();
+  for (Slab& slab : slabs_)
+    slab.made.clear();
+}
+
 Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place)
     : context_(std::move(context)), slab_(slab), slot_(slot), memory_(slab), place_(place) {
   if (slot != nullptr) memory_ = slot;

@@ -49,8 +49,9 @@ class SlabPool {
   /// The slab that was given back last: its lines are the likeliest to be in the cache.
   Slab* take();
   void give_back(Slab* slab);
-  /// Gives the memory back to the system while no slab is in use; the addresses stay.
-  void discard() noexcept { memory_.discard(); }
+  /// Gives the memory back to the system while no slab is in use, and what batch operations made;
+  /// the addresses of the slabs stay.
+  void discard() noexcept;
 
  private:
   Layout layout_;
