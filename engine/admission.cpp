@@ -50,8 +50,8 @@ BatchPlace LoaderCore::place_at(std::int64_t position) const {
 std::int64_t LoaderCore::rows_per_block() const {
   const std::int64_t rows = plan_->rows;
   if (plan_->gathers && plan_->io) {
-    const std::int64_t preferred = plan_->recipe.source->preferred_rows();
-    return preferred > 0 ? std::min(preferred, rows) : ceil_div(rows, plan_->runtime.io_threads());
+    return preferred_rows_ > 0 ? std::min(preferred_rows_, rows)
+                               : ceil_div(rows, plan_->runtime.io_threads());
   }
   const std::int64_t most = ceil_div(rows, plan_->runtime.threads());
   const std::int64_t known = ns_per_row_.load(std::memory_order_relaxed);
@@ -90,7 +90,19 @@ void LoaderCore::admit_one(Flight& flight) {
   ++admit_sequence_;
 }
 
-/// Admits while slabs are free; unlocks to send the permits and locks again.
+/// Goes on with the next epoch. False: there is no memory to; whoever asks for that epoch makes it.
+bool LoaderCore::join(std::int64_t epoch) noexcept {
+  try {
+    runs_.push_back(make_run(epoch, 0));
+  } catch (...) {
+    return false;
+  }
+  admit_position_ = 0;
+  return true;
+}
+
+/// Admits while slabs are free; unlocks to send the permits and locks again. Takes no memory that
+/// it cannot do without: it runs where a loan ends.
 void LoaderCore::admit(Lock& lock) {
   std::int64_t permits = 0;
   while (!closed_ && free_slabs_ > 0 && !runs_.empty()) {
@@ -99,8 +111,7 @@ void LoaderCore::admit(Lock& lock) {
     const std::int64_t end = run.start + run.batches * plan_->recipe.batching->size;
     if (admit_position_ >= std::min(end, plan_->order->length()) || run.batches == 0) {
       if (!plan_->options.join_epochs || runs_.size() > 2) break;
-      runs_.push_back(make_run(run.epoch + 1, 0));
-      admit_position_ = 0;
+      if (!join(run.epoch + 1)) break;
       continue;
     }
     Flight& flight = flight_at(admit_sequence_);
@@ -125,10 +136,6 @@ Block* LoaderCore::next_block_to_read() {
     if (flight.next_block == flight.blocks) {
       ++pump_sequence_;
       continue;
-    }
-    if (spare_blocks_.empty()) {
-      blocks_.push_back(std::make_unique<Block>());
-      spare_blocks_.push_back(blocks_.back().get());
     }
     block = spare_blocks_.back();
     spare_blocks_.pop_back();

@@ -14,17 +14,24 @@ struct Caught {
   std::exception_ptr error = std::current_exception();
   std::string text;
   bool about_data = false;  ///< the rule for bad samples applies
+  bool about_resources = false;
+  bool about_device = false;
 
   Caught() {
     try {
       std::rethrow_exception(error);
+    } catch (const std::bad_alloc&) {
+      text =
+          "there is no memory for it (std::bad_alloc); use fewer threads, smaller batches or less "
+          "prefetch";
+      about_resources = true;
     } catch (const std::exception& e) {
       text = e.what();
-      about_data = dynamic_cast<const ConfigError*>(&e) == nullptr &&
-                   dynamic_cast<const ResourceError*>(&e) == nullptr &&
-                   dynamic_cast<const DeviceError*>(&e) == nullptr &&
-                   dynamic_cast<const PipelineError*>(&e) == nullptr &&
-                   dynamic_cast<const std::bad_alloc*>(&e) == nullptr;
+      about_resources = dynamic_cast<const ResourceError*>(&e) != nullptr;
+      about_device = dynamic_cast<const DeviceError*>(&e) != nullptr;
+      about_data = !about_resources && !about_device &&
+                   dynamic_cast<const ConfigError*>(&e) == nullptr &&
+                   dynamic_cast<const PipelineError*>(&e) == nullptr;
     } catch (...) {
       text = "an exception that is no std::exception";
     }
@@ -34,12 +41,16 @@ struct Caught {
 }  // namespace
 
 std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
-                              const std::exception_ptr& cause) {
+                              const std::exception_ptr& cause) noexcept {
   try {
     try {
       std::rethrow_exception(cause);
     } catch (...) {
-      std::throw_with_nested(DataError(stage, origin, Caught().text));
+      const Caught caught;
+      const DataError error(stage, origin, caught.text);
+      if (caught.about_resources) std::throw_with_nested(ResourceError(error.what()));
+      if (caught.about_device) std::throw_with_nested(DeviceError(error.what()));
+      std::throw_with_nested(error);
     }
   } catch (...) {
     return std::current_exception();
@@ -47,9 +58,19 @@ std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
 }
 
 void BlockRunner::handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
-                         int slot) const {
-  const Caught caught;
+                         int slot) const noexcept {
   recorder_.fail(slot, stage);
+  try {
+    judge(node, block, k, stage, slot);
+  } catch (...) {
+    fail(block, k, with_stage(plan_.stages[stage].name, place(block, k), std::current_exception()));
+  }
+}
+
+/// What the rule for bad samples says about the exception at hand.
+void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
+                        int slot) const {
+  const Caught caught;
   BadSampleLog::Case bad = bad_case(block, k, stage, caught.text);
   try {
     const BadSamples::Rule rule = plan_.recipe.bad_samples.rule;
@@ -104,6 +125,7 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
                           BadSampleLog::Case bad, int slot) const {
   const auto at = static_cast<std::size_t>(k);
   const auto attempts = static_cast<std::uint32_t>(plan_.recipe.bad_samples.attempts);
+  Activity& activity = recorder_.activity(slot);
   while (block.attempts[at] < attempts) {
     const std::uint32_t attempt = block.attempts[at] + 1;
     bad.replacement = replacement(block, k, attempt);
@@ -111,11 +133,14 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
     block.attempts[at] = attempt;
     block.indices[at] = bad.replacement;
     std::size_t stage = plan_.read_stage();
+    activity.at_row(block.first + k, bad.origin.position, bad.replacement);
     try {
+      activity.enter(stage);
       read(block, k);
       if (plan_.io && !node.reads) bind_rows(block, k);
       for (std::size_t s = 0; s < node.last_step; ++s) {
         stage = plan_.step_stage(s);
+        activity.enter(stage);
         step(s, block, k, slot);
       }
       stage = plan_.collate_stage();
@@ -123,9 +148,11 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
       std::lock_guard lock(block.flight->mutex);
       block.flight->replaced.emplace_back(block.first + k, bad.replacement);
       return;
-    } catch (const std::exception& error) {
+    } catch (const std::exception&) {
+      const Caught again;
       recorder_.fail(slot, stage);
-      bad = bad_case(block, k, stage, error.what());
+      if (!again.about_data) throw;
+      bad = bad_case(block, k, stage, again.text);
     }
   }
   bad.replacement = -1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <headrace/engine/detail/flow.h>
 #include <headrace/engine/error.h>
 
 namespace headrace::inline v1::detail {
@@ -41,7 +42,12 @@ void Flight::fail(std::int64_t row, std::exception_ptr cause) {
 class BlockRunner::Stopwatch {
  public:
   Stopwatch(const BlockRunner& runner, std::int64_t rows, int slot)
-      : runner_(runner), rows_(rows), slot_(slot), on_(runner.recorder_.on()), begun_(now_ns()) {}
+      : runner_(runner),
+        activity_(runner.recorder_.activity(slot)),
+        rows_(rows),
+        slot_(slot),
+        on_(runner.recorder_.on()),
+        begun_(now_ns()) {}
 
   int slot() const noexcept { return slot_; }
   void start_row(std::int64_t k) noexcept {
@@ -49,7 +55,10 @@ class BlockRunner::Stopwatch {
     if (row_timed_) last_ = now_ns();
   }
   /// The stage that is about to run: where an exception belongs.
-  void enter(std::size_t stage) noexcept { stage_ = stage; }
+  void enter(std::size_t stage) noexcept {
+    stage_ = stage;
+    activity_.enter(stage);
+  }
   std::size_t stage() const noexcept { return stage_; }
   void leave() noexcept {
     if (!row_timed_) return;
@@ -80,6 +89,7 @@ class BlockRunner::Stopwatch {
   static constexpr std::size_t most = 32;
 
   const BlockRunner& runner_;
+  Activity& activity_;
   std::int64_t rows_;
   int slot_;
   bool on_;
@@ -98,17 +108,36 @@ BlockRunner::BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder, B
 }
 
 void BlockRunner::order(Block& block) const noexcept {
-  block.indices.assign(static_cast<std::size_t>(block.rows), 0);
-  block.attempts.assign(static_cast<std::size_t>(block.rows), 0);
   const BatchPlace& place = block.flight->place;
   try {
+    block.indices.assign(static_cast<std::size_t>(block.rows), 0);
+    block.attempts.assign(static_cast<std::size_t>(block.rows), 0);
     plan_.order->indices(place.epoch, place.first + block.first, block.indices);
   } catch (...) {
-    std::fill(block.attempts.begin(), block.attempts.end(), Block::dead);
-    Origin origin = this->place(block, 0);
-    origin.index = -1;
-    block.flight->fail(block.first, with_stage("order", origin, std::current_exception()));
+    fail_whole(block, "order");
   }
+}
+
+Activity::State BlockRunner::at_work(const Block& block, std::size_t stage) const noexcept {
+  const BatchPlace& place = block.flight->place;
+  return {.stage = static_cast<std::int64_t>(stage),
+          .epoch = place.epoch,
+          .position = place.first + block.first,
+          .batch = place.number,
+          .row = block.first};
+}
+
+/// Fails the batch with the exception at hand; the block has no rows any more.
+void BlockRunner::fail_whole(Block& block, const char* stage) const noexcept {
+  const BatchPlace& place = block.flight->place;
+  Origin origin;
+  origin.epoch = place.epoch;
+  origin.position = place.first + block.first;
+  origin.batch = place.number;
+  origin.row = block.first;
+  block.flight->fail(block.first, with_stage(stage, origin, std::current_exception()));
+  block.indices.clear();
+  block.rows = 0;
 }
 
 std::size_t BlockRunner::estimate(const Block& block) const noexcept {
@@ -127,17 +156,26 @@ std::size_t BlockRunner::estimate(const Block& block) const noexcept {
 void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return;
   const TraceRange range(node.name);
-  if (plan_.gathers) {
-    if (node.reads) gather(block, slot);
-    return;
-  }
-  if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
-    block.samples.resize(static_cast<std::size_t>(block.rows));
+  const BatchPlace& place = block.flight->place;
+  Activity& activity = recorder_.activity(slot);
+  const Activity::Work work(activity, at_work(block, plan_.first_stage(node)));
+  try {
+    if (plan_.gathers) {
+      if (node.reads) gather(block, slot);
+      return;
+    }
+    if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
+      block.samples.resize(static_cast<std::size_t>(block.rows));
+    }
+  } catch (...) {
+    return fail_whole(block, "read");
   }
   Stopwatch watch(*this, block.rows, slot);
   for (std::int64_t k = 0; k < block.rows; ++k) {
     if (block.attempts[static_cast<std::size_t>(k)] == Block::dead) continue;
     watch.start_row(k);
+    activity.at_row(block.first + k, place.first + block.first + k,
+                    block.indices[static_cast<std::size_t>(k)]);
     try {
       run_row(node, block, k, watch);
     } catch (...) {
@@ -178,6 +216,7 @@ Sample& BlockRunner::fresh_sample(Block& block, std::int64_t k) const {
 bool BlockRunner::read_now(Block& block, int slot) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return true;
   const std::int64_t begun = now_ns();
+  const Activity::Work work(recorder_.activity(slot), at_work(block, plan_.read_stage()));
   try {
     block.samples.resize(std::max(block.samples.size(), static_cast<std::size_t>(block.rows)));
     for (std::int64_t k = 0; k < block.rows; ++k) {
@@ -203,8 +242,12 @@ void BlockRunner::read(Block& block, std::int64_t k) const {
 void BlockRunner::step(std::size_t s, Block& block, std::int64_t k, int slot) const {
   const SampleStep& step = plan_.recipe.sample_steps[s];
   Random random = step.random ? Random(key(block, k, plan_.step_keys[s])) : Random();
-  const Gate::Turn turn(gates_[s].get());
-  step.run(block.samples[static_cast<std::size_t>(k)], random, slot);
+  Sample& sample = block.samples[static_cast<std::size_t>(k)];
+  if (!gates_[s]) return step.run(sample, random, slot);
+  // Isolated: should the step wait inside TBB, this thread must not take up a block that wants its
+  // own turn.
+  const Gate::Turn turn(*gates_[s]);
+  Crew::isolate([&] { step.run(sample, random, slot); });
 }
 
 void BlockRunner::bind_rows(Block& block, std::int64_t k) const {

@@ -129,11 +129,12 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   auto* data = static_cast<std::byte*>(tensor.data);
   if (data != nullptr) data += tensor.byte_offset;
 
-  // The control block is made before the tensor changes hands: running out of memory leaves it with
-  // the caller.
+  // The tensor changes hands last: whatever fails before leaves it with the caller.
   auto owner = std::make_shared<Imported>();
-  owner->managed = managed;
-  return Tensor::borrow(data, dtype, shape, std::move(owner), device);
+  Imported& hands = *owner;
+  Tensor imported = Tensor::borrow(data, dtype, shape, std::move(owner), device);
+  hands.managed = managed;
+  return imported;
 }
 
 }  // namespace headrace::inline v1

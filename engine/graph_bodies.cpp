@@ -27,6 +27,11 @@ void return_slab(void* argument) {
 
 }  // namespace
 
+void BlockQueue::reserve(std::size_t blocks) {
+  std::lock_guard lock(mutex_);
+  heap_.reserve(blocks);
+}
+
 void BlockQueue::push(Block* block) {
   std::lock_guard lock(mutex_);
   heap_.push_back(block);
@@ -43,7 +48,19 @@ Block* BlockQueue::pop() {
 
 void LoaderCore::build_graph() {
   if (graph_) return;
-  if (plan_->io) runtime_->io();
+  watch();
+  prepare_blocks();
+  building_ = true;  // by a thread of the crew, which another loader may keep
+  try {
+    graph_ = make_graph();
+  } catch (...) {
+    building_ = false;
+    throw;
+  }
+  building_ = false;
+}
+
+std::unique_ptr<FlowGraph> LoaderCore::make_graph() {
   auto graph = std::make_unique<FlowGraph>(runtime_->crew());
   int last = -1;
   for (std::size_t n = 0; n < plan_->nodes.size(); ++n) {
@@ -55,7 +72,34 @@ void LoaderCore::build_graph() {
   }
   transfer_node_ = graph->add_node(1, [this] { return run_transfer(); });
   graph->connect(last, transfer_node_);
-  graph_ = std::move(graph);
+  return graph;
+}
+
+void LoaderCore::watch() {
+  runtime_->watch_list().remove(&recorder_);
+  runtime_->watch_list().add({.plan = plan_.get(), .recorder = &recorder_});
+  if (plan_->options.watchdog.after.count() == 0 || watchdog_) return;
+  watchdog_ = std::make_unique<Watchdog>(*plan_, recorder_, runtime_->watch_list(), [this] {
+    const Lock lock(mutex_, std::try_to_lock);
+    return !lock.owns_lock() || waiting_ > 0 || building_ || closed_;
+  });
+}
+
+/// Memory for all blocks that can be on their way at once: from then on admission takes none.
+void LoaderCore::prepare_blocks() {
+  if (plan_->direct) return;
+  const std::size_t most = static_cast<std::size_t>(plan_->staged_blocks) + 1;  // one held back
+  for (BlockQueue& queue : queues_)
+    queue.reserve(most);
+  spare_blocks_.reserve(most);
+  blocks_.reserve(most);
+  while (blocks_.size() < most) {
+    blocks_.push_back(std::make_unique<Block>());
+    spare_blocks_.push_back(blocks_.back().get());
+  }
+  if (!plan_->io || io_expected_) return;
+  runtime_->io().expect(most);
+  io_expected_ = true;
 }
 
 /// Finds the batch that a fresh ticket belongs to.
@@ -77,8 +121,9 @@ int LoaderCore::run_direct() {
   // Should a step wait inside TBB, this worker may be given a second block meanwhile: it then gets
   // memory of its own.
   const auto slot = static_cast<std::size_t>(Crew::slot());
-  std::unique_ptr<Block> block = std::move(worker_blocks_[slot]);
-  if (!block) block = std::make_unique<Block>();
+  std::unique_ptr<Block> own = std::move(worker_blocks_[slot]);
+  std::optional<Block> second;
+  Block* block = own ? own.get() : &second.emplace();
   claim(*block);
   Flight& flight = *block->flight;
   if (!flight.skipped()) {
@@ -86,7 +131,7 @@ int LoaderCore::run_direct() {
     runner_.run(plan_->nodes[0], *block, static_cast<int>(slot));
     learn(*block);
   }
-  worker_blocks_[slot] = std::move(block);
+  if (own) worker_blocks_[slot] = std::move(own);
   return finish_block(flight);
 }
 
@@ -182,6 +227,10 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
   const std::int64_t begun = recorder_.on() ? now_ns() : 0;
   std::int64_t in_steps = 0;
   std::size_t stage = plan_->transfer_stage();
+  Activity& activity = recorder_.activity(Crew::slot());
+  const Activity::Work work(activity, {.stage = static_cast<std::int64_t>(stage),
+                                       .epoch = flight.place.epoch,
+                                       .batch = flight.place.number});
   try {
     Slab* slab = flight.slab.load(std::memory_order_acquire);
     flight.loan =
@@ -200,6 +249,7 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     Batch batch = Loan::batch(flight.loan);
     for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
       stage = plan_->batch_step_stage(s);
+      activity.enter(stage);
       const TraceRange step(plan_->stages[stage].name);
       const std::int64_t since = recorder_.on() ? now_ns() : 0;
       plan_->recipe.batch_steps[s].run(batch, stream);

@@ -33,6 +33,7 @@ LoaderCore::LoaderCore(std::shared_ptr<const Plan> plan)
       runner_(*plan_, *pool_, recorder_, bad_samples_),
       ring_(static_cast<std::size_t>(plan_->slabs + plan_->device_slots)),
       queues_(plan_->nodes.size()),
+      preferred_rows_(plan_->recipe.source->preferred_rows()),
       free_slabs_(plan_->slabs) {
   for (int i = 0; i < plan_->runtime.threads(); ++i)
     worker_blocks_.push_back(std::make_unique<Block>());
@@ -64,45 +65,11 @@ void LoaderCore::shut_down() noexcept {
     });
   }
   graph_.reset();
+  watchdog_.reset();
+  runtime_->watch_list().remove(&recorder_);
+  if (std::exchange(io_expected_, false)) runtime_->io().forget(blocks_.size());
   Lock lock(mutex_);
-  if (std::exchange(materialised_, false)) runtime_->release(pool_->bytes());
-}
-
-void LoaderCore::materialise() {
-  if (materialised_) return;
-  runtime_->acquire(pool_->bytes(), "loader \"" + plan_->recipe.name + "\"");
-  try {
-    if (plan_->device_slots > 0 && !transfer_) open_device();
-  } catch (...) {
-    runtime_->release(pool_->bytes());
-    throw;
-  }
-  materialised_ = true;
-}
-
-void LoaderCore::open_device() {
-  auto transfer = std::make_shared<Transfer>(plan_->recipe.device,
-                                             Transfer::Sizes{.slab_bytes = plan_->layout.bytes(),
-                                                             .made_bytes = plan_->made_bytes,
-                                                             .slots = plan_->device_slots,
-                                                             .timed = plan_->options.statistics});
-  const std::string refusal = transfer->lock_host_memory(pool_->memory(), pool_->bytes());
-  transfer_ = std::move(transfer);
-  if (refusal.empty() || !plan_->options.log) return;
-  plan_->options.log(LogLevel::warning,
-                     "[" + plan_->recipe.name + "] " + std::to_string(pool_->bytes()) +
-                         " bytes of slabs could not be page-locked (" + refusal +
-                         "): copies to the device go through the driver's own buffer, slower; "
-                         "raise the limit on locked memory (ulimit -l)");
-}
-
-/// A loader without work holds no slabs, but for page-locked ones: locking again costs too much.
-void LoaderCore::rest_if_idle() {
-  if (consuming_ || !runs_.empty() || !materialised_ || transfer_) return;
-  if (consume_sequence_ != admit_sequence_ || on_loan_ != 0) return;
-  pool_->discard();
-  runtime_->release(pool_->bytes());
-  materialised_ = false;
+  if (std::exchange(materialised_, false)) runtime_->release(plan_->held_bytes());
 }
 
 std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream stream) {
@@ -114,6 +81,9 @@ std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream stream) {
   if (epoch < 0)
     throw ConfigError("[" + plan_->recipe.name + "] an epoch must not be negative, got " +
                       std::to_string(epoch));
+  const std::int64_t from = wanted_ && wanted_->epoch == epoch ? wanted_->position : 0;
+  // Made while nothing has changed: should memory run out, the loader is as it was.
+  std::deque<std::shared_ptr<EpochRun>> anew{make_run(epoch, from)};
   materialise();
   gauge_.start();
   stream_ = stream;
@@ -121,13 +91,11 @@ std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream stream) {
     consuming_->left.store(true, std::memory_order_relaxed);
     runs_.pop_front();
   }
-  const std::int64_t from = wanted_ && wanted_->epoch == epoch ? wanted_->position : 0;
   wanted_.reset();
   if (runs_.empty() || runs_.front()->epoch != epoch || runs_.front()->start != from) {
     for (auto& run : runs_)
       run->left.store(true, std::memory_order_relaxed);
-    runs_.clear();
-    runs_.push_back(make_run(epoch, from));
+    runs_.swap(anew);
     admit_position_ = from;
   }
   consuming_ = runs_.front();

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace headrace::inline v1::detail {
@@ -57,7 +58,13 @@ std::function<void(Sample&, Random&, int)> per_worker_step(std::function<Call()>
       Spares& spares;
       int worker;
       Call call;
-      ~Held() { spares.give_back(worker, std::move(call)); }
+      ~Held() {
+        try {
+          spares.give_back(worker, std::move(call));
+        } catch (const std::bad_alloc&) {
+          return;  // no room to keep it: the next call makes another
+        }
+      }
     } held{*spares, worker, spares->take(worker)};
     held.call(sample, random);
   };

@@ -17,6 +17,7 @@
 #include <headrace/engine/order.h>
 #include <headrace/engine/runtime.h>
 #include <headrace/engine/source.h>
+#include <headrace/engine/watchdog.h>
 
 namespace headrace::inline v1 {
 
@@ -85,6 +86,7 @@ struct LoaderOptions {
   bool join_epochs =
       true;  ///< the next epoch's first batches are prepared while this one is finished
   bool statistics = true;
+  WatchdogOptions watchdog{};        ///< a stage that never returns; default: nobody looks
   std::optional<Runtime> runtime{};  ///< default: Runtime::process_default()
   LogCallback log{};
 };

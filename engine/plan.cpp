@@ -87,6 +87,7 @@ void Plan::check() const {
     fail("BadSamples.attempts must lie in [1, 65535], got " + std::to_string(attempts));
   }
   if (options.loans < 1) fail("loans must be at least 1, got " + std::to_string(options.loans));
+  if (options.watchdog.after.count() < 0) fail("WatchdogOptions.after must not be negative");
   const auto& log = recipe.bad_samples.log;
   if (!log.empty() && log.has_parent_path() && !std::filesystem::is_directory(log.parent_path())) {
     fail("the log of bad samples needs an existing folder, got " + log.string());
@@ -221,6 +222,11 @@ std::int64_t Plan::batches(std::int64_t from) const noexcept {
   const std::int64_t size = recipe.batching->size;
   const std::int64_t left = std::max<std::int64_t>(0, order->length() - from);
   return recipe.batching->tail == Tail::drop ? left / size : ceil_div(left, size);
+}
+
+std::size_t Plan::held_bytes() const noexcept {
+  const std::size_t made = device_slots == 0 ? made_bytes : 0;
+  return (SlabPool::stride(layout) + made) * static_cast<std::size_t>(slabs) + sample_bytes;
 }
 
 MemoryForecast Plan::forecast() const {

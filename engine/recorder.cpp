@@ -51,7 +51,8 @@ Recorder::Recorder(std::vector<Stage> stages, int slots, bool on)
     : stages_(std::move(stages)),
       slots_(slots),
       on_(on),
-      cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(slots) * stages_.size())) {}
+      cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(slots) * stages_.size())),
+      activities_(std::make_unique<Activity[]>(static_cast<std::size_t>(slots))) {}
 
 void Recorder::add(int slot, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept {
   Cell& c = cell(slot, stage);

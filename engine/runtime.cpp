@@ -1,6 +1,6 @@
 #include <headrace/engine/runtime.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +15,7 @@ namespace detail {
 
 IoPool::IoPool(int threads) {
   try {
+    threads_.reserve(static_cast<std::size_t>(threads));
     for (int i = 0; i < threads; ++i)
       threads_.emplace_back([this, i] { live(i); });
   } catch (const std::system_error& error) {
@@ -23,6 +24,9 @@ IoPool::IoPool(int threads) {
     throw ResourceError("[runtime] " + std::to_string(threads) +
                         " I/O threads are needed, the system gave " + made + " (" + error.what() +
                         "); lower Runtime.io_threads");
+  } catch (...) {
+    stop();
+    throw;
   }
 }
 
@@ -41,24 +45,48 @@ void IoPool::stop() {
   threads_.clear();
 }
 
+void IoPool::expect(std::size_t jobs) {
+  std::lock_guard lock(mutex_);
+  make_room(expected_ + jobs);
+  expected_ += jobs;
+}
+
+void IoPool::forget(std::size_t jobs) noexcept {
+  std::lock_guard lock(mutex_);
+  expected_ -= jobs;
+}
+
 void IoPool::submit(Job job) {
   {
     std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    if (waiting_ == jobs_.size()) make_room(2 * waiting_ + 1);
+    jobs_[(first_ + waiting_++) % jobs_.size()] = std::move(job);
   }
   changed_.notify_one();
 }
 
+void IoPool::make_room(std::size_t places) {
+  if (places <= jobs_.size()) return;
+  std::vector<Job> larger(places);
+  for (std::size_t i = 0; i < waiting_; ++i)
+    larger[i] = std::move(jobs_[(first_ + i) % jobs_.size()]);
+  jobs_ = std::move(larger);
+  first_ = 0;
+}
+
 void IoPool::live(int slot) {
-  pthread_setname_np(pthread_self(), ("headrace-io-" + std::to_string(slot)).c_str());
+  char name[16];
+  std::snprintf(name, sizeof name, "headrace-io-%d", slot);
+  pthread_setname_np(pthread_self(), name);
   for (;;) {
     Job job;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      changed_.wait(lock, [&] { return stopping_ || waiting_ > 0; });
+      if (waiting_ == 0) return;
+      job = std::move(jobs_[first_]);
+      first_ = (first_ + 1) % jobs_.size();
+      --waiting_;
     }
     job(slot);
   }

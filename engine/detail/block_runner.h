@@ -15,9 +15,11 @@
 
 namespace headrace::inline v1::detail {
 
-/// A DataError that says stage and origin, with `cause` nested.
+/// An error that says stage and origin, with `cause` nested: a ResourceError for lack of memory or
+/// descriptors, a DeviceError for the device's, else a DataError. Where there is no memory to say
+/// so, a std::bad_alloc.
 std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
-                              const std::exception_ptr& cause);
+                              const std::exception_ptr& cause) noexcept;
 
 /// Holds a step's limit where its node cannot: a replaced row runs all steps in the node that found
 /// it bad.
@@ -25,26 +27,24 @@ class Gate {
  public:
   explicit Gate(int places) : free_(places) {}
 
-  /// A place inside; no gate, no wait.
+  /// A place inside.
   class Turn {
    public:
-    explicit Turn(Gate* gate) : gate_(gate) {
-      if (gate_ == nullptr) return;
-      std::unique_lock lock(gate_->mutex_);
-      gate_->freed_.wait(lock, [this] { return gate_->free_ > 0; });
-      --gate_->free_;
+    explicit Turn(Gate& gate) : gate_(gate) {
+      std::unique_lock lock(gate_.mutex_);
+      gate_.freed_.wait(lock, [this] { return gate_.free_ > 0; });
+      --gate_.free_;
     }
     ~Turn() {
-      if (gate_ == nullptr) return;
-      std::lock_guard lock(gate_->mutex_);
-      ++gate_->free_;
-      gate_->freed_.notify_one();
+      std::lock_guard lock(gate_.mutex_);
+      ++gate_.free_;
+      gate_.freed_.notify_one();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
-    Gate* gate_;
+    Gate& gate_;
   };
 
  private:
@@ -84,8 +84,11 @@ class BlockRunner {
   void step(std::size_t s, Block& block, std::int64_t k, int slot) const;
   void bind_rows(Block& block, std::int64_t k) const;
   void collate(Block& block, std::int64_t k) const;
+  Activity::State at_work(const Block& block, std::size_t stage) const noexcept;
+  void fail_whole(Block& block, const char* stage) const noexcept;
   void handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
-              int slot) const;
+              int slot) const noexcept;
+  void judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage, int slot) const;
   void replace(const NodePlan& node, Block& block, std::int64_t k, BadSampleLog::Case bad,
                int slot) const;
   void shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;

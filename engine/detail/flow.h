@@ -23,6 +23,9 @@ class Crew {
   static int slot() noexcept;
   /// Runs `work` on a crew thread and returns when it is done.
   void run(const std::function<void()>& work);
+  /// Runs `work` on the calling crew thread; where it waits inside TBB, the thread takes up nothing
+  /// but tasks of this work.
+  static void isolate(const std::function<void()>& work);
 
  private:
   struct Impl;
@@ -46,10 +49,10 @@ class FlowGraph {
   /// `limit` bodies at once; 0: as many as the crew has threads.
   int add_node(int limit, Body body);
   void connect(int from, int to);
-  /// Sends permits into a node; any thread.
-  void put(int node, int permits);
-  /// Sends permits out of a node, along its edge; any thread.
-  void emit(int node, int permits);
+  /// Sends permits into a node; any thread. Waits where there is no memory for them.
+  void put(int node, int permits) noexcept;
+  /// Sends permits out of a node, along its edge; any thread. Waits as put() does.
+  void emit(int node, int permits) noexcept;
 
  private:
   struct Impl;

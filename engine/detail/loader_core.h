@@ -22,6 +22,8 @@ namespace headrace::inline v1::detail {
 /// Blocks that wait for a node, oldest first. A message to the node is a permit to take one.
 class BlockQueue {
  public:
+  /// Makes room: pushing no more blocks than these takes no memory.
+  void reserve(std::size_t blocks);
   void push(Block* block);
   Block* pop();
 
@@ -73,6 +75,9 @@ class LoaderCore {
 
   // the graph
   void build_graph();
+  std::unique_ptr<FlowGraph> make_graph();
+  void prepare_blocks();
+  void watch();
   int run_direct();
   int run_staged(std::size_t node);
   int run_transfer();
@@ -86,6 +91,7 @@ class LoaderCore {
 
   // admission
   std::shared_ptr<EpochRun> make_run(std::int64_t epoch, std::int64_t start) const;
+  bool join(std::int64_t epoch) noexcept;
   void admit(Lock& lock);
   void admit_one(Flight& flight);
   BatchPlace place_at(std::int64_t position) const;
@@ -123,7 +129,11 @@ class LoaderCore {
   std::deque<BlockQueue> queues_;
   std::vector<std::unique_ptr<Block>> worker_blocks_;
   std::unique_ptr<FlowGraph> graph_;
+  std::unique_ptr<Watchdog> watchdog_;
+  std::atomic<bool> building_{false};  ///< the graph; a trainer waits for it
   int transfer_node_ = 0;
+  std::int64_t preferred_rows_ = 0;  ///< as the source says
+  bool io_expected_ = false;         ///< the I/O threads have room for our blocks
   std::atomic<std::uint64_t> next_ticket_{0};
   std::atomic<std::int64_t> ns_per_row_{0};
 

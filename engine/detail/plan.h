@@ -60,6 +60,10 @@ struct Plan {
   std::size_t step_stage(std::size_t step) const noexcept { return 1 + step; }
   std::size_t collate_stage() const noexcept { return 1 + recipe.sample_steps.size(); }
   std::size_t transfer_stage() const noexcept { return collate_stage() + 1; }
+  std::size_t first_stage(const NodePlan& node) const noexcept {
+    if (node.reads) return read_stage();
+    return node.first_step < node.last_step ? step_stage(node.first_step) : collate_stage();
+  }
   std::size_t batch_step_stage(std::size_t step) const noexcept {
     return transfer_stage() + 1 + step;
   }
@@ -67,6 +71,9 @@ struct Plan {
 
   /// Batches from a place of the epoch to its end.
   std::int64_t batches(std::int64_t from = 0) const noexcept;
+  /// What a loader at work takes from its runtime's budget: slabs, what batch steps make, samples
+  /// between read and collate.
+  std::size_t held_bytes() const noexcept;
   MemoryForecast forecast() const;
   std::string describe(Loader::Format format) const;
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include <headrace/engine/detail/activity.h>
 #include <headrace/engine/stats.h>
 
 namespace headrace::inline v1::detail {
@@ -91,6 +92,12 @@ class Recorder {
   Recorder(std::vector<Stage> stages, int slots, bool on);
 
   bool on() const noexcept { return on_; }
+  int slots() const noexcept { return slots_; }
+  /// What the thread of that slot is in; kept whether statistics are on or not.
+  Activity& activity(int slot) noexcept { return activities_[static_cast<std::size_t>(slot)]; }
+  const Activity& activity(int slot) const noexcept {
+    return activities_[static_cast<std::size_t>(slot)];
+  }
   void add(int slot, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
   void fail(int slot, std::size_t stage) noexcept { cell(slot, stage).failures.add(1); }
   std::vector<StageStats> stages() const;
@@ -111,6 +118,7 @@ class Recorder {
   int slots_;
   bool on_;
   std::unique_ptr<Cell[]> cells_;
+  std::unique_ptr<Activity[]> activities_;
 };
 
 }  // namespace headrace::inline v1::detail

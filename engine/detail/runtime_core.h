@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include <headrace/engine/detail/flow.h>
+#include <headrace/engine/detail/watchdog.h>
 #include <headrace/engine/runtime.h>
 
 namespace headrace::inline v1::detail {
@@ -25,15 +25,22 @@ class IoPool {
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;
 
+  /// Makes room for so many more jobs at once: submitting these takes no memory.
+  void expect(std::size_t jobs);
+  void forget(std::size_t jobs) noexcept;
   void submit(Job job);
 
  private:
   void live(int slot);
   void stop();
+  void make_room(std::size_t places);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::vector<Job> jobs_;  ///< a ring
+  std::size_t first_ = 0;
+  std::size_t waiting_ = 0;
+  std::size_t expected_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
@@ -48,6 +55,7 @@ class RuntimeCore {
   const RuntimeOptions& options() const noexcept { return options_; }
   Crew& crew();
   IoPool& io();
+  WatchList& watch_list() noexcept { return watch_list_; }
 
   /// Takes a share of the byte budget; throws ResourceError with the sum when it is not there.
   void acquire(std::size_t bytes, const std::string& who);
@@ -58,6 +66,7 @@ class RuntimeCore {
   RuntimeOptions options_;
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
+  WatchList watch_list_;
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<IoPool> io_;
 };
