@@ -2,11 +2,14 @@
 
 #include <H5Cpp.h>
 
+#include <cerrno>
 #include <condition_variable>
-#include <deque>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <headrace/engine/error.h>
@@ -16,20 +19,43 @@ namespace {
 
 struct Job {
   const std::function<void()>* work = nullptr;
+  Job* next = nullptr;
   std::exception_ptr error{};
   bool done = false;
 };
 
-herr_t keep_first(unsigned, const H5E_error2_t* error, void* text) {
-  auto& message = *static_cast<std::string*>(text);
-  if (message.empty() && error->desc != nullptr) message = error->desc;
+/// What the library said last. Text of fixed size: to note it takes no memory.
+struct Complaint {
+  char text[512] = {};
+  bool about_resources = false;
+
+  bool any() const noexcept { return text[0] != 0; }
+};
+
+herr_t keep_first(unsigned, const H5E_error2_t* error, void* to) {
+  auto& complaint = *static_cast<Complaint*>(to);
+  if (error->maj_num == H5E_RESOURCE) complaint.about_resources = true;
+  if (complaint.any() || error->desc == nullptr) return 0;
+  std::strncpy(complaint.text, error->desc, sizeof complaint.text - 1);
+  for (const int number : {EMFILE, ENFILE, ENOMEM}) {
+    char sign[24];
+    std::snprintf(sign, sizeof sign, "errno = %d,", number);
+    if (std::strstr(complaint.text, sign) != nullptr) complaint.about_resources = true;
+  }
   return 0;
 }
 
 /// The library calls this when one of its functions failed; later calls clear its stack.
-herr_t remember(hid_t stack, void* text) {
-  static_cast<std::string*>(text)->clear();
-  return H5Ewalk2(stack, H5E_WALK_UPWARD, &keep_first, text);
+herr_t remember(hid_t stack, void* to) {
+  *static_cast<Complaint*>(to) = {};
+  return H5Ewalk2(stack, H5E_WALK_UPWARD, &keep_first, to);
+}
+
+[[noreturn]] void complain(const Complaint& complaint, const H5::Exception& error) {
+  const std::string what = "the HDF5 library says: " +
+                           (complaint.any() ? std::string(complaint.text) : error.getDetailMsg());
+  if (complaint.about_resources) throw ResourceError(what);
+  throw DataError(what);
 }
 
 }  // namespace
@@ -38,33 +64,33 @@ struct Hdf5Thread::State {
   std::mutex mutex;
   std::condition_variable wake;
   std::condition_variable finished;
-  std::deque<Job*> jobs;
+  Job* oldest = nullptr;  ///< a list, so that asking takes no memory
   bool stop = false;
-  std::string library_message;  ///< of the HDF5 thread alone
+  Complaint complaint;  ///< of the HDF5 thread alone
   std::thread thread;
 
   void execute(Job& job) {
-    library_message.clear();
+    complaint = {};
     try {
-      (*job.work)();
-    } catch (const H5::Exception& error) {
-      const std::string& what = library_message.empty() ? error.getDetailMsg() : library_message;
-      job.error = std::make_exception_ptr(DataError("the HDF5 library says: " + what));
+      try {
+        (*job.work)();
+      } catch (const H5::Exception& error) {
+        complain(complaint, error);
+      }
     } catch (...) {
       job.error = std::current_exception();
     }
-    if (!library_message.empty())
-      H5Eclear2(H5E_DEFAULT);  // the library would leak it with the thread
+    if (complaint.any()) H5Eclear2(H5E_DEFAULT);  // the library would leak it with the thread
   }
 
   void serve() {
-    H5Eset_auto2(H5E_DEFAULT, &remember, &library_message);
+    H5Eset_auto2(H5E_DEFAULT, &remember, &complaint);
     std::unique_lock lock(mutex);
     while (true) {
-      wake.wait(lock, [&] { return stop || !jobs.empty(); });
-      if (jobs.empty()) return;
-      Job& job = *jobs.front();
-      jobs.pop_front();
+      wake.wait(lock, [&] { return stop || oldest != nullptr; });
+      if (oldest == nullptr) return;
+      Job& job = *oldest;
+      oldest = job.next;
       lock.unlock();
       execute(job);
       lock.lock();
@@ -75,7 +101,13 @@ struct Hdf5Thread::State {
 };
 
 Hdf5Thread::Hdf5Thread() : state_(std::make_unique<State>()) {
-  state_->thread = std::thread([state = state_.get()] { state->serve(); });
+  try {
+    state_->thread = std::thread([state = state_.get()] { state->serve(); });
+  } catch (const std::system_error& error) {
+    throw ResourceError(std::string("[hdf5] a thread for the library is needed, the system gave "
+                                    "none (") +
+                        error.what() + "); raise the limit of threads");
+  }
 }
 
 Hdf5Thread::~Hdf5Thread() {
@@ -104,7 +136,10 @@ void Hdf5Thread::run(const std::function<void()>& work) {
   Job job{.work = &work};
   {
     std::unique_lock lock(state_->mutex);
-    state_->jobs.push_back(&job);
+    Job** last = &state_->oldest;
+    while (*last != nullptr)
+      last = &(*last)->next;
+    *last = &job;
     state_->wake.notify_one();
     state_->finished.wait(lock, [&] { return job.done; });
   }

@@ -19,6 +19,9 @@
 namespace headrace::inline v1 {
 namespace {
 
+/// A call was interrupted; zlib cannot go on after that, so the file is read anew.
+struct Interrupted {};
+
 struct CloseGz {
   void operator()(gzFile file) const noexcept { ::gzclose(file); }
 };
@@ -33,8 +36,9 @@ class Reader {
                         ": must be an IDX file, there is no such file; check the path");
     }
     stored_ = std::filesystem::file_size(path, none);
+    errno = 0;
     file_.reset(::gzopen(path.c_str(), "rbe"));
-    if (!file_) fail(std::string("cannot be opened (") + std::strerror(errno) + ")");
+    if (!file_) call_failed("cannot be opened");
   }
 
   void read(void* to, std::size_t bytes) {
@@ -42,7 +46,7 @@ class Reader {
     while (bytes > 0) {
       const std::size_t want = std::min(bytes, std::size_t{1} << 24);
       const int got = ::gzread(file_.get(), at, static_cast<unsigned>(want));
-      if (got <= 0) fail(ending(bytes));
+      if (got <= 0) end(bytes);
       at += got;
       bytes -= static_cast<std::size_t>(got);
     }
@@ -53,7 +57,7 @@ class Reader {
     char more = 0;
     const int got = ::gzread(file_.get(), &more, 1);
     if (got > 0) fail("has bytes after its last element");
-    if (got < 0) fail(ending(0));
+    if (got < 0) end(0);
   }
 
   /// The most bytes that the file can unpack to.
@@ -68,11 +72,26 @@ class Reader {
   }
 
  private:
-  std::string ending(std::size_t missing) const {
+  [[noreturn]] void end(std::size_t missing) const {
     int code = Z_OK;
+    const int error = errno;
     const char* text = ::gzerror(file_.get(), &code);
-    if (code == Z_OK) return "ends " + std::to_string(missing) + " bytes early";
-    return std::string("cannot be unpacked (") + text + ")";
+    if (code == Z_OK) fail("ends " + std::to_string(missing) + " bytes early");
+    errno = code == Z_MEM_ERROR ? ENOMEM : error;
+    if (code == Z_ERRNO || code == Z_MEM_ERROR) call_failed("cannot be read");
+    fail(std::string("cannot be unpacked (") + text + ")");
+  }
+
+  /// What errno says of a call that failed.
+  [[noreturn]] void call_failed(const char* what) const {
+    const int error = errno;
+    if (error == EINTR) throw Interrupted();
+    const std::string text = std::string(what) + " (" + std::strerror(error) + ")";
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+      throw ResourceError("[idx] " + path_.string() + ": " + text +
+                          "; raise the limits of the process");
+    }
+    fail(text);
   }
 
   std::filesystem::path path_;
@@ -176,9 +195,7 @@ std::vector<TableColumn> read_pair(const IdxDatasetOptions& options) {
   return {{"image", std::move(images)}, {"label", std::move(labels)}};
 }
 
-}  // namespace
-
-Tensor read_idx(const std::filesystem::path& file, std::size_t most_bytes) {
+Tensor read_once(const std::filesystem::path& file, std::size_t most_bytes) {
   Reader reader(file);
   const Header header = read_header(reader, most_bytes, file.string());
   Tensor array = huge_zeros(header.dtype, header.shape);
@@ -187,6 +204,19 @@ Tensor read_idx(const std::filesystem::path& file, std::size_t most_bytes) {
   detail::reverse_bytes(array.raw(), static_cast<std::size_t>(array.elements()),
                         size_of(header.dtype));
   return array;
+}
+
+}  // namespace
+
+Tensor read_idx(const std::filesystem::path& file, std::size_t most_bytes) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    try {
+      return read_once(file, most_bytes);
+    } catch (const Interrupted&) {
+      continue;
+    }
+  }
+  throw DataError("[idx] " + file.string() + ": reading was interrupted a hundred times");
 }
 
 IdxDataset::IdxDataset(const IdxDatasetOptions& options)

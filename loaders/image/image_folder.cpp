@@ -1,10 +1,10 @@
 #include <headrace/loaders/image/image_folder.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 
 namespace headrace::inline v1 {
@@ -21,15 +21,14 @@ constexpr std::string_view who = "image folder";
 std::vector<std::string> class_folders(const std::string& root) {
   std::vector<std::string> names;
   try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-      if (entry.path().filename().native().starts_with('.')) continue;
-      if (entry.is_symlink()) detail::check_link(entry.path(), root, who);
-      if (entry.is_directory()) names.push_back(entry.path().filename().native());
+    for (const detail::FolderEntry& entry : detail::folder_entries(root)) {
+      if (entry.name.starts_with('.')) continue;
+      if (entry.link) detail::check_link(root + "/" + entry.name, root, who);
+      if (entry.folder) names.push_back(entry.name);
     }
   } catch (const fs::filesystem_error& failure) {
-    refuse(failure.path1().native(), "cannot be listed: " + failure.code().message());
+    detail::cannot_list(failure, who);
   }
-  std::sort(names.begin(), names.end());
   if (names.empty()) refuse(root, "must hold one folder per class, got none");
   return names;
 }

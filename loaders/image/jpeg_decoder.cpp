@@ -1,11 +1,15 @@
 #include <headrace/loaders/image/jpeg_decoder.h>
 
+// jerror.h needs jpeglib.h before it.
+#include <headrace/loaders/image/detail/jpeg_error.h>
+
+#include <jerror.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include <headrace/engine/error.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/pixel_buffer.h>
@@ -122,7 +126,10 @@ JpegDecoder::State::State() {
   source.resync_to_restart = jpeg_resync_to_restart;
   source.term_source = nothing;
   progress.progress_monitor = count_scans;
-  if (setjmp(error.jump) != 0) throw ResourceError("[decode] JPEG: no memory for a decoder");
+  if (setjmp(error.jump) != 0) {
+    jpeg_destroy_decompress(&info);
+    throw ResourceError("JPEG: no memory for a decoder");
+  }
   jpeg_create_decompress(&info);
   memory.attach(info);
   info.src = &source;
@@ -142,6 +149,9 @@ template <class Work>
 void JpegDecoder::State::guarded(Work work) {
   if (setjmp(error.jump) != 0) {
     forget();
+    if (error.base.msg_code == JERR_OUT_OF_MEMORY) {
+      throw ResourceError("JPEG: no memory to decode it; use fewer threads or smaller images");
+    }
     throw DataError(std::string("JPEG: ") + error.message);
   }
   work();

@@ -3,6 +3,7 @@
 #include <png.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct PngDecoder::State {
   detail::PixelBuffer labels;
   std::vector<png_bytep> rows;
   char message[128] = {};
+  bool no_memory = false;
 
   ~State() { close(); }
   void close() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -41,6 +43,9 @@ struct PngDecoder::State {
   void guarded(Work work) {
     if (setjmp(png_jmpbuf(png)) != 0) {
       close();
+      if (no_memory) {
+        throw ResourceError("PNG: no memory to decode it; use fewer threads or smaller images");
+      }
       throw DataError(std::string("PNG: ") + message);
     }
     work();
@@ -59,6 +64,12 @@ struct PngDecoder::State {
     png_longjmp(png, 1);
   }
   static void note(png_structp, png_const_charp) {}
+  static png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
+    void* memory = std::malloc(bytes);
+    if (memory == nullptr) static_cast<State*>(png_get_mem_ptr(png))->no_memory = true;
+    return memory;
+  }
+  static void release(png_structp, png_voidp memory) { std::free(memory); }
   static void read(png_structp png, png_bytep to, std::size_t count) {
     auto* state = static_cast<State*>(png_get_io_ptr(png));
     if (count > state->rest.size()) png_error(png, "the file ends before its image does");
@@ -68,11 +79,12 @@ struct PngDecoder::State {
 };
 
 void PngDecoder::State::create() {
-  png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fail, note);
+  no_memory = false;
+  png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, this, fail, note, this, allocate, release);
   info = png == nullptr ? nullptr : png_create_info_struct(png);
   if (info == nullptr) {
     close();
-    throw ResourceError("[decode] PNG: no memory for a decoder");
+    throw ResourceError("PNG: no memory for a decoder");
   }
 }
 

@@ -95,9 +95,12 @@ class Pins {
   const std::byte* find(std::size_t chunk) {
     Recent& recent = recent_[chunk % recent_.size()];
     if (recent.chunk == chunk) return recent.data;
+    pinned_.push_back(chunk);  // first: without memory for it the pin would stay
     const std::byte* data = cache_.try_pin(chunk);
-    if (data == nullptr) return nullptr;
-    pinned_.push_back(chunk);
+    if (data == nullptr) {
+      pinned_.pop_back();
+      return nullptr;
+    }
     recent = {chunk, data};
     return data;
   }

@@ -36,6 +36,15 @@ std::string names_in(const Hdf5File& file) {
   return text.empty() ? "nothing" : text;
 }
 
+/// False also where a group on the way is missing.
+bool is_in(const Hdf5File& file, const std::string& path) {
+  try {
+    return file.library().nameExists(path);
+  } catch (const H5::Exception&) {
+    return false;
+  }
+}
+
 void check_storage(const H5::DSetCreatPropList& creation) {
   if (creation.getExternalCount() > 0) {
     throw DataError(
@@ -156,6 +165,7 @@ H5::DataSet open_dataset(const Hdf5File& file, const std::string& path, std::siz
       throw DataError("lies behind an external link to \"" + refused +
                       "\", which is refused; copy the data into this file");
     }
+    if (is_in(file, path)) throw;
     throw ConfigError("[hdf5] " + file.path().string() + ": there is no dataset \"" + path +
                       "\", the file has " + names_in(file) + "; name one of these");
   }

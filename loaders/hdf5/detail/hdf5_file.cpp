@@ -25,12 +25,20 @@ int open_regular(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path, none)) {
     throw ConfigError(who(path) + "must be an HDF5 file, there is no such file; check the path");
   }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    throw ConfigError(who(path) + "cannot be opened (" + std::strerror(errno) +
-                      "); check its permissions");
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor >= 0) return descriptor;
+  const int error = errno;
+  const std::string cause = std::string("cannot be opened (") + std::strerror(error) + ")";
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    throw ResourceError(who(path) + cause + "; raise the limits of the process");
   }
-  return descriptor;
+  if (error == EIO || error == ESTALE) {
+    throw DataError(who(path) + cause + "; check the disk");
+  }
+  throw ConfigError(who(path) + cause + "; check its permissions");
 }
 
 }  // namespace

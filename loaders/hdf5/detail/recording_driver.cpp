@@ -47,7 +47,11 @@ H5FD_t* RecordingDriver::open(const char*, unsigned flags, hid_t access, haddr_t
     return nullptr;
   }
   auto* file = new (std::nothrow) File;
-  if (file == nullptr) return nullptr;
+  if (file == nullptr) {
+    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
+             "there is no memory for an open file");
+    return nullptr;
+  }
   file->driver = info->driver;
   file->end_of_file = static_cast<haddr_t>(now.st_size);
   return &file->library;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -37,18 +38,20 @@ class ScratchPool {
         free_.pop_back();
         return {*this, std::move(scratch)};
       }
+      free_.reserve(++made_);  // so that giving back takes no memory
     }
     return {*this, std::make_unique<Scratch>()};
   }
 
  private:
-  void give(std::unique_ptr<Scratch> scratch) {
+  void give(std::unique_ptr<Scratch> scratch) noexcept {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(scratch));
   }
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Scratch>> free_;
+  std::size_t made_ = 0;
 };
 
 }  // namespace headrace::inline v1::detail

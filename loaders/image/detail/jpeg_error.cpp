@@ -28,6 +28,7 @@ void JpegError::attach(jpeg_decompress_struct& info) {
 
 void jpeg_fail(j_common_ptr info, const char* message) {
   auto* error = reinterpret_cast<JpegError*>(info->err);
+  error->base.msg_code = 0;
   std::strncpy(error->message, message, sizeof error->message - 1);
   error->message[sizeof error->message - 1] = '\0';
   std::longjmp(error->jump, 1);

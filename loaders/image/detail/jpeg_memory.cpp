@@ -1,5 +1,7 @@
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 
+#include <jerror.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -28,8 +30,12 @@ constexpr std::size_t round_up(std::size_t bytes) {
 
 void* take_or_fail(j_common_ptr info, std::size_t bytes) {
   void* memory = static_cast<JpegMemory*>(info->client_data)->take(bytes);
-  if (memory == nullptr) jpeg_fail(info, "needs more memory than the limit of 1 GiB for an image");
-  return memory;
+  if (memory != nullptr) return memory;
+  if (static_cast<JpegMemory*>(info->client_data)->starved()) {
+    info->err->msg_code = JERR_OUT_OF_MEMORY;
+    info->err->error_exit(info);
+  }
+  jpeg_fail(info, "needs more memory than the limit of 1 GiB for an image");
 }
 
 void* alloc(j_common_ptr info, int, std::size_t bytes) {
@@ -104,13 +110,15 @@ void JpegMemory::attach(jpeg_decompress_struct& info) {
 }
 
 void* JpegMemory::take(std::size_t bytes) noexcept {
+  starved_ = false;
   if (bytes > limit) return nullptr;
   const std::size_t whole = round_up(bytes) + unit;
   if (blocks_ == nullptr || blocks_->size - blocks_->used < whole) {
     const std::size_t size = round_up(sizeof(Block)) + std::max(whole, next_size_);
     if (size > limit - std::min(limit, held_)) return nullptr;
     auto* block = static_cast<Block*>(std::aligned_alloc(unit, size));
-    if (block == nullptr) return nullptr;
+    starved_ = block == nullptr;
+    if (starved_) return nullptr;
     *block = {blocks_, size, round_up(sizeof(Block))};
     blocks_ = block;
     held_ += size;

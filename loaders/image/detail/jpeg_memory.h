@@ -27,6 +27,8 @@ class JpegMemory {
   void attach(jpeg_decompress_struct& info);
   /// `bytes` zeroed bytes, 64-byte aligned, with 64 more behind them; null beyond the limit.
   void* take(std::size_t bytes) noexcept;
+  /// Whether the last take() failed because the system has no more.
+  bool starved() const noexcept { return starved_; }
   /// All that was taken ends.
   void reset() noexcept;
   /// Bytes held at the moment.
@@ -39,6 +41,7 @@ class JpegMemory {
 
   Block* blocks_ = nullptr;  ///< the one in use first
   std::size_t held_ = 0;
+  bool starved_ = false;
   std::size_t next_size_ = std::size_t{256} << 10;
 };
 

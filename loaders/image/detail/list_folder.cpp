@@ -1,9 +1,12 @@
 #include <headrace/loaders/image/detail/list_folder.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -41,29 +44,54 @@ void check_link(const fs::path& link, const std::string& root, std::string_view 
   }
 }
 
+void cannot_list(const fs::filesystem_error& failure, std::string_view who) {
+  const int error = failure.code().value();
+  const std::string path = printable(failure.path1().native());
+  const std::string rule = "cannot be listed: " + failure.code().message();
+  const std::string what = "[" + std::string(who) + "] " + path + ": " + rule;
+  if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    throw ResourceError(what + "; raise the limits of the process");
+  if (error == EIO || error == ESTALE) throw DataError(what + "; check the disk");
+  throw ConfigError(what);
+}
+
+namespace {
+
+/// What list_images() looks for, and what it has found.
+struct Search {
+  const std::string& root;
+  std::string_view who;
+  std::vector<ListingProof>& proofs;
+  std::vector<ListedFile> files{};
+};
+
+void list_below(Search& search, const std::string& below) {
+  const std::string folder = below.empty() ? search.root : search.root + "/" + below;
+  search.proofs.push_back(folder_proof(folder));
+  for (const FolderEntry& entry : folder_entries(folder)) {
+    if (entry.name.starts_with('.')) continue;
+    const std::string path = below.empty() ? entry.name : below + "/" + entry.name;
+    if (entry.link) check_link(search.root + "/" + path, search.root, search.who);
+    if (entry.folder) {
+      list_below(search, path);
+    } else if (entry.regular && has_image_extension(path)) {
+      search.files.push_back({path, entry.bytes});
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<ListedFile> list_images(const std::string& root, const std::string& below,
                                     std::string_view who, std::vector<ListingProof>& proofs) {
-  std::vector<ListedFile> files;
-  const std::string folder = below.empty() ? root : root + "/" + below;
+  Search search{root, who, proofs};
   try {
-    proofs.push_back(folder_proof(folder));
-    const auto end = fs::recursive_directory_iterator();
-    for (auto at = fs::recursive_directory_iterator(folder); at != end; ++at) {
-      if (at->path().filename().native().starts_with('.')) {
-        at.disable_recursion_pending();
-        continue;
-      }
-      if (at->is_symlink()) check_link(at->path(), root, who);
-      if (at->is_directory()) proofs.push_back(folder_proof(at->path().native()));
-      if (!has_image_extension(at->path().native()) || !at->is_regular_file()) continue;
-      files.push_back({at->path().native().substr(root.size() + 1), at->file_size()});
-    }
+    list_below(search, below);
   } catch (const fs::filesystem_error& failure) {
-    refuse(who, failure.path1().native(), "cannot be listed: " + failure.code().message());
+    cannot_list(failure, who);
   }
-  std::sort(files.begin(), files.end(),
-            [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
-  return files;
+  std::ranges::sort(search.files, {}, &ListedFile::path);
+  return std::move(search.files);
 }
 
 }  // namespace headrace::inline v1::detail

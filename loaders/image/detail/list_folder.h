@@ -18,6 +18,11 @@ std::string canonical_folder(const std::filesystem::path& folder, std::string_vi
 /// Throws ConfigError unless a link leads to a file inside `root`.
 void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who);
 
+/// Says why a folder could not be listed: a ResourceError where the process lacks descriptors or
+/// memory, a DataError where the disk fails, else a ConfigError.
+[[noreturn]] void cannot_list(const std::filesystem::filesystem_error& failure,
+                              std::string_view who);
+
 struct ListedFile {
   std::string path;  ///< below the root
   std::uint64_t bytes = 0;

@@ -33,7 +33,7 @@ std::string error_text();
 std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept;
 
 /// Reads the file `root`/`path` of `bytes` bytes into a ragged uint8 field. Throws DataError naming
-/// `path`.
+/// `path`; a ResourceError where the process lacks descriptors or memory.
 void read_listed_file(std::string_view root, std::string_view path, std::uint64_t bytes,
                       std::string_view field, Sample& sample);
 

@@ -17,7 +17,9 @@ ChunkCache::ChunkCache(const Sizes& sizes, Make make)
       make_(std::move(make)),
       memory_(capacity_ * stride_),
       slots_(std::make_unique<Slot[]>(sizes.chunks)),
-      buffers_(std::make_unique<Buffer[]>(capacity_)) {}
+      buffers_(std::make_unique<Buffer[]>(capacity_)) {
+  free_.reserve(capacity_);
+}
 
 const std::byte* ChunkCache::try_pin(std::size_t chunk) noexcept {
   Slot& slot = slots_[chunk];

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -34,8 +35,13 @@ void in_parallel(std::size_t count, const Work& work) {
       std::min({count, most_threads, static_cast<std::size_t>(usable_cores())});
   {
     std::vector<std::jthread> crew;
-    for (std::size_t i = 1; i < threads; ++i)
-      crew.emplace_back(serve);
+    crew.reserve(threads);
+    try {
+      for (std::size_t i = 1; i < threads; ++i)
+        crew.emplace_back(serve);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those there are do all the work.
+    }
     serve();
   }
   if (error) std::rethrow_exception(error);

@@ -1,0 +1,68 @@
+#include <headrace/loaders/file/folder_entries.h>
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw std::filesystem::filesystem_error("cannot list", path,
+                                          std::error_code(error, std::generic_category()));
+}
+
+std::unique_ptr<DIR, CloseFolder> open_folder(const std::string& path) {
+  DIR* folder = nullptr;
+  do {
+    folder = ::opendir(path.c_str());
+  } while (folder == nullptr && errno == EINTR);
+  if (folder == nullptr) fail(path, errno);
+  return std::unique_ptr<DIR, CloseFolder>(folder);
+}
+
+/// A link that leads nowhere is neither folder nor file.
+FolderEntry described(const std::string& folder, std::string name) {
+  const std::string path = folder + "/" + name;
+  FolderEntry entry{.name = std::move(name)};
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) fail(path, errno);
+  entry.link = S_ISLNK(status.st_mode);
+  if (entry.link && ::stat(path.c_str(), &status) != 0) return entry;
+  entry.folder = S_ISDIR(status.st_mode);
+  entry.regular = S_ISREG(status.st_mode);
+  entry.bytes = static_cast<std::uint64_t>(status.st_size);
+  return entry;
+}
+
+}  // namespace
+
+std::vector<FolderEntry> folder_entries(const std::string& path) {
+  const auto folder = open_folder(path);
+  std::vector<FolderEntry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* next = ::readdir(folder.get());
+    if (next == nullptr && errno == EINTR) continue;
+    if (next == nullptr && errno != 0) fail(path, errno);
+    if (next == nullptr) break;
+    std::string name = next->d_name;
+    if (name == "." || name == "..") continue;
+    entries.push_back(described(path, std::move(name)));
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const FolderEntry& a, const FolderEntry& b) { return a.name < b.name; });
+  return entries;
+}
+
+}  // namespace headrace::inline v1::detail
