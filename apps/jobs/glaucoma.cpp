@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/delay.h>
 #include <headrace/apps/jobs/glaucoma_names.h>
 #include <headrace/apps/jobs/glaucoma_sample.h>
+#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/augment/rotate.h>
@@ -115,7 +116,8 @@ LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
                     std::make_shared<const Subset>(std::move(records), rows->train), config,
                     device);
               },
-          .options = {.prefetch = config.data.prefetch},
+          .options = {.prefetch = config.data.prefetch,
+                      .watchdog = abort_on_hang(config.threads.watchdog)},
           .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
           .consumer_delay_s = config.delay.consumer.seconds};
 }

@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/leak.h>
 
 #include <headrace/apps/jobs/delay.h>
+#include <headrace/apps/run/abort_on_hang.h>
 
 #include <utility>
 
@@ -79,7 +80,8 @@ LoaderJob make_leak_loader_job(const LeakConfig& config) {
               [config, device, file](std::shared_ptr<const Source> segments) {
                 return leak_training_pipeline(std::move(segments), *file, config, device);
               },
-          .options = {.prefetch = config.data.prefetch},
+          .options = {.prefetch = config.data.prefetch,
+                      .watchdog = abort_on_hang(config.threads.watchdog)},
           .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
           .consumer_delay_s = config.delay.consumer.seconds};
 }

@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/loader_job.h>
 
 #include <headrace/apps/jobs/delay.h>
+#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
@@ -169,14 +170,15 @@ LoaderJob make_loader_job(const LoaderConfig& config) {
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
-  return {.source = std::move(planned),
-          .pipeline =
-              [config](std::shared_ptr<const Source> source) {
-                return make_pipeline(config, std::move(source));
-              },
-          .options = {.prefetch = config.prefetch},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
-          .consumer_delay_s = config.delay.consumer.seconds};
+  return {
+      .source = std::move(planned),
+      .pipeline =
+          [config](std::shared_ptr<const Source> source) {
+            return make_pipeline(config, std::move(source));
+          },
+      .options = {.prefetch = config.prefetch, .watchdog = abort_on_hang(config.threads.watchdog)},
+      .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+      .consumer_delay_s = config.delay.consumer.seconds};
 }
 
 void add_process(monitor::MemoryForecast& forecast, int new_threads) {

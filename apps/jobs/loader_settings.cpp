@@ -8,6 +8,10 @@ void describe(Fields& fields, ThreadSettings& threads, bool trains) {
   };
   fields.key("loader", threads.loader, limits("workers of the loader; 0: usable cores"));
   fields.key("io", threads.io, limits("threads that may wait for storage; 0: 4"));
+  fields.key("watchdog", threads.watchdog,
+             {.doc = "a loader that finishes nothing for so long hangs: the program says where "
+                     "and ends with 134; 0s: nobody looks",
+              .max = 7 * 86400.0});
   if (trains) {
     fields.key("torch", threads.torch, limits("threads of LibTorch's operators; 0: usable cores"));
   }

@@ -6,9 +6,10 @@ namespace headrace::inline v1::app {
 
 /// Threads of a run. Loader and LibTorch share the machine's cores.
 struct ThreadSettings {
-  int loader = 0;  ///< Workers of the loader; 0: usable cores.
-  int io = 0;      ///< Threads that may wait for storage; 0: 4.
-  int torch = 0;   ///< Of LibTorch's operators; 0: usable cores.
+  int loader = 0;            ///< Workers of the loader; 0: usable cores.
+  int io = 0;                ///< Threads that may wait for storage; 0: 4.
+  int torch = 0;             ///< Of LibTorch's operators; 0: usable cores.
+  Duration watchdog{600.0};  ///< A loader that finishes nothing for so long hangs; 0: nobody looks.
 };
 
 /// Slowness to plant into a pipeline, to see whether the verdict finds it.

@@ -1,6 +1,7 @@
 #include <headrace/apps/train/glaucoma_parts.h>
 
 #include <headrace/apps/jobs/glaucoma_names.h>
+#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/focal_loss.h>
 
@@ -29,7 +30,9 @@ GlaucomaLoaders build_glaucoma_loaders(const std::shared_ptr<const Source>& reco
                                        const GlaucomaRows& rows, const training::Fold& fold,
                                        const GlaucomaConfig& config, const ChosenDevice& device,
                                        const Runtime& runtime) {
-  const LoaderOptions options{.prefetch = config.data.prefetch, .runtime = runtime};
+  const LoaderOptions options{.prefetch = config.data.prefetch,
+                              .watchdog = abort_on_hang(config.threads.watchdog),
+                              .runtime = runtime};
   const GlaucomaTraining& training = config.training;
   const auto evaluation = [&](std::vector<std::int64_t> indices) {
     return glaucoma_evaluation_pipeline(subset(records, std::move(indices)),

@@ -1,6 +1,7 @@
 #include <headrace/apps/train/leak_parts.h>
 
 #include <headrace/apps/jobs/leak_names.h>
+#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/engine/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/models/leak_loss.h>
@@ -43,7 +44,9 @@ LeakFiles read_leak_files(const LeakData& data) {
 LeakLoaders build_leak_loaders(const LeakSources& sources, const LeakFiles& files,
                                const LeakConfig& config, const ChosenDevice& device,
                                const Runtime& runtime) {
-  const LoaderOptions options{.prefetch = config.data.prefetch, .runtime = runtime};
+  const LoaderOptions options{.prefetch = config.data.prefetch,
+                              .watchdog = abort_on_hang(config.threads.watchdog),
+                              .runtime = runtime};
   const auto evaluation = [&](const std::shared_ptr<const Source>& segments) {
     return leak_evaluation_pipeline(segments, config.training.evaluation_batch, device.device)
         .build(options);
