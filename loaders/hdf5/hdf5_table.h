@@ -67,14 +67,14 @@ struct Hdf5Attribute {
 /// one piece are kept in huge-page memory or read by sorted and joined `pread`; chunks (plain,
 /// deflate, shuffle, Fletcher-32, LZF, LZ4, Zstd, bitshuffle) are decoded by the reading threads
 /// and kept in a cache of fixed size; all of it past the library and its lock. What only the
-/// library can read (compact, n-bit, scale-offset, szip) is copied into memory where it fits, else
-/// read through it row by row, and the log says so.
+/// library can read (compact, virtual, n-bit, scale-offset, szip) is copied into memory where it
+/// fits, else read through it row by row, and the log says so.
 ///
 /// Types: integers, IEEE floats of 16, 32, 64 bits, bfloat16, FALSE/TRUE enumerations as boolean,
 /// other enumerations as their integers, arrays of these, fixed strings as uint8; either byte
-/// order. Files are not trusted: external links and storage, virtual datasets and filters that need
-/// a plugin are refused, sizes are checked before memory is taken. The library is called on one
-/// thread only (see Hdf5Thread); files are never mapped.
+/// order. Files are not trusted: external links and storage, virtual datasets with a source outside
+/// the file's folder and filters that need a plugin are refused, sizes are checked before memory is
+/// taken. The library is called on one thread only (see Hdf5Thread); files are never mapped.
 class HEADRACE_API Hdf5Table final : public Source {
  public:
   /// Opens and checks the file and loads what is to be resident. Throws ConfigError for what cannot

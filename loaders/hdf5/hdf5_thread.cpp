@@ -132,9 +132,10 @@ std::shared_ptr<Hdf5Thread> Hdf5Thread::shared() {
 }
 
 void Hdf5Thread::run(const std::function<void()>& work) {
-  if (std::this_thread::get_id() == state_->thread.get_id()) return work();
   Job job{.work = &work};
-  {
+  if (std::this_thread::get_id() == state_->thread.get_id()) {
+    state_->execute(job);
+  } else {
     std::unique_lock lock(state_->mutex);
     Job** last = &state_->oldest;
     while (*last != nullptr)

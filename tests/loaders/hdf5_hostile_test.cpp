@@ -105,20 +105,6 @@ TEST_CASE("external storage is refused") {
   CHECK(contains(refusal(path, "x"), "external storage"));
 }
 
-TEST_CASE("virtual datasets are refused") {
-  const TempFolder folder;
-  secret(folder);
-  const auto path = folder / "virtual.h5";
-  const hsize_t extent = 4;
-  const H5::DataSpace space(1, &extent);
-  const H5::DSetCreatPropList creation;
-  H5Pset_virtual(creation.getId(), space.getId(), (folder / "secret.h5").c_str(), "/x",
-                 space.getId());
-  H5::H5File(path.c_str(), H5F_ACC_TRUNC).createDataSet("x", P::STD_U8LE, space, creation);
-  CHECK(h5dread(path, "x", P::NATIVE_UINT8).size() == 4);
-  CHECK(contains(refusal(path, "x"), "virtual"));
-}
-
 TEST_CASE("filters that need a plugin are refused before anything is read") {
   const TempFolder folder;
   const auto path = folder / "filter.h5";

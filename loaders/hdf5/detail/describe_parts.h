@@ -20,6 +20,11 @@ struct DescribedPart {
 /// Throws DataError when the product of two sizes does not fit into 63 bits.
 std::size_t checked_product(std::size_t a, std::size_t b);
 
+/// Checks every source of a virtual dataset as if it were read alone, and lets the library open its
+/// file. Throws DataError for what is refused. On the HDF5 thread.
+void admit_sources(const Hdf5File& file, const DatasetRequest& request,
+                   const H5::DSetCreatPropList& creation);
+
 /// The chunked part of describe_dataset(). On the HDF5 thread.
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset);
 

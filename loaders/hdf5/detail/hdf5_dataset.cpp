@@ -51,11 +51,6 @@ void check_storage(const H5::DSetCreatPropList& creation) {
         "keeps its data in another file (external storage), which is refused; copy "
         "the data into this file");
   }
-  if (creation.getLayout() == H5D_VIRTUAL) {
-    throw DataError(
-        "is virtual (its data lies in other files), which is refused; copy the data "
-        "into this file");
-  }
 }
 
 std::vector<std::uint64_t> extents_of(const H5::DataSet& data, const Hdf5Element& element) {
@@ -124,10 +119,20 @@ void describe_contiguous(const H5::DataSet& data, std::uint64_t file_bytes, Hdf5
   }
 }
 
+H5::DataSet open_admitted(const Hdf5File& file, const DatasetRequest& request) {
+  {
+    H5::DataSet data = open_dataset(file, request.path);
+    const H5::DSetCreatPropList creation = data.getCreatePlist();
+    check_storage(creation);
+    if (creation.getLayout() != H5D_VIRTUAL) return data;
+    admit_sources(file, request, creation);
+  }
+  return open_dataset(file, request.path);  // its extents may be those of its sources
+}
+
 Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkIndexes& indexes) {
-  const H5::DataSet data = open_dataset(file, request.path);
+  const H5::DataSet data = open_admitted(file, request);
   const H5::DSetCreatPropList creation = data.getCreatePlist();
-  check_storage(creation);
   Hdf5Dataset dataset;
   dataset.field = request.field;
   dataset.path = request.path;
@@ -141,6 +146,9 @@ Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkI
       break;
     case H5D_COMPACT:
       dataset.library = "is compact";
+      break;
+    case H5D_VIRTUAL:
+      dataset.library = "is virtual";
       break;
     default:
       describe_chunks(part, indexes, dataset);

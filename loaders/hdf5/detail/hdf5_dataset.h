@@ -51,11 +51,13 @@ struct DatasetRequest {
   bool all_axes = false;    ///< `axes` is the table's: fewer where the dataset has fewer
   std::size_t memory = 0;   ///< no chunk, and no index of chunks, may be larger
   bool by_library = false;  ///< it shall be read by the library whatever it is
+  bool source = false;      ///< of a virtual dataset: it must not be virtual itself
 };
 
 /// Checks a dataset and says how it can be read. Throws ConfigError naming the datasets that exist,
-/// DataError for what is refused: external links and storage, virtual datasets, filters that
-/// neither the library nor we know, types without a dtype, sizes that cannot be true.
+/// DataError for what is refused: external links and storage, virtual datasets of files outside the
+/// file's folder, filters that neither the library nor we know, types without a dtype, sizes that
+/// cannot be true.
 Hdf5Dataset describe_dataset(const Hdf5File& file, const DatasetRequest& request,
                              ChunkIndexes& indexes);
 

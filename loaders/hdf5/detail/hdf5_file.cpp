@@ -44,11 +44,14 @@ int open_regular(const std::filesystem::path& path) {
 }  // namespace
 
 Hdf5File::Hdf5File(std::filesystem::path path, const Stage& stage)
-    : path_(std::move(path)), thread_(Hdf5Thread::shared()), descriptor_(open_regular(path_)) {
+    : path_(std::move(path)),
+      stage_(stage),
+      thread_(Hdf5Thread::shared()),
+      descriptor_(open_regular(path_)) {
   try {
     named_ = times();
-    if (!stage.folder.empty()) {
-      const int copy = stage_file(descriptor_, path_, stage);
+    if (!stage_.folder.empty()) {
+      const int copy = stage_file(descriptor_, path_, stage_);
       ::close(std::exchange(descriptor_, copy));
     }
     opened_ = times();
@@ -77,13 +80,37 @@ void Hdf5File::close() noexcept {
 }
 
 void Hdf5File::open() {
-  driver_.emplace(descriptor_);
+  driver_.emplace(path_, descriptor_);
   const H5::FileAccPropList access;
   driver_->set(access);
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access.getId(), true, true);  // where there are no locks, reads go on
 #endif
   library_.emplace(path_.c_str(), H5F_ACC_RDONLY, H5::FileCreatPropList::DEFAULT, access);
+}
+
+const Hdf5File& Hdf5File::source(const std::string& name) const {
+  namespace fs = std::filesystem;
+  const fs::path own = fs::canonical(path_), folder = own.parent_path();
+  // The library looks for a full path that has gone in the file's own folder.
+  fs::path path = name == "." ? own : fs::weakly_canonical(folder / name);
+  if (fs::path(name).is_absolute() && !fs::is_regular_file(path))
+    path = fs::weakly_canonical(folder / fs::path(name).filename());
+  if (std::ranges::mismatch(folder, path).in1 != folder.end()) {
+    throw DataError("has its data in \"" + name + "\", outside the folder " + folder.string() +
+                    ", which is refused; put the files beside each other");
+  }
+  if (path == own) return *this;
+  if (!fs::is_regular_file(path)) {
+    throw DataError("has its data in \"" + name + "\", but there is no file " + path.string() +
+                    "; put it back");
+  }
+  std::unique_ptr<const Hdf5File>& source = sources_[path];
+  if (!source) {
+    source = std::make_unique<const Hdf5File>(path, stage_);
+    driver_->permit(path, source->descriptor());
+  }
+  return *source;
 }
 
 Hdf5File::Times Hdf5File::times() const {
@@ -116,6 +143,8 @@ void Hdf5File::read(void* to, std::size_t bytes, std::uint64_t offset) const {
 }
 
 void Hdf5File::require_unchanged() const {
+  for (const auto& [path, source] : sources_)
+    source->require_unchanged();
   if (times() == opened_) return;
   throw DataError(path_.string() +
                   " was changed after it was opened; leave data files alone while they are "

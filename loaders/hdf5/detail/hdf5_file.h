@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ class Hdf5File {
   /// On the HDF5 thread only.
   const H5::H5File& library() const noexcept { return *library_; }
   RecordingDriver& driver() const noexcept { return *driver_; }
+  /// Opens another file for the library, which a virtual dataset of this one names, as the library
+  /// would find it; kept as long as this file. Throws DataError when there is none, or when it does
+  /// not lie in this file's folder or below. On the HDF5 thread, while the table is opened.
+  const Hdf5File& source(const std::string& name) const;
   /// Of the file under its path, whether it was staged or not.
   FileIdentity identity() const;
 
@@ -42,7 +47,8 @@ class Hdf5File {
   void read(void* to, std::size_t bytes, std::uint64_t offset) const;
   /// The descriptor, for vectored reads.
   int descriptor() const noexcept { return descriptor_; }
-  /// Throws DataError naming the file when its size or time of change is not that of the opening.
+  /// Throws DataError naming the file when its size or time of change, or that of one of its
+  /// sources, is not that of the opening.
   void require_unchanged() const;
   [[noreturn]] void fail_read(int error) const;
 
@@ -58,6 +64,7 @@ class Hdf5File {
   void close() noexcept;
 
   std::filesystem::path path_;
+  Stage stage_;
   std::shared_ptr<Hdf5Thread> thread_;
   int descriptor_ = -1;
   mutable std::optional<RecordingDriver> driver_;
@@ -65,6 +72,7 @@ class Hdf5File {
   std::uint64_t size_ = 0;
   Times named_{};   ///< of the file under its path
   Times opened_{};  ///< of the descriptor
+  mutable std::map<std::filesystem::path, std::unique_ptr<const Hdf5File>> sources_;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -18,10 +18,19 @@ namespace {
 
 constexpr haddr_t most_address = std::numeric_limits<std::int64_t>::max();
 
-/// What travels in the access list: the library copies it byte by byte.
+/// What travels in the access list.
 struct Info {
   RecordingDriver* driver;
 };
+
+void complain_of_memory() {
+  H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
+           "there is no memory for an open file");
+}
+
+void* copy_of(const Info& info) {
+  return new (std::nothrow) Info(info);
+}
 
 }  // namespace
 
@@ -29,6 +38,7 @@ struct Info {
 struct RecordingDriver::File {
   H5FD_t library{};
   RecordingDriver* driver = nullptr;
+  int descriptor = -1;
   haddr_t end_of_addresses = 0;
   haddr_t end_of_file = 0;
 
@@ -38,27 +48,27 @@ struct RecordingDriver::File {
   }
 };
 
-H5FD_t* RecordingDriver::open(const char*, unsigned flags, hid_t access, haddr_t) {
+H5FD_t* RecordingDriver::open(const char* name, unsigned flags, hid_t access, haddr_t) {
   static_assert(offsetof(File, library) == 0);
   const auto* info = static_cast<const Info*>(H5Pget_driver_info(access));
+  if (info == nullptr || (flags & H5F_ACC_RDWR) != 0) return nullptr;
+  const int descriptor = info->driver->descriptor_of(name);
   struct stat now {};
-  if (info == nullptr || (flags & H5F_ACC_RDWR) != 0 ||
-      ::fstat(info->driver->descriptor_, &now) != 0) {
-    return nullptr;
-  }
+  if (descriptor < 0 || ::fstat(descriptor, &now) != 0) return nullptr;
   auto* file = new (std::nothrow) File;
   if (file == nullptr) {
-    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
-             "there is no memory for an open file");
+    complain_of_memory();
     return nullptr;
   }
   file->driver = info->driver;
+  file->descriptor = descriptor;
   file->end_of_file = static_cast<haddr_t>(now.st_size);
   return &file->library;
 }
 
 herr_t RecordingDriver::read(H5FD_t* library_file, H5FD_mem_t type, hid_t, haddr_t address,
                              std::size_t bytes, void* to) {
+  const int descriptor = File::of(library_file).descriptor;
   RecordingDriver& driver = *File::of(library_file).driver;
   if (driver.recording_ && type == H5FD_MEM_DRAW) {
     ++driver.noted_;
@@ -67,9 +77,8 @@ herr_t RecordingDriver::read(H5FD_t* library_file, H5FD_mem_t type, hid_t, haddr
   }
   auto* at = static_cast<std::byte*>(to);
   while (bytes > 0) {
-    const ssize_t got = address > most_address
-                            ? -1
-                            : ::pread(driver.descriptor_, at, bytes, static_cast<off_t>(address));
+    const ssize_t got =
+        address > most_address ? -1 : ::pread(descriptor, at, bytes, static_cast<off_t>(address));
     if (got < 0 && address <= most_address && errno == EINTR) continue;
     if (got < 0) return -1;
     if (got == 0) {  // the library may read past the end, and expects zeros there
@@ -93,6 +102,13 @@ H5FD_class_t RecordingDriver::functions() {
   table.maxaddr = most_address;
   table.fc_degree = H5F_CLOSE_WEAK;
   table.fapl_size = sizeof(Info);
+  // The sources of a virtual dataset are opened with the list of its file.
+  table.fapl_get = [](H5FD_t* file) { return copy_of({File::of(file).driver}); };
+  table.fapl_copy = [](const void* info) { return copy_of(*static_cast<const Info*>(info)); };
+  table.fapl_free = [](void* info) -> herr_t {
+    delete static_cast<Info*>(info);
+    return 0;
+  };
   table.open = &open;
   table.close = [](H5FD_t* file) -> herr_t {
     delete &File::of(file);
@@ -114,12 +130,12 @@ H5FD_class_t RecordingDriver::functions() {
   };
   // A writer that holds its lock is noticed; a file system without locks is read all the same.
   table.lock = [](H5FD_t* file, hbool_t) -> herr_t {
-    const bool held = ::flock(File::of(file).driver->descriptor_, LOCK_SH | LOCK_NB) != 0 &&
+    const bool held = ::flock(File::of(file).descriptor, LOCK_SH | LOCK_NB) != 0 &&
                       (errno == EWOULDBLOCK || errno == EACCES);
     return held ? -1 : 0;
   };
   table.unlock = [](H5FD_t* file) -> herr_t {
-    ::flock(File::of(file).driver->descriptor_, LOCK_UN);
+    ::flock(File::of(file).descriptor, LOCK_UN);
     return 0;
   };
   const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
@@ -127,7 +143,8 @@ H5FD_class_t RecordingDriver::functions() {
   return table;
 }
 
-RecordingDriver::RecordingDriver(int descriptor) : descriptor_(descriptor), id_(-1) {
+RecordingDriver::RecordingDriver(const std::filesystem::path& path, int descriptor) : id_(-1) {
+  permit(path, descriptor);
   const H5FD_class_t table = functions();
   id_ = Hid(H5FDregister(&table));
   if (!id_.valid()) throw H5::FileIException("RecordingDriver", "the file driver was refused");
@@ -140,6 +157,21 @@ void RecordingDriver::set(const H5::FileAccPropList& access) const {
   if (H5Pset_driver(access.getId(), id_.get(), &info) < 0) {
     throw H5::FileIException("RecordingDriver", "the file driver could not be set");
   }
+}
+
+void RecordingDriver::permit(const std::filesystem::path& path, int descriptor) {
+  descriptors_.emplace(std::filesystem::weakly_canonical(path), descriptor);
+}
+
+int RecordingDriver::descriptor_of(const char* name) const noexcept {
+  try {
+    const auto found = descriptors_.find(std::filesystem::weakly_canonical(name));
+    return found != descriptors_.end() ? found->second : -1;
+  } catch (const std::bad_alloc&) {
+    complain_of_memory();
+  } catch (const std::filesystem::filesystem_error&) {  // a name that leads nowhere
+  }
+  return -1;
 }
 
 std::optional<RecordingDriver::Extent> RecordingDriver::take() noexcept {

@@ -3,6 +3,8 @@
 #include <H5Cpp.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
@@ -13,6 +15,9 @@ namespace headrace::inline v1::detail {
 /// request notes where raw data lies instead of reading it. So the library itself tells where each
 /// chunk is, in any version of the format, at the cost of one lookup a chunk. All on the HDF5
 /// thread.
+///
+/// The library opens nothing but what it was given: the file itself under any name of it, and the
+/// files that were let in by permit(). Every other name is a file that does not exist.
 class RecordingDriver {
  public:
   struct Extent {
@@ -20,15 +25,18 @@ class RecordingDriver {
     std::uint64_t bytes = 0;
   };
 
-  /// Registers the driver. `descriptor` stays the caller's and must outlive every file opened with
-  /// access().
-  explicit RecordingDriver(int descriptor);
+  /// Registers the driver for the file `path`. `descriptor` stays the caller's and must outlive
+  /// every file opened through the driver.
+  RecordingDriver(const std::filesystem::path& path, int descriptor);
   ~RecordingDriver();
   RecordingDriver(const RecordingDriver&) = delete;
   RecordingDriver& operator=(const RecordingDriver&) = delete;
 
   /// Makes a file that is opened with this list go through the driver.
   void set(const H5::FileAccPropList& access) const;
+  /// Lets the library open another file, as the source of a virtual dataset. The descriptor is as
+  /// the constructor's.
+  void permit(const std::filesystem::path& path, int descriptor);
 
   /// From here on raw data is noted, not read.
   void start() noexcept { recording_ = true; }
@@ -39,11 +47,12 @@ class RecordingDriver {
  private:
   struct File;
   static H5FD_class_t functions();
-  static H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t);
+  int descriptor_of(const char* name) const noexcept;
+  static H5FD_t* open(const char* name, unsigned flags, hid_t access, haddr_t);
   static herr_t read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t bytes,
                      void* to);
 
-  int descriptor_;
+  std::map<std::filesystem::path, int> descriptors_;  ///< by canonical path
   Hid id_;
   bool recording_ = false;
   int noted_ = 0;
