@@ -38,7 +38,14 @@ class TableColumnOfFile final : public PackColumn {
   TableColumnOfFile(const std::filesystem::path& file, std::string dataset, const LogCallback& log)
       : path_(std::move(dataset)),
         table_(open_table(file, path_, log)),
-        field_(*table_.fields().begin()) {}
+        field_(*table_.fields().begin()) {
+    if (field_.kind != FieldSpec::Kind::fixed) {
+      throw DataError(
+          fmt::format("[pack] {}: dataset \"{}\" has rows of variable length, which "
+                      "cannot be packed; leave it out",
+                      file.string(), path_));
+    }
+  }
 
   std::string path() const override { return path_; }
   DType dtype() const override { return field_.dtype; }

@@ -1,10 +1,12 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <headrace/engine/error.h>
 #include <headrace/engine/huge_pages.h>
+#include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 #include <headrace/loaders/memory/detail/gather_rows.h>
@@ -36,6 +38,7 @@ struct Hdf5Table::Core {
   std::vector<Hdf5Attribute> attributes;
   std::size_t resident_bytes = 0;
   bool blocking = false;
+  bool ragged = false;  ///< some field is
   mutable detail::ScratchPool<GatherScratch> scratches;
 
   const detail::TableFile& file_of(std::int64_t row) const {
@@ -77,6 +80,14 @@ struct Hdf5Table::Core {
     read_rows(field, rows, out, *scratch);
   }
 
+  void read_ragged(const detail::TableField& field, std::int64_t index, Sample& sample) const {
+    std::array<std::byte, detail::HeapReference::stored_bytes> reference;
+    gather(field, {&index, 1}, {reference.data(), reference.size()});
+    const detail::TableFile& file = file_of(index);
+    const auto number = static_cast<std::size_t>(&file - plan.files.data());
+    detail::read_ragged(file, field.datasets[number], reference.data(), sample);
+  }
+
   static void gather_resident(const detail::TableField& field, std::span<const std::int64_t> rows,
                               Rows::Column out) {
     detail::gather_rows(static_cast<const std::byte*>(field.rows.raw()), field.first().row_bytes,
@@ -91,7 +102,8 @@ Hdf5Table::Hdf5Table(Hdf5TableOptions options) {
   std::vector<std::string> paths;
   for (const detail::TableField& field : core->plan.fields) {
     core->resident_bytes += held_bytes(field);
-    core->blocking = core->blocking || !field.resident();
+    core->ragged = core->ragged || field.ragged();
+    core->blocking = core->blocking || field.ragged() || !field.resident();
     paths.push_back(field.first().path);
   }
   core->attributes = detail::read_attributes(*core->plan.files.front().file, paths);
@@ -116,6 +128,9 @@ std::int64_t Hdf5Table::size() const {
 bool Hdf5Table::blocking() const {
   return core_->blocking;
 }
+bool Hdf5Table::gathers() const {
+  return !core_->ragged;
+}
 std::size_t Hdf5Table::resident_bytes() const {
   return core_->resident_bytes;
 }
@@ -133,8 +148,12 @@ std::int64_t Hdf5Table::chunk_rows() const noexcept {
 
 Schema Hdf5Table::fields() const {
   Schema schema;
-  for (const detail::TableField& field : core_->plan.fields)
-    schema.put(FieldSpec::fixed(field.first().field, field.first().dtype, field.first().row));
+  for (const detail::TableField& field : core_->plan.fields) {
+    const detail::Hdf5Dataset& dataset = field.first();
+    schema.put(dataset.ragged ? FieldSpec::ragged(dataset.field, dataset.ragged->dtype,
+                                                  std::max<std::int64_t>(field.longest, 1))
+                              : FieldSpec::fixed(dataset.field, dataset.dtype, dataset.row));
+  }
   return schema;
 }
 
@@ -142,6 +161,10 @@ void Hdf5Table::read(std::int64_t index, Sample& sample) const {
   detail::require_index(index, size());
   for (const detail::TableField& field : core_->plan.fields) {
     const detail::Hdf5Dataset& dataset = field.first();
+    if (field.ragged()) {
+      core_->read_ragged(field, index, sample);
+      continue;
+    }
     if (field.resident()) {
       sample.set(dataset.field, field.rows.row(index / field.repeat));
       continue;

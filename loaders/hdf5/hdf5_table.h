@@ -72,9 +72,11 @@ struct Hdf5Attribute {
 ///
 /// Types: integers, IEEE floats of 16, 32, 64 bits, bfloat16, FALSE/TRUE enumerations as boolean,
 /// other enumerations as their integers, arrays of these, fixed strings as uint8; either byte
-/// order. Files are not trusted: external links and storage, virtual datasets with a source outside
-/// the file's folder and filters that need a plugin are refused, sizes are checked before memory is
-/// taken. The library is called on one thread only (see Hdf5Thread); files are never mapped.
+/// order. Sequences of numbers and strings (their bytes) of variable length are ragged fields;
+/// their references are placed as other datasets, their values are always read from the file. Files
+/// are not trusted: external links and storage, virtual datasets with a source outside the file's
+/// folder and filters that need a plugin are refused, sizes are checked before memory is taken. The
+/// library is called on one thread only (see Hdf5Thread); files are never mapped.
 class HEADRACE_API Hdf5Table final : public Source {
  public:
   /// Opens and checks the file and loads what is to be resident. Throws ConfigError for what cannot
@@ -91,7 +93,8 @@ class HEADRACE_API Hdf5Table final : public Source {
   /// Lends resident rows without a copy. Throws DataError naming the file when it was changed.
   void read(std::int64_t index, Sample& sample) const override;
   bool blocking() const override;
-  bool gathers() const override { return true; }
+  /// False where a field is ragged: its rows come by read() alone.
+  bool gathers() const override;
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override;
   std::int64_t preferred_rows() const override;
   std::size_t resident_bytes() const override;

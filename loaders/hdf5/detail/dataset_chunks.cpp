@@ -52,7 +52,8 @@ bool native(const std::vector<ChunkFilter>& filters, bool by_library) {
 }
 
 /// One element as the library would fill it in, as stored.
-std::vector<std::byte> fill_of(const H5::DataSet& data, const H5::DSetCreatPropList& creation) {
+std::vector<std::byte> fill_of(const H5::DataSet& data, const H5::DSetCreatPropList& creation,
+                               const Hdf5Dataset& dataset) {
   const H5::DataType type = data.getDataType();
   std::vector<std::byte> fill(type.getSize());
   H5D_fill_time_t when = H5D_FILL_TIME_IFSET;
@@ -60,6 +61,7 @@ std::vector<std::byte> fill_of(const H5::DataSet& data, const H5::DSetCreatPropL
   H5Pget_fill_time(creation.getId(), &when);
   H5Pfill_value_defined(creation.getId(), &defined);
   if (when == H5D_FILL_TIME_NEVER || defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
+  if (dataset.ragged) throw DataError("has a fill value of variable length; rewrite it without");
   if (H5Pget_fill_value(creation.getId(), type.getId(), fill.data()) < 0)
     throw DataError("has a fill value that cannot be read; the file is damaged");
   return fill;
@@ -87,28 +89,37 @@ bool raw_edges(const H5::DSetCreatPropList& creation) {
          (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
 }
 
+std::size_t checked_chunk_bytes(const std::vector<std::uint64_t>& chunk, const Hdf5Dataset& dataset,
+                                std::size_t memory) {
+  std::size_t bytes = size_of(dataset.dtype);
+  for (const std::uint64_t extent : chunk)
+    bytes = checked_product(bytes, extent);
+  if (bytes <= memory && bytes > 0) return bytes;
+  throw DataError("is stored in chunks of " + std::to_string(bytes) + " bytes, over the limit of " +
+                  std::to_string(memory) +
+                  "; raise the memory of the table or rewrite it with smaller chunks");
+}
+
 }  // namespace
 
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset) {
   std::array<hsize_t, H5S_MAX_RANK> along{};
   const int rank = part.creation.getChunk(H5S_MAX_RANK, along.data());
-  std::size_t bytes = part.data.getDataType().getSize();
-  for (int axis = 0; axis < rank; ++axis)
-    bytes = checked_product(bytes, along[static_cast<std::size_t>(axis)]);
-  if (bytes > part.request.memory || bytes == 0) {
-    throw DataError("is stored in chunks of " + std::to_string(bytes) +
-                    " bytes, over the limit of " + std::to_string(part.request.memory) +
-                    "; raise the memory of the table or rewrite it with smaller chunks");
-  }
-  dataset.chunk_bytes = bytes;
-  dataset.chunk_extent = static_cast<std::int64_t>(along[0]);
-  const std::vector<ChunkFilter> filters = filters_of(part.creation);
-  if (!native(filters, part.request.by_library)) {
-    dataset.library = part.request.by_library ? "is chunked" : "is chunked with a rare filter";
-    return;
-  }
   std::vector<std::uint64_t> chunk(along.begin(), along.begin() + rank);
   chunk.insert(chunk.end(), part.extents.begin() + rank, part.extents.end());
+  const std::size_t bytes = checked_chunk_bytes(chunk, dataset, part.request.memory);
+  dataset.chunk_bytes = bytes;
+  dataset.chunk_extent = static_cast<std::int64_t>(along[0]);
+  std::vector<ChunkFilter> filters = filters_of(part.creation);
+  // The library tells a shuffle of references no element size, and skips it.
+  for (ChunkFilter& filter : filters)
+    if (dataset.ragged && filter.id == H5Z_FILTER_SHUFFLE && filter.values.empty())
+      filter.values = {1};
+  const bool by_library = part.request.by_library && !dataset.ragged;
+  if (!native(filters, by_library)) {
+    dataset.library = by_library ? "is chunked" : "is chunked with a rare filter";
+    return;
+  }
   const ChunkGrid grid({.extents = part.extents,
                         .chunk = chunk,
                         .leading = dataset.leading.size(),
@@ -122,7 +133,7 @@ void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Datas
   }
   ChunkStore store{grid, ChunkCodec(filters, bytes),
                    indexes.places(part.data, grid, key_of(dataset, part.extents, chunk, filters)),
-                   fill_of(part.data, part.creation), raw_edges(part.creation)};
+                   fill_of(part.data, part.creation, dataset), raw_edges(part.creation)};
   require_places(store.places, part.file.size(), filters.empty() ? bytes : 0,
                  2 * bytes + (std::size_t{64} << 10));
   normalise(store.fill.data(), store.fill.size() / size_of(dataset.dtype), dataset.dtype,

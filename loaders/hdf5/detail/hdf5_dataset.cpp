@@ -119,6 +119,22 @@ void describe_contiguous(const H5::DataSet& data, std::uint64_t file_bytes, Hdf5
   }
 }
 
+/// Values of variable length are read past the library, which takes their sizes on trust.
+void describe_ragged(const Hdf5File& file, Hdf5Dataset& dataset) {
+  if (dataset.row.rank() > 1)
+    throw DataError("has several values of variable length a row; let all its axes count rows");
+  if (!dataset.library.empty()) {
+    throw DataError("is of variable length and " + dataset.library +
+                    ", which cannot be read; rewrite it with h5repack -l CHUNK");
+  }
+  const H5::FileCreatPropList creation = file.library().getCreatePlist();
+  std::size_t address_bytes = 0, size_bytes = 0;
+  creation.getSizes(address_bytes, size_bytes);
+  if (address_bytes != 8 || size_bytes != 8)
+    throw DataError("is of variable length in a file with short addresses; rewrite it");
+  dataset.base = creation.getUserblock();
+}
+
 H5::DataSet open_admitted(const Hdf5File& file, const DatasetRequest& request) {
   {
     H5::DataSet data = open_dataset(file, request.path);
@@ -140,6 +156,7 @@ Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkI
   const Hdf5Element element = element_of(type.getId());
   const DescribedPart part{file, request, data, creation, extents_of(data, element)};
   describe_shape(part, element, dataset);
+  dataset.ragged = element.ragged;
   switch (creation.getLayout()) {
     case H5D_CONTIGUOUS:
       describe_contiguous(data, file.size(), dataset);
@@ -153,6 +170,7 @@ Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkI
     default:
       describe_chunks(part, indexes, dataset);
   }
+  if (dataset.ragged) describe_ragged(file, dataset);
   return dataset;
 }
 

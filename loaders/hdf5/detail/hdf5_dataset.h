@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct Hdf5Dataset {
   std::shared_ptr<const ChunkStore> chunks{};  ///< null: in one piece, or only by the library
   /// Why only the library can read it: "is compact"; empty: it lies in one piece or in chunks.
   std::string library;
+  /// Of variable length: what its rows hold, one value each. The rest describes the references into
+  /// the heap, which are uint8 [16] for whoever reads them.
+  std::optional<RaggedElement> ragged{};
+  std::uint64_t base = 0;  ///< what the addresses in the references count from
 
   std::size_t elements(std::int64_t count) const noexcept {
     return static_cast<std::size_t>(count) * (row_bytes / size_of(dtype));

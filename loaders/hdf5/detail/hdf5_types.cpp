@@ -5,6 +5,7 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/engine/shape.h>
+#include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 
 namespace headrace::inline v1::detail {
@@ -23,8 +24,8 @@ constexpr std::array<FloatLayout, 4> float_layouts{{{2, 15, 10, 5, 10, 15, DType
 
 [[noreturn]] void refuse(const std::string& what) {
   throw DataError("datatype is " + what +
-                  "; integers, IEEE floats, enumerations, arrays of them and fixed strings can be "
-                  "read, convert the dataset to one of these");
+                  "; integers, IEEE floats, enumerations, arrays and sequences of them and strings "
+                  "can be read, convert the dataset to one of these");
 }
 
 bool whole(hid_t type) {
@@ -91,8 +92,20 @@ Hdf5Element array(hid_t type) {
   H5Tget_array_dims2(type, extents.data());
   const Hid base(H5Tget_super(type));
   Hdf5Element element = element_of(base.get());
+  if (element.ragged) refuse("an array of values of variable length");
   element.extents.insert(element.extents.begin(), extents.begin(), extents.begin() + rank);
   return element;
+}
+
+Hdf5Element heap_reference(RaggedElement ragged) {
+  return {.extents = {HeapReference::stored_bytes}, .ragged = ragged};
+}
+
+Hdf5Element sequence(hid_t type) {
+  const Hid base(H5Tget_super(type));
+  const Hdf5Element element = element_of(base.get());
+  if (!element.extents.empty()) refuse("of variable length that holds no plain numbers");
+  return heap_reference({element.dtype, element.swap});
 }
 
 hid_t standard_type(DType dtype) {
@@ -125,20 +138,20 @@ hid_t standard_type(DType dtype) {
 Hdf5Element element_of(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
-      return {.dtype = integer_dtype(type), .swap = swapped(type), .extents = {}};
+      return {.dtype = integer_dtype(type), .swap = swapped(type)};
     case H5T_FLOAT:
-      return {.dtype = float_dtype(type), .swap = swapped(type), .extents = {}};
+      return {.dtype = float_dtype(type), .swap = swapped(type)};
     case H5T_ENUM:
       return enumeration(type);
     case H5T_ARRAY:
       return array(type);
     case H5T_STRING:
-      if (H5Tis_variable_str(type) > 0) refuse("a string of variable length");
+      if (H5Tis_variable_str(type) > 0) return heap_reference({DType::uint8, false});
       return {.extents = {H5Tget_size(type)}};
     case H5T_COMPOUND:
       refuse("compound");
     case H5T_VLEN:
-      refuse("of variable length");
+      return sequence(type);
     case H5T_REFERENCE:
       refuse("a reference");
     default:

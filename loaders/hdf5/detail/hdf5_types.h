@@ -3,6 +3,7 @@
 #include <H5Cpp.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,16 +31,24 @@ class Hid {
   hid_t id_;
 };
 
+/// The elements of values of variable length.
+struct RaggedElement {
+  DType dtype = DType::uint8;
+  bool swap = false;  ///< stored in the other byte order
+};
+
 /// What an HDF5 datatype is for us.
 struct Hdf5Element {
   DType dtype = DType::uint8;
   bool swap = false;                   ///< stored in the other byte order
   std::vector<std::size_t> extents{};  ///< of array types and fixed strings: further axes of a row
+  /// Of variable length: what its values hold; the rest is the type of a HeapReference.
+  std::optional<RaggedElement> ragged{};
 };
 
 /// Fixed-size integers, IEEE floats of 16, 32 and 64 bits, bfloat16, enumerations (FALSE/TRUE is
-/// boolean), arrays of them, and fixed strings as uint8. Throws DataError naming the class of any
-/// other type.
+/// boolean), arrays of them, fixed strings as uint8; sequences of numbers and strings of variable
+/// length as references into the file's heap. Throws DataError naming the class of any other type.
 Hdf5Element element_of(hid_t type);
 
 /// The little-endian datatype that is written for a dtype.

@@ -66,6 +66,7 @@ void require_all_fit(const TablePlan& plan, const std::vector<bool>& resident,
 
 std::string how(const Hdf5Dataset& dataset, bool resident, const Hdf5TableOptions& options) {
   const std::string what = "dataset \"" + dataset.path + "\" ";
+  if (dataset.ragged) return what + "is of variable length and read from the file row by row";
   const bool asked = dataset.library.empty() && options.residence == Residence::library;
   if (resident && !dataset.library.empty())
     return what + dataset.library + ": copied into memory by the library";
@@ -80,7 +81,8 @@ std::string how(const Hdf5Dataset& dataset, bool resident, const Hdf5TableOption
 }
 
 bool slow(const Hdf5Dataset& dataset, bool resident, const Hdf5TableOptions& options) {
-  return !resident && (!dataset.library.empty() || options.residence == Residence::library);
+  return !resident && !dataset.ragged &&
+         (!dataset.library.empty() || options.residence == Residence::library);
 }
 
 void load(const TablePlan& plan, TableField& field) {
@@ -136,6 +138,7 @@ void place_fields(TablePlan& plan, const Hdf5TableOptions& options) {
       const bool warn = slow(dataset, resident[i], options);
       if (options.log) options.log(warn ? LogLevel::warning : LogLevel::info, note);
     }
+    if (field.ragged()) field.longest = longest_row(plan, field);
     plan.notes.insert(plan.notes.end(), said.begin(), said.end());
   }
 }

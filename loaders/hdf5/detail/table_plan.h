@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <headrace/engine/sample.h>
 #include <headrace/engine/tensor.h>
 #include <headrace/loaders/hdf5/detail/field_reader.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
@@ -20,6 +21,9 @@ struct TableField {
   std::vector<std::unique_ptr<FieldReader>> readers;  ///< one a file, where it is not
 
   const Hdf5Dataset& first() const noexcept { return datasets.front(); }
+  std::int64_t longest = 0;  ///< elements of a row, where ragged
+
+  bool ragged() const noexcept { return first().ragged.has_value(); }
   bool resident() const noexcept { return readers.empty(); }
 };
 
@@ -43,6 +47,15 @@ TablePlan plan_table(const Hdf5TableOptions& options);
 
 /// Loads what is to be resident and makes readers for the rest.
 void place_fields(TablePlan& plan, const Hdf5TableOptions& options);
+
+/// The most elements of a row of a ragged field whose references have been placed. Throws DataError
+/// for a length that its file cannot hold.
+std::int64_t longest_row(const TablePlan& plan, const TableField& field);
+
+/// Makes a sample's value of the reference to it, which is a row of the field's dataset of that
+/// file. Throws DataError naming the dataset.
+void read_ragged(const TableFile& file, const Hdf5Dataset& dataset, const std::byte* reference,
+                 Sample& sample);
 
 /// Attributes of the file's root and of the datasets. Throws DataError for what is damaged.
 std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file,
