@@ -11,7 +11,7 @@ constexpr std::size_t most_datasets = 10'000;
 herr_t note(hid_t root, const char* name, const H5L_info_t* link, void* names) {
   if (link->type != H5L_TYPE_HARD) return 0;
   H5O_info_t object{};
-  if (H5Oget_info_by_name(root, name, &object, H5P_DEFAULT) < 0) return -1;
+  if (H5Oget_info_by_name2(root, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return -1;
   auto& list = *static_cast<std::vector<std::string>*>(names);
   if (object.type == H5O_TYPE_DATASET) list.push_back("/" + std::string(name));
   return list.size() >= most_datasets ? 1 : 0;

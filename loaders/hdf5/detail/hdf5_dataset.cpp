@@ -221,7 +221,7 @@ std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& pa
   std::vector<std::string> names;
   file.thread().run([&] {
     H5L_info_t link{};
-    H5O_info_t object{};
+    H5O_info_t object{};  // the full one would count every chunk of a dataset
     // Only hard links are looked at: nothing outside this file is reached.
     std::string refused;
     const Hid access(H5Pcreate(H5P_LINK_ACCESS));
@@ -229,8 +229,9 @@ std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& pa
     const auto kind = [&](hid_t in, const char* name) {
       if (H5Lget_info(in, name, &link, access.get()) < 0 || link.type != H5L_TYPE_HARD)
         return H5O_TYPE_UNKNOWN;
-      return H5Oget_info_by_name(in, name, &object, access.get()) < 0 ? H5O_TYPE_UNKNOWN
-                                                                      : object.type;
+      return H5Oget_info_by_name2(in, name, &object, H5O_INFO_BASIC, access.get()) < 0
+                 ? H5O_TYPE_UNKNOWN
+                 : object.type;
     };
     const hid_t root = file.library().getId();
     const bool whole = path == "/";
