@@ -125,6 +125,9 @@ TEST_CASE("what is wrong in a manifest is named with its line") {
                  "m.csv:3: mask must name a file"));
   CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,-1\n"), "m.csv:2: weight"));
   CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,nan\n"), "m.csv:2: weight"));
+  CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,1e39\n"), "m.csv:2: weight"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\", \"weight\": 1e39}\n"),
+                 "m.jsonl:1: weight"));
   CHECK(contains(data.refusal("m.csv", "image,weight\na.jpg,1x\n"), "m.csv:2: weight"));
   CHECK(contains(data.refusal("m.csv", "image\n\"a.jpg\n"), "m.csv:2: a quoted field must end"));
   CHECK(contains(data.refusal("m.csv", "image\n\"x\ny\"z\n"), "m.csv:2: a quote may only"));

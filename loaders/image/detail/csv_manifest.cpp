@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -125,8 +124,7 @@ Places find_places(const std::vector<std::string>& header, const std::string& fi
 double weight_of(const std::string& text, const std::string& file, std::int64_t line) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-      value < 0.0) {
+  if (error != std::errc() || end != text.data() + text.size() || !is_weight(value)) {
     refuse_line(file, line, "weight must be a number from 0 on, got \"" + printable(text) + "\"");
   }
   return value;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,11 @@ struct ImageListing {
   void shrink_to_fit();
   std::size_t memory() const noexcept;
 };
+
+/// Whether a weight may be kept: a number from 0 on that a float32 can hold.
+inline bool is_weight(double value) noexcept {
+  return value >= 0.0 && value <= static_cast<double>(std::numeric_limits<float>::max());
+}
 
 /// Control characters as \xHH: names come from strangers.
 std::string printable(std::string_view text);

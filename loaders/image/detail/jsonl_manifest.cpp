@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -101,7 +100,7 @@ ManifestColumns read_jsonl_manifest(std::string_view text, const std::string& fi
     ManifestRow out{line, image.text(row, file, line), mask.text(row, file, line),
                     label.text(row, file, line), group.text(row, file, line)};
     if (const Json* value = weight.find(row, file, line)) {
-      if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0.0)
+      if (!value->is_number() || !is_weight(value->get<double>()))
         refuse_line(file, line, "weight must be a number from 0 on, got " + value->dump());
       out.weight = value->get<double>();
     }
