@@ -4,14 +4,14 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -114,24 +114,20 @@ std::string class_table(const Survey& survey, const ImageSource& source) {
 Survey survey(const ImageSource& source, const SurveyOptions& options) {
   Survey result;
   result.class_counts.resize(source.classes().size());
-  std::atomic<std::int64_t> next{0};
   std::mutex mutex;
-  const auto work = [&] {
-    Sample sample;
-    ImageDecoder decoder;
-    for (std::int64_t i = next++; i < source.size() && !options.stop.stop_requested(); i = next++) {
-      Look look = look_at(source, i, sample, decoder);
+  const auto make = [&] {
+    return [&, sample = Sample(),
+            decoder = std::make_unique<ImageDecoder>()](std::size_t place) mutable {
+      if (options.stop.stop_requested()) return;
+      const auto i = static_cast<std::int64_t>(place);
+      Look look = look_at(source, i, sample, *decoder);
       const std::lock_guard lock(mutex);
       add(result, source, i, std::move(look));
       if (options.on_progress) options.on_progress(result.records);
-    }
+    };
   };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < options.threads; ++i)
-      threads.emplace_back(work);
-    work();
-  }
+  detail::in_parallel(static_cast<std::size_t>(source.size()),
+                      static_cast<std::size_t>(std::max(1, options.threads)), make);
   std::sort(result.widths.begin(), result.widths.end());
   std::sort(result.heights.begin(), result.heights.end());
   std::sort(result.bad.begin(), result.bad.end(),

@@ -4,9 +4,12 @@
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/image_files.h>
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <fstream>
@@ -129,6 +132,31 @@ FaultScenario images(const fs::path& folder, bool cached, bool replaces) {
   return scenario;
 }
 
+/// Every run packs, or goes on where a run before it ended, and reads the pack.
+FaultScenario pack(const fs::path& folder) {
+  constexpr int side = 192;  // a file grows several times while it is written
+  FaultScenario scenario{.records = records};
+  for (std::int64_t i = 0; i < records; ++i) {
+    const Pixels pixels = picture(side, side, 3, static_cast<unsigned>(i + 1));
+    const Bytes file = encode_jpeg({.width = side, .height = side}, pixels);
+    fs::create_directories(folder / "data/all");
+    put(folder / "data/all" / (std::to_string(100 + i) + ".jpg"), file);
+    const Pixels shown = plain_decode(file);
+    scenario.rows["image"].push_back(text_of(shown.data(), shown.size()));
+  }
+  scenario.open = [data = folder / "data", file = folder / "data.pack"] {
+    ::unlink(file.c_str());
+    const PackProgress done =
+        pack_images(ImageFolder(data), {.file = file, .crop_index = true, .threads = 2});
+    if (done.crop_indexed != records) throw std::runtime_error("an image has no index");
+    return Pipeline::from(std::make_shared<const ImagePack>(file))
+        .order(Shuffled{.seed = fault_seed})
+        .then(DecodeImage{.crop = ResizeTo{.height = side, .width = side}})
+        .batch({.size = fault_batch});
+  };
+  return scenario;
+}
+
 void make_table(const fs::path& file, bool chunked, FaultScenario& scenario) {
   constexpr std::size_t columns = 24;
   const auto values = noise(records * columns);
@@ -209,6 +237,7 @@ FaultScenario make_fault_scenario(const std::string& name, const fs::path& folde
   if (name == "images") return images(folder, false, false);
   if (name == "images-cached") return images(folder, true, false);
   if (name == "images-replace") return images(folder, false, true);
+  if (name == "pack") return pack(folder);
   if (name == "hdf5-pread") return table_of(folder, Residence::pread, false);
   if (name == "hdf5-resident") return table_of(folder, Residence::resident, false);
   if (name == "hdf5-chunks") return table_of(folder, Residence::pread, true);

@@ -43,15 +43,14 @@ std::uint32_t packed(const std::uint8_t* from, std::size_t first, int count) noe
 class PackedBits {
  public:
   explicit PackedBits(std::vector<std::uint8_t>& out) : out_(out) {}
-  ~PackedBits() {
-    if (held_ > 0) out_.push_back(static_cast<std::uint8_t>(bits_));
-  }
-  PackedBits(const PackedBits&) = delete;
-  PackedBits& operator=(const PackedBits&) = delete;
   void put(std::uint32_t value, int count) {
     bits_ |= (value & ((std::uint64_t{1} << count) - 1)) << held_;
     for (held_ += count; held_ >= 8; held_ -= 8, bits_ >>= 8)
       out_.push_back(static_cast<std::uint8_t>(bits_));
+  }
+  /// The last byte, filled with zeros.
+  void finish() {
+    if (held_ > 0) out_.push_back(static_cast<std::uint8_t>(bits_));
   }
 
  private:
@@ -166,19 +165,18 @@ std::vector<std::uint8_t> CropIndex::make(std::span<const std::byte> jpeg, int o
   std::vector<std::uint8_t> out;
   for (const std::size_t row : found.rows)
     put_little(out, row, 4);
-  {
-    PackedBits packer(out);
-    const std::size_t per_row = found.entries.size() / found.rows.size();
-    for (std::size_t i = 0; i < found.entries.size(); ++i) {
-      const Entry& entry = found.entries[i];
-      const std::size_t first = scan.entropy_first + found.rows[i / per_row];
-      packer.put(static_cast<std::uint32_t>((entry.place.byte - first) * 8) +
-                     static_cast<std::uint32_t>(entry.place.bit),
-                 offset_bits);
-      for (std::size_t c = 0; c < static_cast<std::size_t>(scan.components); ++c)
-        packer.put(static_cast<std::uint32_t>(entry.before[c]), dc_bits);
-    }
+  PackedBits packer(out);
+  const std::size_t per_row = found.entries.size() / found.rows.size();
+  for (std::size_t i = 0; i < found.entries.size(); ++i) {
+    const Entry& entry = found.entries[i];
+    const std::size_t first = scan.entropy_first + found.rows[i / per_row];
+    packer.put(static_cast<std::uint32_t>((entry.place.byte - first) * 8) +
+                   static_cast<std::uint32_t>(entry.place.bit),
+               offset_bits);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(scan.components); ++c)
+      packer.put(static_cast<std::uint32_t>(entry.before[c]), dc_bits);
   }
+  packer.finish();
   put_little(out, static_cast<std::uint64_t>(scan.width), 4);
   put_little(out, static_cast<std::uint64_t>(scan.height), 4);
   for (const int value : {scan.components, orientation, scan.mcu_width(), scan.mcu_height()})

@@ -5,14 +5,16 @@
 
 #include <jpeglib.h>
 
+#include <jerror.h>
+
 #include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/jpeg_output.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/image_header.h>
 
@@ -77,8 +79,7 @@ class Transcoder {
   ErrorManager error_{};
   jpeg_progress_mgr progress_{};
   jvirt_barray_ptr* coefficients_ = nullptr;
-  unsigned char* memory_ = nullptr;
-  unsigned long size_ = 0;
+  JpegOutput output_;
 };
 
 Transcoder::Transcoder() {
@@ -87,7 +88,11 @@ Transcoder::Transcoder() {
   error_.base.emit_message = fail_on_warning;
   error_.base.output_message = no_output;
   progress_.progress_monitor = count_scans;
-  if (setjmp(error_.jump) != 0) throw ResourceError("[pack] JPEG: no memory for a transcoder");
+  if (setjmp(error_.jump) != 0) {
+    jpeg_destroy_compress(&out_);
+    jpeg_destroy_decompress(&in_);
+    throw ResourceError("[pack] JPEG: no memory for a transcoder");
+  }
   jpeg_create_decompress(&in_);
   jpeg_create_compress(&out_);
   in_.progress = &progress_;
@@ -96,7 +101,6 @@ Transcoder::Transcoder() {
 Transcoder::~Transcoder() {
   jpeg_destroy_compress(&out_);
   jpeg_destroy_decompress(&in_);
-  std::free(memory_);
 }
 
 void Transcoder::read(const std::byte* data, std::size_t size) {
@@ -131,10 +135,7 @@ void Transcoder::write_orientation(int orientation) {
 }
 
 void Transcoder::write(bool make_tables, int orientation) {
-  std::free(memory_);
-  memory_ = nullptr;
-  size_ = 0;
-  jpeg_mem_dest(&out_, &memory_, &size_);
+  output_.attach(out_);
   jpeg_copy_critical_parameters(&in_, &out_);
   // An Adobe marker that was not there would turn CMYK over.
   if (in_.num_components == 4) out_.write_Adobe_marker = in_.saw_Adobe_marker;
@@ -149,12 +150,17 @@ void Transcoder::write(bool make_tables, int orientation) {
 
 std::vector<std::byte> Transcoder::run(std::span<const std::byte> jpeg) {
   const int orientation = exif_orientation(jpeg);
-  if (setjmp(error_.jump) != 0) throw DataError(std::string("JPEG: ") + error_.message);
+  if (setjmp(error_.jump) != 0) {
+    if (error_.base.msg_code == JERR_OUT_OF_MEMORY) {
+      throw ResourceError("[pack] JPEG: no memory to index it; use fewer threads");
+    }
+    throw DataError(std::string("JPEG: ") + error_.message);
+  }
   read(jpeg.data(), jpeg.size());
   write(true, orientation);
   write(false, orientation);
-  const auto* first = reinterpret_cast<const std::byte*>(memory_);
-  return {first, first + size_};
+  const std::span<const std::byte> written = output_.bytes();
+  return {written.begin(), written.end()};
 }
 
 }  // namespace

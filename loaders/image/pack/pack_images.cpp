@@ -1,9 +1,11 @@
 #include <headrace/loaders/image/pack/pack_images.h>
 
 #include <algorithm>
+#include <bit>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -48,9 +50,16 @@ std::uint64_t fingerprint_of(const ListedImages& source, const PackOptions& opti
       mixed(0, std::to_string(options.crop_index ? options.index.segment_pixels : 0) + "," +
                    std::to_string(options.longest_side) + "," + std::to_string(options.quality) +
                    "," + (options.skip_bad ? "skip" : "fail"));
+  const std::vector<double> weights = source.weights();
+  const std::vector<std::int64_t> groups = source.groups();
+  const auto mix = [&hash](auto number) { hash = mixed(hash, std::to_string(number)); };
   for (std::int64_t i = 0; i < source.size(); ++i) {
-    hash = mixed(hash, std::to_string(source.image_bytes(i)));
-    hash = mixed(hash, std::to_string(source.mask_bytes(i)));
+    hash = mixed(hash, source.path(i));
+    mix(source.image_bytes(i));
+    mix(source.mask_bytes(i));
+    mix(source.label(i));
+    if (!weights.empty()) mix(std::bit_cast<std::uint64_t>(weights[static_cast<std::size_t>(i)]));
+    if (!groups.empty()) mix(groups[static_cast<std::size_t>(i)]);
   }
   return hash;
 }
@@ -64,17 +73,21 @@ class Maker {
         next_(first),
         taken_(first),
         slots_(static_cast<std::size_t>(4 * options.threads)) {
-    for (int i = 0; i < options.threads; ++i)
-      threads_.emplace_back([this] { work(); });
-  }
-  ~Maker() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
+    try {
+      threads_.reserve(static_cast<std::size_t>(options.threads));
+      for (int i = 0; i < options.threads; ++i)
+        threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error& failure) {
+      // The system gives no more threads: those there are do all the work.
+      if (!threads_.empty()) return;
+      throw ResourceError("[pack] a thread is needed, the system gave none (" +
+                          std::string(failure.what()) + "); raise the limit of threads");
+    } catch (...) {
+      stop();
+      throw;
     }
-    room_.notify_all();
-    threads_.clear();
   }
+  ~Maker() { stop(); }
   Maker(const Maker&) = delete;
   Maker& operator=(const Maker&) = delete;
 
@@ -95,6 +108,15 @@ class Maker {
     detail::PackRecord record;
     std::exception_ptr error;
   };
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    room_.notify_all();
+    threads_.clear();
+  }
 
   void work() {
     std::unique_lock lock(mutex_);

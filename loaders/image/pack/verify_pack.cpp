@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include <headrace/engine/error.h>
 #include <headrace/engine/random.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -124,26 +124,22 @@ PackCheck verify_pack(const ImagePack& pack, const ListedImages* originals,
   PackCheck check;
   std::vector<std::pair<std::int64_t, std::string>> problems;
   std::mutex mutex;
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    Checker checker(pack, originals, options);
-    for (std::int64_t i = next++; i < pack.size() && !options.stop.stop_requested(); i = next++) {
+  const auto make = [&] {
+    auto checker = std::make_unique<Checker>(pack, originals, options);
+    return [&, checker = std::move(checker)](std::size_t place) {
+      if (options.stop.stop_requested()) return;
+      const auto i = static_cast<std::int64_t>(place);
       std::int64_t crops = 0;
-      std::string problem = checker.problem(i, places[static_cast<std::size_t>(i)], crops);
+      std::string problem = checker->problem(i, places[place], crops);
       const std::lock_guard lock(mutex);
       ++check.records;
       check.crops += crops;
       if (pack.record(i).content == ImagePack::Content::shrunk) ++check.shrunk;
       if (!problem.empty()) problems.emplace_back(i, std::move(problem));
       if (options.on_progress) options.on_progress(check.records);
-    }
+    };
   };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < options.threads; ++i)
-      threads.emplace_back(work);
-    work();
-  }
+  detail::in_parallel(places.size(), static_cast<std::size_t>(options.threads), make);
   check.damaged = static_cast<std::int64_t>(problems.size());
   std::sort(problems.begin(), problems.end());
   for (std::size_t i = 0; i < std::min(problems.size(), most_problems); ++i)

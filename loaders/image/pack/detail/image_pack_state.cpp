@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {
@@ -27,15 +29,26 @@ void require(bool holds, const std::string& rule) {
 void ImagePack::State::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
   const std::int64_t got =
       detail::pread_all(file.number(), static_cast<std::byte*>(to), bytes, offset);
-  if (got < 0) throw DataError("cannot be read: " + detail::error_text());
+  if (got < 0) call_failed("cannot be read: ");
   if (static_cast<std::size_t>(got) != bytes) {
     throw DataError("must hold " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
                     ", ends after " + std::to_string(got));
   }
 }
 
+/// What errno says of a call that failed. Lack of memory or descriptors is no fault of the file's.
+void ImagePack::State::call_failed(const char* what) const {
+  const int error = errno;
+  const std::string text = what + std::generic_category().message(error);
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+    throw ResourceError("[image pack] " + detail::printable(path) + ": " + text +
+                        "; raise the limits of the process");
+  }
+  throw DataError(text);
+}
+
 void ImagePack::State::open() {
-  require(file.number() >= 0, "cannot be opened: " + detail::error_text());
+  if (file.number() < 0) call_failed("cannot be opened: ");
   struct stat status {};
   require(::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode),
           "must be a regular file");
@@ -138,7 +151,7 @@ void ImagePack::State::check(const PackEntry& entry, std::uint64_t name_first,
   require(header.has_groups ? entry.group >= 0 && entry.group < std::int64_t{header.groups}
                             : entry.group == -1,
           "group must be a known one");
-  require(std::isfinite(entry.weight) && entry.weight >= 0.0, "weight must not be negative");
+  require(detail::is_weight(entry.weight), "weight must be a number from 0 on");
 }
 
 void ImagePack::State::add(const PackEntry& entry, std::uint64_t& name_first,

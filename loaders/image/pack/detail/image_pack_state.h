@@ -60,6 +60,7 @@ struct ImagePack::State {
   std::int64_t skipped = 0;
 
   void open();
+  [[noreturn]] void call_failed(const char* what) const;
   void check_sections(std::uint64_t file_bytes) const;
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
   void read_names();

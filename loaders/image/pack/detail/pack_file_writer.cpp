@@ -31,12 +31,22 @@ PackFileWriter::PackFileWriter(std::string path, const PackHeader& header, const
   header_.names_bytes = text.size();
   header_.names_checksum = checksum_of(text.data(), text.size());
   header_.data_offset = round_up(header_.names_offset + text.size(), PackFormat::page);
-  file_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  do {
+    file_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  } while (file_ < 0 && errno == EINTR);
   if (file_ < 0) fail("create");
   try {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
       throw ResourceError("[pack] " + printable(partial_) +
                           ": another run is writing it; wait for its end");
+    }
+    // Between the two calls above, the run that held the file may have finished it.
+    struct stat ours {};
+    struct stat named {};
+    if (::fstat(file_, &ours) != 0 || ::stat(partial_.c_str(), &named) != 0 ||
+        ours.st_ino != named.st_ino || ours.st_dev != named.st_dev) {
+      throw ResourceError("[pack] " + printable(partial_) +
+                          ": another run has just finished it; run it again to pack anew");
     }
     if (!resume(text)) begin(text);
   } catch (...) {
@@ -92,8 +102,10 @@ bool PackFileWriter::resume(const std::string& names) {
   std::array<std::byte, PackFormat::entry_bytes> bytes;
   end_ = header_.data_offset;
   for (; records_ < header_.records; ++records_) {
-    pread_all(file_, bytes.data(), bytes.size(),
-              PackFormat::page + records_ * PackFormat::entry_bytes);
+    if (pread_all(file_, bytes.data(), bytes.size(),
+                  PackFormat::page + records_ * PackFormat::entry_bytes) !=
+        static_cast<std::int64_t>(bytes.size()))
+      break;
     PackEntry entry;
     try {
       entry = PackEntry::decode(bytes.data());

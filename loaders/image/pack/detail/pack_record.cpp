@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
-#include <cstdlib>
 #include <memory>
 #include <span>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/jpeg_output.h>
 #include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1::detail {
@@ -92,13 +92,9 @@ struct Errors {
 struct Encoder {
   jpeg_compress_struct info{};
   Errors errors{};
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;
+  JpegOutput output;
 
-  ~Encoder() {
-    jpeg_destroy_compress(&info);
-    std::free(memory);
-  }
+  ~Encoder() { jpeg_destroy_compress(&info); }
   /// False when the library gave up.
   bool run(const std::uint8_t* rgb, int width, int height, int quality);
 };
@@ -112,7 +108,7 @@ bool Encoder::run(const std::uint8_t* rgb, int width, int height, int quality) {
   errors.base.error_exit = give_up;
   if (setjmp(errors.jump) != 0) return false;
   jpeg_create_compress(&info);
-  jpeg_mem_dest(&info, &memory, &size);
+  output.attach(info);
   info.image_width = static_cast<JDIMENSION>(width);
   info.image_height = static_cast<JDIMENSION>(height);
   info.input_components = 3;
@@ -135,8 +131,8 @@ std::vector<std::byte> encode_jpeg(const std::uint8_t* rgb, int width, int heigh
   Encoder encoder;
   if (!encoder.run(rgb, width, height, quality))
     throw ResourceError("[pack] JPEG: the encoder gave up, most likely for want of memory");
-  const auto* first = reinterpret_cast<const std::byte*>(encoder.memory);
-  return {first, first + encoder.size};
+  const std::span<const std::byte> written = encoder.output.bytes();
+  return {written.begin(), written.end()};
 }
 
 PackRecord make_pack_record(const ListedImages& source, std::int64_t index,

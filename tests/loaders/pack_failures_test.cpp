@@ -1,0 +1,108 @@
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stop_token>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/image_manifest.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/loaders/image/pack/verify_pack.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+using namespace headrace;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const test::Bytes& bytes) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+void make_images(const fs::path& folder) {
+  for (int i = 0; i < 8; ++i) {
+    write(folder / (std::to_string(i) + ".jpg"),
+          test::encode_jpeg({.width = 32, .height = 24},
+                            test::picture(32, 24, 3, static_cast<unsigned>(i))));
+  }
+}
+
+/// A manifest of the eight images: the second half has the label and the weight.
+void write_manifest(const fs::path& file, const std::string& label, const std::string& weight) {
+  std::ofstream out(file);
+  out << "image,label,weight\n";
+  for (int i = 0; i < 8; ++i)
+    out << i << ".jpg," << (i < 4 ? label : "b") << "," << (i < 4 ? weight : "1") << "\n";
+  out << "0.jpg,a,1\n";
+}
+
+/// No descriptors beyond those that are open, as long as it lives.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("a pack whose manifest gives other labels or weights meanwhile begins anew") {
+  const test::TempFolder root;
+  make_images(root / "data");
+  const fs::path manifest = root / "data/m.csv";
+  for (const bool label : {true, false}) {
+    CAPTURE(label);
+    write_manifest(manifest, "a", "1");
+    std::stop_source stop;
+    PackOptions options{.file = root / (label ? "label.pack" : "weight.pack"),
+                        .stop = stop.get_token()};
+    options.on_progress = [&](const PackProgress& progress) {
+      if (progress.records == 3) stop.request_stop();
+    };
+    CHECK(pack_images(ImageManifest(manifest), options).records == 3);
+    write_manifest(manifest, label ? "b" : "a", label ? "1" : "2.5");
+    options.stop = {};
+    options.on_progress = {};
+    const ImageManifest edited(manifest);
+    CHECK(pack_images(edited, options).resumed == 0);
+    const ImagePack pack(options.file);
+    CHECK(pack.labels() == edited.labels());
+    CHECK(pack.weights() == edited.weights());
+  }
+}
+
+TEST_CASE(
+    "lack of descriptors ends packing and verifying, on whatever thread, and blames no file") {
+  const test::TempFolder root;
+  make_images(root / "data/all");
+  const ImageFolder folder(root / "data");
+  const fs::path file = root / "data.pack";
+  pack_images(folder, {.file = file, .crop_index = true});
+  const ImagePack pack(file);
+  PackOptions again{.file = root / "again.pack", .threads = 4, .skip_bad = true};
+  {
+    const NoMoreFiles limit;
+    CHECK_THROWS_AS(verify_pack(pack, &folder, {.threads = 4}), ResourceError);
+    CHECK_THROWS_AS(pack_images(folder, again), ResourceError);
+    CHECK_THROWS_AS(ImagePack{file}, ResourceError);
+  }
+  CHECK(verify_pack(pack, &folder, {.threads = 4}).damaged == 0);
+}
