@@ -49,6 +49,7 @@ Pipeline with_training_steps(Pipeline pipeline, const GlaucomaConfig& config) {
 
 PlannedSource plan_glaucoma_source(const GlaucomaData& data) {
   Hdf5TableOptions options = table_of(data.file, data.resident.value);
+  options.stage = data.stage;
   options.fields.push_back({.name = "labels", .dataset = "/labels"});
   return plan_table(options);
 }

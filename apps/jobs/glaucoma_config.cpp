@@ -7,6 +7,8 @@ void describe(Fields& fields, GlaucomaData& data) {
   fields.key("file", data.file,
              {.doc = "HDF5 file with features/*, labels and split", .required = true});
   fields.key("resident", data.resident, {.doc = "most of the file that is kept in memory"});
+  fields.key("stage", data.stage,
+             {.doc = "folder the file is copied to first, checked; empty: read where it lies"});
   fields.key("prefetch", data.prefetch,
              {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
   fields.key("flip", data.flip,

@@ -11,11 +11,12 @@ namespace headrace::inline v1::app {
 
 /// Where the samples come from and how batches are made of them.
 struct GlaucomaData {
-  std::filesystem::path file;  ///< HDF5: features/*, labels, split.
-  Bytes resident{2ULL << 30};  ///< Most of the file that is kept in memory.
-  int prefetch = 4;            ///< Batches ahead of the trainer.
-  double flip = 0.5;           ///< Probability of a horizontal flip.
-  double rotation = 10.0;      ///< Degrees either way.
+  std::filesystem::path file;   ///< HDF5: features/*, labels, split.
+  Bytes resident{2ULL << 30};   ///< Most of the file that is kept in memory.
+  std::filesystem::path stage;  ///< Folder the file is copied to first; empty: none.
+  int prefetch = 4;             ///< Batches ahead of the trainer.
+  double flip = 0.5;            ///< Probability of a horizontal flip.
+  double rotation = 10.0;       ///< Degrees either way.
 };
 
 enum class GlaucomaLoss : unsigned char { focal, clamped_focal, cross_entropy };

@@ -75,7 +75,7 @@ Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::i
 LoaderJob make_leak_loader_job(const LeakConfig& config) {
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
   const auto file = std::make_shared<const LeakFile>(read_leak_file(config.data.training));
-  return {.source = plan_leak_segments(*file, config.data.resident.value),
+  return {.source = plan_leak_segments(*file, config.data.resident.value, config.data.stage),
           .pipeline =
               [config, device, file](std::shared_ptr<const Source> segments) {
                 return leak_training_pipeline(std::move(segments), *file, config, device);

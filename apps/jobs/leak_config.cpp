@@ -27,6 +27,8 @@ void describe(Fields& fields, LeakData& data) {
   fields.key("validation", data.validation, file("the same, to select weights and threshold"));
   fields.key("testing", data.testing, file("the same, to report on"));
   fields.key("resident", data.resident, {.doc = "most of one file that is kept in memory"});
+  fields.key("stage", data.stage,
+             {.doc = "folder a file is copied to first, checked; empty: read where it lies"});
   fields.key("prefetch", data.prefetch,
              {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
   fields.section("spec_augment", [&](Fields& f) { describe(f, data.masks); });

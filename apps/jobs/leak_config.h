@@ -25,6 +25,7 @@ struct LeakData {
   std::filesystem::path validation;  ///< Selects weights and threshold.
   std::filesystem::path testing;     ///< Never used to select anything.
   Bytes resident{4ULL << 30};        ///< Most of one file that is kept in memory.
+  std::filesystem::path stage;       ///< Folder a file is copied to before; empty: none.
   int prefetch = 4;                  ///< Batches ahead of the trainer.
   LeakMasks masks;
 };

@@ -8,18 +8,9 @@
 namespace headrace::inline v1::app {
 namespace {
 
-Hdf5TableOptions table_of(const LeakFile& file, std::size_t memory, Residence residence) {
-  return {.file = file.path,
-          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
-          .memory = memory,
-          .residence = residence};
-}
-
-std::shared_ptr<const Source> segments(const LeakFile& file, std::size_t memory,
-                                       Residence residence) {
-  return std::make_shared<const LeakSegments>(
-      std::make_shared<const Hdf5Table>(table_of(file, memory, residence)), file,
-      residence == Residence::resident);
+std::shared_ptr<const Source> segments(const LeakFile& file, const Hdf5TableOptions& table) {
+  return std::make_shared<const LeakSegments>(std::make_shared<const Hdf5Table>(table), file,
+                                              table.residence == Residence::resident);
 }
 
 }  // namespace
@@ -86,11 +77,20 @@ std::string LeakSegments::origin(std::int64_t index) const {
          std::to_string(place / file_.shorts) + "." + std::to_string(place % file_.shorts);
 }
 
-PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory) {
+PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
+                                 const std::filesystem::path& stage) {
   const auto cells = static_cast<std::size_t>(file.segments() * file.mels * file.frames);
-  return {.outline = segments(file, memory, Residence::pread),
+  Hdf5TableOptions table{.file = file.path,
+                         .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
+                         .memory = memory,
+                         .residence = Residence::pread};
+  const auto outline = segments(file, table);
+  table.residence = Residence::resident;
+  table.stage = stage;
+  table.log = &log_table;
+  return {.outline = outline,
           .resident_bytes = cells * sizeof(float16_t) * file.labels.size(),
-          .open = [file, memory] { return segments(file, memory, Residence::resident); }};
+          .open = [file, table] { return segments(file, table); }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -67,6 +67,10 @@ void describe(Fields& fields, SourceConfig& source) {
              keys.only({hdf5}, "hdf5", {.doc = "paths in the file: fields of a sample"}));
   fields.key("resident", source.resident,
              keys.only({hdf5}, "hdf5", {.doc = "most of the file that is kept in memory"}));
+  fields.key(
+      "stage", source.stage,
+      keys.only({hdf5}, "hdf5",
+                {.doc = "folder the file is copied to first, checked; empty: read where it lies"}));
   describe_images(fields, source);
 }
 

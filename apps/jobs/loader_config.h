@@ -24,6 +24,7 @@ struct SourceConfig {
   std::filesystem::path file;         ///< hdf5, manifest, pack
   std::vector<std::string> datasets;  ///< hdf5: fields of a sample
   Bytes resident{2ULL << 30};         ///< hdf5: most that is kept in memory
+  std::filesystem::path stage;        ///< hdf5: folder the file is copied to first; empty: none
   std::filesystem::path folder;       ///< images: a folder for each class; pairs: the images
   std::filesystem::path masks;        ///< pairs: the masks
   std::string mask_suffix;            ///< pairs: of a mask's name before its extension

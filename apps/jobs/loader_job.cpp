@@ -44,7 +44,8 @@ PlannedSource table_source(const SourceConfig& config) {
   if (config.file.empty() || config.datasets.empty()) {
     throw ConfigError("[config] source.file and source.datasets must name what to read");
   }
-  Hdf5TableOptions options{.file = config.file, .memory = config.resident.value};
+  Hdf5TableOptions options{
+      .file = config.file, .memory = config.resident.value, .stage = config.stage};
   for (const std::string& dataset : config.datasets) {
     options.fields.push_back({.name = {}, .dataset = dataset});
   }

@@ -1,7 +1,12 @@
 #include <headrace/apps/jobs/planned_source.h>
 
+#include <headrace/apps/terminal/text_width.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -22,13 +27,21 @@ std::size_t resident_part(const Source& table, std::size_t budget) {
 
 }  // namespace
 
+void log_table(LogLevel level, std::string_view line) {
+  if (level == LogLevel::warning || line.starts_with("[stage]"))
+    fmt::print(stderr, "{}\n", clean_text(line));
+}
+
 PlannedSource plan_table(const Hdf5TableOptions& options) {
   Hdf5TableOptions outline_options = options;
   outline_options.residence = Residence::pread;
+  outline_options.stage.clear();  // nothing but the outline is read before open()
   const auto outline = std::make_shared<const Hdf5Table>(outline_options);
+  Hdf5TableOptions opened = options;
+  opened.log = &log_table;
   return {.outline = outline,
           .resident_bytes = resident_part(*outline, options.memory),
-          .open = [options] { return std::make_shared<const Hdf5Table>(options); }};
+          .open = [opened] { return std::make_shared<const Hdf5Table>(opened); }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 namespace headrace::inline v1::app {
 
@@ -17,7 +18,11 @@ struct PlannedSource {
   std::function<std::shared_ptr<const Source>()> open;
 };
 
-/// Plans an HDF5 table: opens the file without reading rows. Throws what Hdf5Table throws.
+/// Prints what a table warns of and how far a stage is on standard error. Any thread.
+void log_table(LogLevel level, std::string_view line);
+
+/// Plans an HDF5 table: opens the file without reading rows; open() copies it to the stage, where
+/// the options name one. Throws what Hdf5Table throws.
 PlannedSource plan_table(const Hdf5TableOptions& options);
 
 }  // namespace headrace::inline v1::app

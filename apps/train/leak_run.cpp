@@ -25,6 +25,10 @@ std::string text(const char* format, auto... values) {
   return buffer;
 }
 
+PlannedSource planned(const LeakFile& file, const LeakData& data) {
+  return plan_leak_segments(file, data.resident.value, data.stage);
+}
+
 }  // namespace
 
 LeakRun::LeakRun(const LeakConfig& config, const ChosenDevice& device)
@@ -32,9 +36,9 @@ LeakRun::LeakRun(const LeakConfig& config, const ChosenDevice& device)
       device_(device),
       runtime_({.threads = config.threads.loader, .io_threads = config.threads.io}),
       files_(read_leak_files(config.data)),
-      training_(plan_leak_segments(files_.training, config.data.resident.value)),
-      validation_(plan_leak_segments(files_.validation, config.data.resident.value)),
-      testing_(plan_leak_segments(files_.testing, config.data.resident.value)) {}
+      training_(planned(files_.training, config.data)),
+      validation_(planned(files_.validation, config.data)),
+      testing_(planned(files_.testing, config.data)) {}
 
 LeakSources LeakRun::outlines() const {
   return {training_.outline, validation_.outline, testing_.outline};

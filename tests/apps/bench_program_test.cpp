@@ -1,3 +1,4 @@
+#include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/apps/temporary_folder.h>
 #include <headrace/tests/loaders/image_files.h>
@@ -78,6 +79,26 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
   CHECK(contains(finished.out, "rotate"));
   const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
   CHECK(json.at("bytes") == json.at("samples").get<std::int64_t>() * (32 * 32 * 3 + 8));
+}
+
+TEST_CASE("a stage is where the file of a configuration is copied to; nothing is left of it") {
+  const TemporaryFolder folder;
+  headrace::test::write_glaucoma_data(folder.path() / "data.h5", 64, 8);
+  std::filesystem::create_directory(folder.path() / "stage");
+  const auto staged = [&](const std::string& stage) {
+    return run_program(HEADRACE_PROGRAM,
+                       {"bench", "loader", "loader.yaml", "--set", "source.stage=" + stage},
+                       {.folder = folder.path()});
+  };
+  std::ofstream(folder.path() / "loader.yaml")
+      << "kind: loader\nbatch: 8\nsource:\n  kind: hdf5\n  file: data.h5\n  datasets: [/labels]\n";
+  const Finished good = staged("stage");
+  CHECK_MESSAGE(good.status == 0, good.err);
+  CHECK(contains(good.err, "MiB copied and checked"));
+  CHECK(std::filesystem::is_empty(folder.path() / "stage"));
+  const Finished bad = staged("missing");
+  CHECK(bad.status == 2);
+  CHECK(contains(bad.err, "[stage] data.h5 to missing"));
 }
 
 TEST_CASE("a key that is not known ends with exit 2 and names the nearest") {
