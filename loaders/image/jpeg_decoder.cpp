@@ -119,7 +119,7 @@ struct JpegDecoder::State {
 };
 
 JpegDecoder::State::State() {
-  error.attach(info);
+  error.attach(info.err);
   source.init_source = nothing;
   source.fill_input_buffer = end_of_data;
   source.skip_input_data = skip_data;

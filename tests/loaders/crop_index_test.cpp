@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -190,6 +192,13 @@ TEST_CASE("files that cannot be indexed or are broken are refused with a reason"
     CHECK_FALSE(reason(Bytes(original.begin(), original.begin() + static_cast<std::ptrdiff_t>(cut)))
                     .empty());
   }
+  // A small file that says it is huge: its coefficients would take 1.5 GB.
+  Bytes huge = test::encode_jpeg({.h_samp = 1, .v_samp = 1}, test::picture(64, 48, 3));
+  constexpr std::array<std::byte, 2> frame{std::byte{0xff}, std::byte{0xc0}};
+  const auto at = std::search(huge.begin(), huge.end(), frame.begin(), frame.end());
+  REQUIRE(huge.end() - at > 9);
+  std::fill_n(at + 5, 4, std::byte{0x3e});
+  CHECK(reason(huge).find("limit of 1 GiB") != std::string::npos);
 }
 
 TEST_CASE("a damaged index is a named error, whatever byte it is in") {

@@ -19,8 +19,8 @@ void no_output(j_common_ptr) {}
 
 }  // namespace
 
-void JpegError::attach(jpeg_decompress_struct& info) {
-  info.err = jpeg_std_error(&base);
+void JpegError::attach(jpeg_error_mgr*& err) {
+  err = jpeg_std_error(&base);
   base.error_exit = fail;
   base.emit_message = fail_on_warning;
   base.output_message = no_output;

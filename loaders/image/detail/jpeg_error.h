@@ -17,8 +17,8 @@ struct JpegError {
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
 
-  /// Makes itself the error manager of `info`.
-  void attach(jpeg_decompress_struct& info);
+  /// Makes itself the error manager of a decoder or an encoder, whose `err` this is.
+  void attach(jpeg_error_mgr*& err);
 };
 
 /// Leaves the library with a message of ours.

@@ -1,9 +1,7 @@
 #include <headrace/loaders/image/detail/jpeg_transcode.h>
 
-// jpeglib.h needs FILE and size_t before it.
-#include <cstdio>
-
-#include <jpeglib.h>
+// jerror.h needs jpeglib.h before it.
+#include <headrace/loaders/image/detail/jpeg_error.h>
 
 #include <jerror.h>
 
@@ -21,31 +19,13 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-struct ErrorManager {
-  jpeg_error_mgr base;  // first: the library hands out a pointer to it
-  std::jmp_buf jump;
-  char message[JMSG_LENGTH_MAX];
-};
-
-[[noreturn]] void fail(j_common_ptr info) {
-  auto* error = reinterpret_cast<ErrorManager*>(info->err);
-  error->base.format_message(info, error->message);
-  std::longjmp(error->jump, 1);
-}
-
-void fail_on_warning(j_common_ptr info, int level) {
-  if (level < 0) fail(info);
-}
-
-void no_output(j_common_ptr) {}
+/// Coefficients of larger images are not held.
+constexpr long most_memory = 1L << 30;
 
 void count_scans(j_common_ptr info) {
-  if (!info->is_decompressor) return;
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= ImageLimits::scans) return;
-  auto* error = reinterpret_cast<ErrorManager*>(info->err);
-  std::snprintf(error->message, sizeof error->message, "more scans than the limit of %d",
-                ImageLimits::scans);
-  std::longjmp(error->jump, 1);
+  if (info->is_decompressor &&
+      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > ImageLimits::scans)
+    jpeg_fail(info, "more scans than the limit of 100");
 }
 
 struct DcTable {
@@ -76,17 +56,15 @@ class Transcoder {
 
   jpeg_decompress_struct in_{};
   jpeg_compress_struct out_{};
-  ErrorManager error_{};
+  JpegError error_{};
   jpeg_progress_mgr progress_{};
   jvirt_barray_ptr* coefficients_ = nullptr;
   JpegOutput output_;
 };
 
 Transcoder::Transcoder() {
-  in_.err = out_.err = jpeg_std_error(&error_.base);
-  error_.base.error_exit = fail;
-  error_.base.emit_message = fail_on_warning;
-  error_.base.output_message = no_output;
+  error_.attach(in_.err);
+  error_.attach(out_.err);
   progress_.progress_monitor = count_scans;
   if (setjmp(error_.jump) != 0) {
     jpeg_destroy_compress(&out_);
@@ -95,6 +73,7 @@ Transcoder::Transcoder() {
   }
   jpeg_create_decompress(&in_);
   jpeg_create_compress(&out_);
+  in_.mem->max_memory_to_use = most_memory;
   in_.progress = &progress_;
 }
 
@@ -107,10 +86,8 @@ void Transcoder::read(const std::byte* data, std::size_t size) {
   jpeg_mem_src(&in_, reinterpret_cast<const unsigned char*>(data), size);
   jpeg_read_header(&in_, TRUE);
   if (in_.image_width > ImageLimits::side || in_.image_height > ImageLimits::side ||
-      std::int64_t{in_.image_width} * in_.image_height > ImageLimits::pixels) {
-    std::snprintf(error_.message, sizeof error_.message, "larger than the limits");
-    std::longjmp(error_.jump, 1);
-  }
+      std::int64_t{in_.image_width} * in_.image_height > ImageLimits::pixels)
+    jpeg_fail(reinterpret_cast<j_common_ptr>(&in_), "larger than the limits");
   coefficients_ = jpeg_read_coefficients(&in_);
 }
 
@@ -154,6 +131,8 @@ std::vector<std::byte> Transcoder::run(std::span<const std::byte> jpeg) {
     if (error_.base.msg_code == JERR_OUT_OF_MEMORY) {
       throw ResourceError("[pack] JPEG: no memory to index it; use fewer threads");
     }
+    if (error_.base.msg_code == JERR_NO_BACKING_STORE)
+      throw DataError("JPEG: its coefficients need more memory than the limit of 1 GiB");
     throw DataError(std::string("JPEG: ") + error_.message);
   }
   read(jpeg.data(), jpeg.size());

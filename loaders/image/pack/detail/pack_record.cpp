@@ -1,10 +1,5 @@
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 
-// jpeglib.h needs FILE and size_t before it.
-#include <cstdio>
-
-#include <jpeglib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
@@ -12,6 +7,7 @@
 #include <span>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/detail/jpeg_output.h>
 #include <headrace/loaders/image/image_decoder.h>
 
@@ -84,14 +80,9 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
   return image.empty() ? copy(file) : image;
 }
 
-struct Errors {
-  jpeg_error_mgr base;  // first: the library hands out a pointer to it
-  std::jmp_buf jump;
-};
-
 struct Encoder {
   jpeg_compress_struct info{};
-  Errors errors{};
+  JpegError errors{};
   JpegOutput output;
 
   ~Encoder() { jpeg_destroy_compress(&info); }
@@ -99,13 +90,8 @@ struct Encoder {
   bool run(const std::uint8_t* rgb, int width, int height, int quality);
 };
 
-[[noreturn]] void give_up(j_common_ptr info) {
-  std::longjmp(reinterpret_cast<Errors*>(info->err)->jump, 1);
-}
-
 bool Encoder::run(const std::uint8_t* rgb, int width, int height, int quality) {
-  info.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = give_up;
+  errors.attach(info.err);
   if (setjmp(errors.jump) != 0) return false;
   jpeg_create_compress(&info);
   output.attach(info);
