@@ -50,8 +50,11 @@ BatchPlace LoaderCore::place_at(std::int64_t position) const {
 std::int64_t LoaderCore::rows_per_block() const {
   const std::int64_t rows = plan_->rows;
   if (plan_->gathers && plan_->io) {
-    return preferred_rows_ > 0 ? std::min(preferred_rows_, rows)
-                               : ceil_div(rows, plan_->runtime.io_threads());
+    // Every I/O thread finds a block, and one more, among the batches that are read ahead.
+    const std::int64_t io_threads = plan_->runtime.io_threads();
+    const std::int64_t most = ceil_div(rows * plan_->options.prefetch, 2 * io_threads);
+    return std::min(
+        {preferred_rows_ > 0 ? preferred_rows_ : ceil_div(rows, io_threads), most, rows});
   }
   const std::int64_t most = ceil_div(rows, plan_->runtime.threads());
   const std::int64_t known = ns_per_row_.load(std::memory_order_relaxed);
@@ -158,12 +161,15 @@ Block* LoaderCore::next_block_to_read() {
   return block;
 }
 
-/// Staged graphs: sends blocks to be read while budget and places last. It fills up only when half
-/// of them are through: I/O threads then wake once for several blocks.
+/// Staged graphs: sends blocks to be read while budget and places last. While the workers have read
+/// blocks to go on with, it fills up only when half of them are through: I/O threads then wake once
+/// for several blocks. When they have none, storage is the slow side, and its threads must not
+/// wait.
 void LoaderCore::pump(Lock& lock) {
   for (;;) {
-    if (live_blocks_ >= plan_->staged_blocks) filling_ = false;
     if (live_blocks_ <= plan_->staged_blocks / 2) filling_ = true;
+    if (plan_->io && live_blocks_ - io_jobs_ < plan_->runtime.threads()) filling_ = true;
+    if (live_blocks_ >= plan_->staged_blocks) filling_ = false;
     if (!filling_) return;
     Block* block = next_block_to_read();
     if (block == nullptr) return;
