@@ -25,11 +25,13 @@ struct Info {
 
 void complain_of_memory() {
   H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
-           "there is no memory for an open file");
+           "there is no memory to open the file");
 }
 
 void* copy_of(const Info& info) {
-  return new (std::nothrow) Info(info);
+  auto* copy = new (std::nothrow) Info(info);
+  if (copy == nullptr) complain_of_memory();
+  return copy;
 }
 
 }  // namespace
