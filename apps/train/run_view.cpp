@@ -2,13 +2,13 @@
 
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
+#include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/train/epoch_table.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/verdict.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -27,15 +27,6 @@ constexpr std::chrono::seconds row_interval{5};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string bar(double share) {
-  constexpr int width = 20;
-  const int full = std::clamp(static_cast<int>(share * width + 0.5), 0, width);
-  std::string text;
-  for (int i = 0; i < width; ++i)
-    text += i < full ? "█" : "░";
-  return text;
 }
 
 }  // namespace
@@ -149,7 +140,7 @@ void RunView::Impl::show(const StepFacts& report) {
   const std::string figures = fmt::format("loss {:.4f} lr {:.2g}", loss, report.learning_rate);
   const std::string pace =
       fmt::format("{} samples/s · epoch done in {}", format_rate(rate), format_seconds(left));
-  block_->update({fmt::format("{} {} {}", head, bar(done), format_share(done)),
+  block_->update({fmt::format("{} {} {}", head, progress_bar(done), format_share(done)),
                   fmt::format("{} · {}", pace, figures), step, machine},
                  fmt::format("{} {} · {} · {} · {} · {}", head, format_share(done), pace, figures,
                              step, machine));

@@ -1,85 +1,46 @@
 #include <headrace/tests/apps/leak_data.h>
-#include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/apps/training_runs.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 
 namespace {
 
+using headrace::test::best_weights;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::has_first_checkpoint;
+using headrace::test::newest_checkpoint;
 using headrace::test::StartedProgram;
-using headrace::test::TemporaryFolder;
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 /// A folder with prepared data and a configuration: 2 epochs of 10 steps.
-class Job {
+class Job : public headrace::test::TrainingFolder {
  public:
-  Job() {
-    headrace::test::write_leak_sounds(folder_.path() / "sounds");
+  Job()
+      : TrainingFolder(
+            "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
+            "  validation: data/validation.h5\n  testing: data/testing.h5\n"
+            "  spec_augment:\n    enabled: true\n"
+            "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  warmup_epochs: 1\n"
+            "threads:\n  loader: 2\n  torch: 1\n") {
+    headrace::test::write_leak_sounds(path() / "sounds");
     const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
                                    "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
     REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
-    std::ofstream(folder_.path() / "job.yaml")
-        << "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
-           "  validation: data/validation.h5\n  testing: data/testing.h5\n"
-           "  spec_augment:\n    enabled: true\n"
-           "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  warmup_epochs: 1\n"
-           "threads:\n  loader: 2\n  torch: 1\n";
-  }
-
-  const fs::path& path() const { return folder_.path(); }
-
-  static Words train(const Words& settings) {
-    Words words{"train", "job.yaml"};
-    for (const std::string& setting : settings) {
-      words.push_back("--set");
-      words.push_back(setting);
-    }
-    return words;
-  }
-
-  Finished run(const Words& words) const {
-    return run_program(HEADRACE_PROGRAM, words, {.folder = path()});
   }
 
   fs::path only_run(const std::string& parent) const {
-    return fs::directory_iterator(path() / parent)->path();
+    const auto all = runs(parent);
+    REQUIRE(all.size() == 1);
+    return all.front();
   }
-
- private:
-  TemporaryFolder folder_;
 };
-
-fs::path newest_checkpoint(const fs::path& run) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints/fold-0")) {
-    if (entry.path().filename().string().starts_with("checkpoint-")) files.push_back(entry.path());
-  }
-  REQUIRE_FALSE(files.empty());
-  return *std::max_element(files.begin(), files.end());
-}
-
-bool has_first_checkpoint(const fs::path& runs) {
-  std::error_code none;
-  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
-       entry.increment(none)) {
-    if (none) return false;
-    if (entry->path().filename() == "checkpoint-000001.safetensors") return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -118,8 +79,7 @@ TEST_CASE("a leak run that SIGINT stopped inside an epoch ends as one that was n
   const fs::path uncut = job.only_run("whole");
   // Weights, moments and generators agree bit for bit only if every batch did.
   CHECK(content_of(newest_checkpoint(cut)) == content_of(newest_checkpoint(uncut)));
-  CHECK(content_of(cut / "checkpoints/fold-0/best.safetensors") ==
-        content_of(uncut / "checkpoints/fold-0/best.safetensors"));
+  CHECK(best_weights(cut) == best_weights(uncut));
   CHECK(resumed.out == whole.out);
 
   const Finished other = job.run(Job::train({"runs=other", "seed=8"}));

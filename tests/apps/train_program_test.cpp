@@ -1,6 +1,5 @@
 #include <headrace/tests/apps/glaucoma_data.h>
-#include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/skip.h>
 
 #include <algorithm>
@@ -17,12 +16,14 @@
 
 namespace {
 
+using headrace::test::best_weights;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
+using headrace::test::has_first_checkpoint;
+using headrace::test::newest_checkpoint;
 using headrace::test::run_program;
 using headrace::test::StartedProgram;
-using headrace::test::TemporaryFolder;
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
@@ -31,70 +32,19 @@ constexpr std::int64_t train_rows = 200;
 constexpr std::int64_t test_rows = 40;
 
 // A folder with data and a configuration: 2 epochs of 10 steps.
-class Job {
+class Job : public headrace::test::TrainingFolder {
  public:
-  Job() {
-    headrace::test::write_glaucoma_data(folder_.path() / "data.h5", train_rows, test_rows);
-    std::ofstream(folder_.path() / "job.yaml")
-        << "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
-           "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  fold: 0\n"
-           "threads:\n  loader: 1\n  torch: 1\n";
+  Job()
+      : TrainingFolder(
+            "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
+            "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  fold: 0\n"
+            "threads:\n  loader: 1\n  torch: 1\n") {
+    headrace::test::write_glaucoma_data(path() / "data.h5", train_rows, test_rows);
   }
-
-  const fs::path& path() const { return folder_.path(); }
-
-  static Words train(const Words& settings) {
-    Words words{"train", "job.yaml"};
-    for (const std::string& setting : settings) {
-      words.push_back("--set");
-      words.push_back(setting);
-    }
-    return words;
-  }
-
-  Finished run(const Words& words) const {
-    return run_program(HEADRACE_PROGRAM, words, {.folder = path()});
-  }
-
-  /// The folders of all runs so far.
-  std::vector<fs::path> runs(const std::string& parent = "runs") const {
-    std::vector<fs::path> found;
-    if (!fs::exists(path() / parent)) return found;
-    for (const auto& entry : fs::directory_iterator(path() / parent))
-      found.push_back(entry.path());
-    return found;
-  }
-
- private:
-  TemporaryFolder folder_;
 };
-
-std::string best_weights(const fs::path& run) {
-  return content_of(run / "checkpoints/fold-0/best.safetensors");
-}
-
-// The newest checkpoint: weights, optimiser, generators, place in the data.
-fs::path newest_checkpoint(const fs::path& run) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints/fold-0")) {
-    if (entry.path().filename().string().starts_with("checkpoint-")) files.push_back(entry.path());
-  }
-  REQUIRE_FALSE(files.empty());
-  return *std::max_element(files.begin(), files.end());
-}
 
 std::string last_checkpoint(const fs::path& run) {
   return content_of(newest_checkpoint(run));
-}
-
-bool has_first_checkpoint(const fs::path& runs) {
-  std::error_code none;
-  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
-       entry.increment(none)) {
-    if (none) return false;
-    if (entry->path().filename() == "checkpoint-000001.safetensors") return true;
-  }
-  return false;
 }
 
 // What stands after "to go on: ", as arguments without the program.

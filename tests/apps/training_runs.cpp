@@ -1,0 +1,61 @@
+#include <headrace/tests/apps/training_runs.h>
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+#include <doctest/doctest.h>
+
+namespace headrace::test {
+
+namespace fs = std::filesystem;
+
+TrainingFolder::TrainingFolder(const std::string& configuration) {
+  std::ofstream(path() / "job.yaml") << configuration;
+}
+
+std::vector<std::string> TrainingFolder::train(const std::vector<std::string>& settings) {
+  std::vector<std::string> words{"train", "job.yaml"};
+  for (const std::string& setting : settings) {
+    words.push_back("--set");
+    words.push_back(setting);
+  }
+  return words;
+}
+
+Finished TrainingFolder::run(const std::vector<std::string>& words) const {
+  return run_program(HEADRACE_PROGRAM, words, {.folder = path()});
+}
+
+std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {
+  std::vector<fs::path> found;
+  if (!fs::exists(path() / parent)) return found;
+  for (const auto& entry : fs::directory_iterator(path() / parent))
+    found.push_back(entry.path());
+  return found;
+}
+
+fs::path newest_checkpoint(const fs::path& run) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints/fold-0")) {
+    if (entry.path().filename().string().starts_with("checkpoint-")) files.push_back(entry.path());
+  }
+  REQUIRE_FALSE(files.empty());
+  return *std::max_element(files.begin(), files.end());
+}
+
+bool has_first_checkpoint(const fs::path& runs) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
+       entry.increment(none)) {
+    if (none) return false;
+    if (entry->path().filename() == "checkpoint-000001.safetensors") return true;
+  }
+  return false;
+}
+
+std::string best_weights(const fs::path& run) {
+  return content_of(run / "checkpoints/fold-0/best.safetensors");
+}
+
+}  // namespace headrace::test

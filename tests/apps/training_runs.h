@@ -1,0 +1,36 @@
+#pragma once
+
+#include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/apps/temporary_folder.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headrace::test {
+
+/// A folder with the configuration job.yaml, in which `headrace train` runs.
+class TrainingFolder {
+ public:
+  explicit TrainingFolder(const std::string& configuration);
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+  /// The words of a training with these settings.
+  static std::vector<std::string> train(const std::vector<std::string>& settings);
+  Finished run(const std::vector<std::string>& words) const;
+  /// The folders of all runs so far.
+  std::vector<std::filesystem::path> runs(const std::string& parent = "runs") const;
+
+ private:
+  TemporaryFolder folder_;
+};
+
+/// The newest checkpoint of a run: weights, optimiser, generators, place in the data. Fails the
+/// test when there is none.
+std::filesystem::path newest_checkpoint(const std::filesystem::path& run);
+/// Whether any run below the folder has written a checkpoint.
+bool has_first_checkpoint(const std::filesystem::path& runs);
+/// Bytes of the weights that the run found best.
+std::string best_weights(const std::filesystem::path& run);
+
+}  // namespace headrace::test
