@@ -193,10 +193,15 @@ TEST_CASE("A loan may end on any thread, and after its loader") {
     }
   }
   std::string bytes;
-  read_on(stream, last["value"], bytes, 500);
+  read_on(stream, last["value"], bytes);
+  stream.finish();
+  // The stream comes to this one after the loan has ended, and the loader's memory with it.
+  std::string late;
+  read_on(stream, last["value"], late, 20'000);
   last = Batch();
   stream.finish();
   CHECK(!bytes.empty());
+  CHECK(late == bytes);
   CHECK(device::calls().live_allocations == 0);
   CHECK(device::calls().live_streams == 0);
   CHECK(device::calls().live_events == 0);
