@@ -10,6 +10,7 @@
 #include <string>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/pixel_buffer.h>
@@ -100,6 +101,7 @@ struct JpegDecoder::State {
   jpeg_decompress_struct info{};
   detail::JpegError error{};
   detail::JpegMemory memory;
+  detail::JpegEntropy entropy;
   jpeg_progress_mgr progress{};
   jpeg_source_mgr source{};
   detail::PixelBuffer pixels;
@@ -165,6 +167,7 @@ void JpegDecoder::State::start(int scale, bool packed) {
   const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
   info.out_color_space = cmyk ? JCS_CMYK : packed ? JCS_RGB : JCS_EXT_RGBX;
   jpeg_start_decompress(&info);
+  entropy.attach(info);
 }
 
 void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int count) {
@@ -280,7 +283,7 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
 }
 
 std::size_t JpegDecoder::bytes() const noexcept {
-  return state_->pixels.size() + state_->memory.bytes();
+  return sizeof(State) + state_->pixels.size() + state_->memory.bytes();
 }
 
 }  // namespace headrace::inline v1

@@ -47,6 +47,7 @@ struct JpegSpec {
   bool progressive = false;
   bool ycck = false;
   int restart_rows = 0;
+  bool optimized = false;  ///< Huffman tables made for the picture
   const jpeg_scan_info* scans = nullptr;
   int scan_count = 0;
 };
@@ -78,6 +79,7 @@ inline Bytes encode_jpeg(const JpegSpec& spec, const Pixels& pixels) {
     info.num_scans = spec.scan_count;
   }
   info.restart_in_rows = spec.restart_rows;
+  if (spec.optimized) info.optimize_coding = TRUE;
   jpeg_start_compress(&info, TRUE);
   for (int y = 0; y < spec.height; ++y) {
     JSAMPROW row = const_cast<JSAMPROW>(pixels.data()) +

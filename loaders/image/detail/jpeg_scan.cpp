@@ -64,44 +64,6 @@ int extend(std::uint32_t bits, int category) {
 
 }  // namespace
 
-void HuffmanTable::define(std::span<const std::uint8_t> lengths,
-                          std::span<const std::uint8_t> symbols) {
-  quick_.fill(0);
-  length_.fill(0);
-  std::int32_t code = 0;
-  std::int32_t index = 0;
-  for (int length = 1; length <= 16; ++length) {
-    const auto l = static_cast<std::size_t>(length);
-    offset_[l] = index - code;
-    for (int i = 0; i < lengths[l - 1]; ++i, ++code, ++index) {
-      if (code >= 1 << length) refuse("a Huffman table is impossible");
-      const std::uint8_t symbol = symbols[static_cast<std::size_t>(index)];
-      symbols_[static_cast<std::size_t>(index)] = symbol;
-      if (symbol < length_.size()) {
-        length_[symbol] = static_cast<std::uint8_t>(length);
-        code_[symbol] = static_cast<std::uint16_t>(code);
-      }
-      if (length > 8) continue;
-      const auto first = static_cast<std::size_t>(code) << (8 - length);
-      std::fill_n(quick_.begin() + static_cast<std::ptrdiff_t>(first), 1U << (8 - length),
-                  static_cast<std::uint16_t>(length << 8 | symbol));
-    }
-    limit_[l] = code << (16 - length);
-    code <<= 1;
-  }
-  defined_ = true;
-}
-
-HuffmanTable::Code HuffmanTable::find_long(std::uint32_t ahead) const {
-  for (int length = 9; length <= 16; ++length) {
-    const auto l = static_cast<std::size_t>(length);
-    if (static_cast<std::int32_t>(ahead) >= limit_[l]) continue;
-    const std::int32_t index = static_cast<std::int32_t>(ahead >> (16 - length)) + offset_[l];
-    return {length, symbols_[static_cast<std::size_t>(index) & 0xff]};
-  }
-  bits_end();
-}
-
 void JpegScan::parse(std::span<const std::byte> jpeg) {
   file = {reinterpret_cast<const std::uint8_t*>(jpeg.data()), jpeg.size()};
   components = 0;
@@ -137,8 +99,9 @@ void JpegScan::read_tables(std::span<const std::uint8_t> segment) {
     const std::size_t slot = segment[0] & 15;
     if (slot > 3 || segment[0] >> 4 > 1 || count > 256 || segment.size() < 17 + count)
       refuse("a Huffman table is impossible");
-    (segment[0] >> 4 != 0 ? ac : dc)[slot].define(segment.subspan(1, 16),
-                                                  segment.subspan(17, count));
+    HuffmanTable& table = (segment[0] >> 4 != 0 ? ac : dc)[slot];
+    if (!table.define(segment.subspan(1, 16), segment.subspan(17, count)))
+      refuse("a Huffman table is impossible");
     segment = segment.subspan(17 + count);
   }
 }
@@ -220,10 +183,22 @@ std::uint8_t* JpegScan::write_markers(std::uint8_t* out, int part_width, int par
 
 namespace {
 
+HuffmanTable::Code next_code(const HuffmanTable& table, std::uint32_t ahead) {
+  const HuffmanTable::Code code = table.find(ahead);
+  if (code.length == 0) bits_end();
+  return code;
+}
+
+int next_symbol(const HuffmanTable& table, JpegBitReader& bits) {
+  const HuffmanTable::Code code = next_code(table, bits.peek(16));
+  bits.drop(code.length);
+  return code.symbol;
+}
+
 /// The 63 other coefficients of a block, read over.
 void skip_ac(const HuffmanTable& table, JpegBitReader& bits) {
   for (int k = 1; k < 64; ++k) {
-    const int symbol = table.read(bits);
+    const int symbol = next_symbol(table, bits);
     const int zeros = symbol >> 4;
     const int category = symbol & 15;
     if (category == 0) {
@@ -240,7 +215,7 @@ void skip_ac(const HuffmanTable& table, JpegBitReader& bits) {
 void copy_ac(const HuffmanTable& table, JpegBitReader& bits, JpegBitWriter& out) {
   for (int k = 1; k < 64; ++k) {
     const std::uint32_t ahead = bits.peek(16);
-    const auto [length, symbol] = table.find(ahead);
+    const auto [length, symbol] = next_code(table, ahead);
     bits.drop(length);
     out.put(ahead >> (16 - length), length);
     const int zeros = symbol >> 4;
@@ -271,7 +246,7 @@ void write_dc(const HuffmanTable& table, JpegBitWriter& out, int difference) {
 void JpegScan::skip_mcu(JpegBitReader& bits, Predictors& before) const {
   for (int b = 0; b < blocks; ++b) {
     const std::size_t c = component_of[static_cast<std::size_t>(b)];
-    const int category = dc[dc_table[c]].read(bits);
+    const int category = next_symbol(dc[dc_table[c]], bits);
     if (category > 11) bits_end();
     before[c] += extend(bits.take(category), category);
     skip_ac(ac[ac_table[c]], bits);
@@ -284,7 +259,7 @@ void JpegScan::copy_mcu(JpegBitReader& bits, Predictors& before, JpegBitWriter& 
   for (int b = 0; b < blocks; ++b) {
     const std::size_t c = component_of[static_cast<std::size_t>(b)];
     const HuffmanTable& table = dc[dc_table[c]];
-    const int category = table.read(bits);
+    const int category = next_symbol(table, bits);
     if (category > 11) bits_end();
     const int difference = extend(bits.take(category), category);
     const bool first_of_component = c != last;
