@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include <headrace/engine/detail/divider.h>
 #include <headrace/engine/detail/feistel.h>
 #include <headrace/engine/detail/pass_stream.h>
 #include <headrace/engine/order.h>
@@ -17,6 +19,7 @@ class ChunkOrder {
         full_(records / chunk),
         tail_(records % chunk),
         tail_slot_(tail_ > 0 ? draw_slot(key) : full_),
+        by_chunk_(static_cast<std::uint64_t>(chunk)),
         permutation_(static_cast<std::uint64_t>(std::max<std::int64_t>(full_, 1)), key) {}
 
   std::int64_t slots() const noexcept { return full_ + (tail_ > 0 ? 1 : 0); }
@@ -27,7 +30,8 @@ class ChunkOrder {
   /// Slot of a place.
   std::int64_t slot(std::int64_t place) const noexcept {
     const bool beyond = tail_ > 0 && place >= start(tail_slot_) + tail_;
-    return (place + (beyond ? gap() : 0)) / chunk_;
+    return static_cast<std::int64_t>(
+        by_chunk_(static_cast<std::uint64_t>(place + (beyond ? gap() : 0))));
   }
   /// First record of the chunk at a slot.
   std::int64_t record(std::int64_t slot) const noexcept {
@@ -47,7 +51,29 @@ class ChunkOrder {
   std::int64_t full_;
   std::int64_t tail_;
   std::int64_t tail_slot_;
+  detail::Divider by_chunk_;
   detail::Feistel permutation_;
+};
+
+/// The records of a few slots, so that a chunk is looked up once and not for each of its rows.
+class KnownRecords {
+ public:
+  explicit KnownRecords(const ChunkOrder& chunks) noexcept : chunks_(chunks) { slots_.fill(-1); }
+
+  /// First record of the chunk at a slot.
+  std::int64_t operator()(std::int64_t slot) noexcept {
+    const auto place = static_cast<std::size_t>(slot) % slots_.size();
+    if (slots_[place] != slot) {
+      slots_[place] = slot;
+      records_[place] = chunks_.record(slot);
+    }
+    return records_[place];
+  }
+
+ private:
+  const ChunkOrder& chunks_;
+  std::array<std::int64_t, 64> slots_{};
+  std::array<std::int64_t, 64> records_{};
 };
 
 class ChunkedStream final : public detail::PassStream {
@@ -68,6 +94,7 @@ class ChunkedStream final : public detail::PassStream {
  private:
   void fill(Pass pass, std::int64_t first, std::span<std::int64_t> out) const override {
     const ChunkOrder chunks(records(), chunk_, key(pass, 2));
+    KnownRecords first_record(chunks);
     while (!out.empty()) {
       const std::int64_t window = chunks.slot(first) / window_;
       const std::int64_t begin = chunks.start(window * window_);
@@ -80,7 +107,7 @@ class ChunkedStream final : public detail::PassStream {
       for (std::int64_t& value : out.first(count)) {
         const std::int64_t place = begin + value;
         const std::int64_t slot = chunks.slot(place);
-        value = chunks.record(slot) + place - chunks.start(slot);
+        value = first_record(slot) + place - chunks.start(slot);
       }
       first += static_cast<std::int64_t>(count);
       out = out.subspan(count);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -141,6 +143,26 @@ TEST_CASE("threads that share a small cache get the same bytes") {
       CHECK(wrong == 0);
     }
   }
+}
+
+TEST_CASE("chunks whose rows are all taken at once do not drive others out of the cache") {
+  const TempFolder folder;
+  const auto path = folder / "once.h5";
+  const MatrixType type{"", H5::PredType::STD_U16BE, H5::PredType::NATIVE_UINT16};
+  write_matrix_file(path, {"", {4000, 40}, {32, 40}, {2, 1}}, type);
+  const auto all = h5dread(path, "x", type.memory);
+  const Hdf5Table table = open(path, Residence::pread, 32 * 80);
+  const auto rows_of = [](std::int64_t chunk) {
+    std::vector<std::int64_t> rows(32);
+    std::iota(rows.rbegin(), rows.rend(), 32 * chunk);
+    return rows;
+  };
+  for (const std::int64_t chunk : {3, 4, 90})
+    CHECK(gathered(table, rows_of(chunk))[0] == pick(all, 80, rows_of(chunk)));
+  std::filesystem::last_write_time(
+      path, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  CHECK(gathered(table, rows_of(3))[0] == pick(all, 80, rows_of(3)));  // kept
+  CHECK_THROWS_AS(gathered(table, rows_of(4)), DataError);             // read again
 }
 
 TEST_CASE("the cache stays within its memory") {

@@ -181,4 +181,21 @@ TEST_CASE("elements of any size come together again on every vector target") {
   }
 }
 
+TEST_CASE("a few elements come out of shuffled bytes as they come out of all") {
+  constexpr std::size_t count = 300;
+  for (const std::size_t element : {2U, 3U, 4U, 8U, 16U}) {
+    const Bytes apart = noise(element * count);
+    Bytes joined(apart.size());
+    detail::unshuffle(apart, element, joined.data());
+    for (const std::size_t first : {0U, 1U, 37U}) {
+      for (const std::size_t some : {0U, 1U, 15U, 16U, 32U, 33U, 100U, 263U}) {
+        Bytes out(element * some);
+        detail::unshuffle(apart, element, first, some, out.data());
+        const auto from = joined.begin() + static_cast<std::ptrdiff_t>(element * first);
+        CHECK(std::equal(out.begin(), out.end(), from));
+      }
+    }
+  }
+}
+
 }  // namespace headrace::test

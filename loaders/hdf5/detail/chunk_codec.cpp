@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -81,14 +82,41 @@ bool ChunkCodec::knows(int filter) noexcept {
 
 void ChunkCodec::decode(std::span<const std::byte> stored, std::uint32_t skipped,
                         std::span<std::byte> out, CodecScratch& scratch) const {
-  std::uint32_t left = 0;
-  for (std::size_t i = 0; i < filters_.size(); ++i)
-    if ((skipped >> i & 1U) == 0) left |= 1U << i;
+  const std::span<const std::byte> chunk = undo(applied(skipped), stored, out, scratch);
+  require_whole(chunk);
+  if (!out.empty() && chunk.data() != out.data()) std::memcpy(out.data(), chunk.data(), out.size());
+}
+
+ChunkCodec::Apart ChunkCodec::decode_apart(std::span<const std::byte> stored, std::uint32_t skipped,
+                                           std::size_t unit, CodecScratch& scratch) const {
+  std::uint32_t filters = applied(skipped);
+  std::size_t element = 1;
+  if (filters != 0) {
+    const ChunkFilter& first = filters_[static_cast<std::size_t>(std::countr_zero(filters))];
+    if (first.id == static_cast<int>(FilterId::shuffle) && unit % first.values.front() == 0) {
+      element = first.values.front();
+      filters &= filters - 1;
+    }
+  }
+  const std::span<const std::byte> chunk = undo(filters, stored, {}, scratch);
+  require_whole(chunk);
+  return {chunk, element};
+}
+
+std::uint32_t ChunkCodec::applied(std::uint32_t skipped) const noexcept {
+  const std::uint64_t all = (std::uint64_t{1} << filters_.size()) - 1;
+  return static_cast<std::uint32_t>(all) & ~skipped;
+}
+
+/// Undoes those filters, the last one first; the last step writes to `out` where there is one.
+std::span<const std::byte> ChunkCodec::undo(std::uint32_t filters,
+                                            std::span<const std::byte> stored,
+                                            std::span<std::byte> out, CodecScratch& scratch) const {
   std::span<const std::byte> now = stored;
   ScratchBytes* next = &scratch.one;
   for (std::size_t i = filters_.size(); i-- > 0;) {
-    if ((left >> i & 1U) == 0) continue;
-    left &= ~(1U << i);
+    if ((filters >> i & 1U) == 0) continue;
+    filters &= ~(std::uint32_t{1} << i);
     const ChunkFilter& filter = filters_[i];
     const Undo undo = undo_of(filter.id);
     if (undo == nullptr) {
@@ -96,15 +124,18 @@ void ChunkCodec::decode(std::span<const std::byte> stored, std::uint32_t skipped
       continue;
     }
     // Only a checksum that comes before it makes the input of the last step larger than a chunk.
-    const std::span<std::byte> to = left == 0 ? out : next->take(most_between(chunk_bytes_));
+    const bool last = filters == 0 && !out.empty();
+    const std::span<std::byte> to = last ? out : next->take(most_between(chunk_bytes_));
     now = to.first(undo(filter, now, to, scratch));
     next = next == &scratch.one ? &scratch.other : &scratch.one;
   }
-  if (now.size() != out.size()) {
-    throw DataError("a chunk decodes to " + std::to_string(now.size()) + " bytes, it has " +
-                    std::to_string(out.size()) + "; the file is damaged");
-  }
-  if (now.data() != out.data()) std::memcpy(out.data(), now.data(), out.size());
+  return now;
+}
+
+void ChunkCodec::require_whole(std::span<const std::byte> chunk) const {
+  if (chunk.size() == chunk_bytes_) return;
+  throw DataError("a chunk decodes to " + std::to_string(chunk.size()) + " bytes, it has " +
+                  std::to_string(chunk_bytes_) + "; the file is damaged");
 }
 
 }  // namespace headrace::inline v1::detail

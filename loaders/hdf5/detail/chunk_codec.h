@@ -71,10 +71,26 @@ class ChunkCodec {
   void decode(std::span<const std::byte> stored, std::uint32_t skipped, std::span<std::byte> out,
               CodecScratch& scratch) const;
 
+  /// A decoded chunk whose elements' bytes may still lie apart, as unshuffle() takes them.
+  struct Apart {
+    std::span<const std::byte> bytes;
+    std::size_t element;  ///< 1: they are as they should be
+  };
+  /// decode() but for a shuffle that was the first filter, where `unit` bytes of the chunk, which
+  /// divide it, are whole elements: who takes units out joins them on the way. The bytes are in the
+  /// scratch, or `stored` itself.
+  Apart decode_apart(std::span<const std::byte> stored, std::uint32_t skipped, std::size_t unit,
+                     CodecScratch& scratch) const;
+
   bool filtered() const noexcept { return !filters_.empty(); }
   const std::vector<ChunkFilter>& filters() const noexcept { return filters_; }
 
  private:
+  std::uint32_t applied(std::uint32_t skipped) const noexcept;
+  std::span<const std::byte> undo(std::uint32_t filters, std::span<const std::byte> stored,
+                                  std::span<std::byte> out, CodecScratch& scratch) const;
+  void require_whole(std::span<const std::byte> chunk) const;
+
   std::vector<ChunkFilter> filters_;
   std::size_t chunk_bytes_;
 };

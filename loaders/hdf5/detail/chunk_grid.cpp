@@ -41,6 +41,8 @@ ChunkGrid::ChunkGrid(const Layout& layout)
   for (std::size_t axis = rank_; axis-- > 0;) {
     if (axis + 1 == leading_) row_bytes_ = outside;
     along_[axis] = (extents_[axis] + chunk_[axis] - 1) / chunk_[axis];
+    by_extent_[axis] = Divider(std::max<std::uint64_t>(extents_[axis], 1));
+    by_chunk_[axis] = Divider(chunk_[axis]);
     chunk_steps_[axis] = chunks_;
     inside_[axis] = inside;
     outside_[axis] = outside;
@@ -67,19 +69,14 @@ ChunkGrid::Place ChunkGrid::place(std::int64_t row) const noexcept {
   for (std::size_t axis = leading_; axis-- > 0;) {
     std::uint64_t at = rest;
     if (axis > 0) {
-      at = rest % extents_[axis];
-      rest /= extents_[axis];
+      rest = by_extent_[axis](at);
+      at -= rest * extents_[axis];
     }
-    place.chunk += at / chunk_[axis] * chunk_steps_[axis];
-    place.offset += at % chunk_[axis] * inside_[axis];
+    const std::uint64_t along = by_chunk_[axis](at);
+    place.chunk += along * chunk_steps_[axis];
+    place.offset += (at - along * chunk_[axis]) * inside_[axis];
   }
   return place;
-}
-
-ChunkGrid::Place ChunkGrid::place(std::int64_t row, std::size_t piece) const noexcept {
-  Place first = place(row);
-  first.chunk += piece;  // the axes of a row are the last ones
-  return first;
 }
 
 void ChunkGrid::copy_piece(std::size_t piece, const std::byte* from,

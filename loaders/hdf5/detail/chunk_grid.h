@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include <headrace/engine/detail/divider.h>
 #include <headrace/engine/shape.h>
 
 namespace headrace::inline v1::detail {
@@ -40,8 +41,8 @@ class ChunkGrid {
     std::size_t chunk;
     std::size_t offset;  ///< bytes in it
   };
+  /// The first piece; those after it have the same offset in the chunks that follow.
   Place place(std::int64_t row) const noexcept;
-  Place place(std::int64_t row, std::size_t piece) const noexcept;
   /// Copies a piece: `from` is its place in the chunk, `row` the first byte of the row.
   void copy_piece(std::size_t piece, const std::byte* from, std::byte* row) const noexcept;
   /// Copies what of a chunk lies inside the array to its places in the array's rows.
@@ -69,6 +70,7 @@ class ChunkGrid {
   Coordinates chunk_steps_{};  ///< numbers from a chunk to the next along an axis
   Coordinates inside_{};       ///< bytes in a chunk from an element to the next along an axis
   Coordinates outside_{};      ///< the same in the array
+  std::array<Divider, max_rank> by_extent_{}, by_chunk_{};
   std::size_t chunks_ = 1;
   std::size_t chunk_bytes_ = 0;
   std::size_t row_bytes_ = 0;

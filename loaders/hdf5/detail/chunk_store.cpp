@@ -18,18 +18,34 @@ std::string name_of_chunk(const ChunkGrid& grid, std::size_t chunk) {
   return text + "]";
 }
 
-void read_and_decode(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
+/// Filters that were not applied to a chunk.
+std::uint32_t skipped_filters(const ChunkStore& store, std::size_t chunk) noexcept {
+  const bool raw = store.raw_edges && store.grid.partial(chunk);
+  return raw ? ~std::uint32_t{0} : store.places[chunk].skipped;
+}
+
+std::span<const std::byte> read_stored(const Hdf5File& file, const ChunkPlace& place,
+                                       CodecScratch& scratch) {
+  const std::span<std::byte> stored = scratch.stored.take(place.bytes);
+  file.read(stored.data(), stored.size(), place.offset);
+  return stored;
+}
+
+void read_and_decode(const Hdf5File& file, const ChunkStore& store, std::size_t chunk,
                      std::span<std::byte> out, CodecScratch& scratch) {
-  const ChunkStore& store = *dataset.chunks;
   const ChunkPlace& place = store.places[chunk];
   if (!store.codec.filtered()) {
     file.read(out.data(), out.size(), place.offset);
     return;
   }
-  const bool raw = store.raw_edges && store.grid.partial(chunk);
-  const std::span<std::byte> stored = scratch.stored.take(place.bytes);
-  file.read(stored.data(), stored.size(), place.offset);
-  store.codec.decode(stored, raw ? ~std::uint32_t{0} : place.skipped, out, scratch);
+  store.codec.decode(read_stored(file, place, scratch), skipped_filters(store, chunk), out,
+                     scratch);
+}
+
+[[noreturn]] void fail_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
+                             const DataError& error) {
+  throw DataError(file.path().string() + ": dataset \"" + dataset.path + "\", chunk at " +
+                  name_of_chunk(dataset.chunks->grid, chunk) + ": " + error.what());
 }
 
 }  // namespace
@@ -64,12 +80,22 @@ void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t ch
   const ChunkStore& store = *dataset.chunks;
   if (store.unwritten(chunk)) return store.fill_chunk(out);
   try {
-    read_and_decode(file, dataset, chunk, out, scratch);
+    read_and_decode(file, store, chunk, out, scratch);
   } catch (const DataError& error) {
-    throw DataError(file.path().string() + ": dataset \"" + dataset.path + "\", chunk at " +
-                    name_of_chunk(store.grid, chunk) + ": " + error.what());
+    fail_chunk(file, dataset, chunk, error);
   }
   normalise(out.data(), out.size() / size_of(dataset.dtype), dataset.dtype, dataset.swap);
+}
+
+ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& dataset,
+                                   std::size_t chunk, CodecScratch& scratch) {
+  const ChunkStore& store = *dataset.chunks;
+  try {
+    return store.codec.decode_apart(read_stored(file, store.places[chunk], scratch),
+                                    skipped_filters(store, chunk), dataset.row_bytes, scratch);
+  } catch (const DataError& error) {
+    fail_chunk(file, dataset, chunk, error);
+  }
 }
 
 }  // namespace headrace::inline v1::detail

@@ -53,5 +53,9 @@ struct ChunkStore {
 /// thread. Throws DataError naming the chunk.
 void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
                 std::span<std::byte> out, CodecScratch& scratch);
+/// The same of a chunk that was written, in a grid of whole rows: rows are left as
+/// ChunkCodec::decode_apart() leaves units, and their elements as they are stored.
+ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& dataset,
+                                   std::size_t chunk, CodecScratch& scratch);
 
 }  // namespace headrace::inline v1::detail

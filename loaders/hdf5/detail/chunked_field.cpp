@@ -7,80 +7,19 @@
 #include <vector>
 
 #include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/missing_items.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
+#include <headrace/loaders/hdf5/detail/unshuffle.h>
 #include <headrace/loaders/memory/detail/chunk_cache.h>
 
 namespace headrace::inline v1::detail {
 namespace {
 
-/// A part of a row that is to be copied out of a chunk.
-struct Item {
-  const std::byte* from;  ///< null while the chunk is not there
-  std::uint32_t k;        ///< of the gather
+/// A part of a row that is to be copied out of a chunk in memory.
+struct Found {
+  const std::byte* from;
+  std::uint32_t k;
   std::uint32_t piece;
-  std::uint32_t group;  ///< among the missing
-};
-
-/// Parts of rows whose chunks are not in memory, in groups of one chunk each. A chunk that comes
-/// again after many others may get a second group, which then finds it in memory.
-class MissingItems {
- public:
-  struct Group {
-    std::size_t chunk;
-    std::uint32_t number;
-    std::uint32_t count;
-    std::uint32_t first;  ///< in items(), after arrange()
-  };
-
-  void clear() {
-    noted_.clear();
-    groups_.clear();
-    recent_.fill({none, 0});
-  }
-  bool empty() const noexcept { return noted_.empty(); }
-
-  void add(std::size_t chunk, Item item) {
-    Recent& recent = recent_[chunk % recent_.size()];
-    if (recent.chunk != chunk) {
-      const auto number = static_cast<std::uint32_t>(groups_.size());
-      recent = {chunk, number};
-      groups_.push_back({chunk, number, 0, 0});
-    }
-    item.group = recent.group;
-    ++groups_[item.group].count;
-    noted_.push_back(item);
-  }
-
-  /// Puts the groups in the order of their chunks, and the items in that of the groups.
-  void arrange() {
-    std::ranges::sort(groups_, {},
-                      [](const Group& group) { return std::pair(group.chunk, group.number); });
-    next_.resize(groups_.size());
-    std::uint32_t first = 0;
-    for (Group& group : groups_) {
-      group.first = next_[group.number] = first;
-      first += group.count;
-    }
-    items_.resize(noted_.size());
-    for (const Item& item : noted_)
-      items_[next_[item.group]++] = item;
-  }
-
-  std::span<const Group> groups() const noexcept { return groups_; }
-  std::span<const Item> items(const Group& group) const noexcept {
-    return {items_.data() + group.first, group.count};
-  }
-
- private:
-  static constexpr std::size_t none = ~std::size_t{0};
-  struct Recent {
-    std::size_t chunk;
-    std::uint32_t group;
-  };
-  std::vector<Item> noted_, items_;
-  std::vector<Group> groups_;
-  std::vector<std::uint32_t> next_;
-  std::array<Recent, 1024> recent_;
 };
 
 /// Chunks that this gather has pinned; a chunk that comes again soon is found without touching the
@@ -146,7 +85,7 @@ class ChunkedField final : public FieldReader {
     if (missing->empty()) return;
     missing->arrange();
     announce(missing->groups());
-    copy_missing(indices, *missing, out);
+    copy_missing(*missing, out);
     file_->require_unchanged();
   }
 
@@ -159,30 +98,31 @@ class ChunkedField final : public FieldReader {
   void copy_present(std::span<const std::int64_t> indices, MissingItems& missing,
                     const RowTargets& out) const {
     constexpr std::size_t ahead = 16, most_prefetched = 1024;
-    const std::size_t pieces = grid_.pieces(), count = indices.size() * pieces;
     const std::size_t prefetched = std::min(dataset_.row_bytes, most_prefetched);
-    std::array<Item, ahead> items{};
+    std::array<Found, ahead> found{};
+    std::size_t count = 0;
     Pins pins(cache_);
-    const auto look_up = [&](std::size_t i) {
-      const std::size_t k = i / pieces, piece = i % pieces;
-      const ChunkGrid::Place place = grid_.place(indices[k], piece);
-      const bool fill = !unwritten_.empty() && dataset_.chunks->unwritten(place.chunk);
-      const std::byte* chunk = fill ? unwritten_.data() : pins.find(place.chunk);
-      Item& item = items[i % ahead];
-      item = {nullptr, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(piece), 0};
-      if (chunk == nullptr) return missing.add(place.chunk, item);
-      item.from = chunk + place.offset;
-      for (std::size_t line = 0; line < prefetched; line += 64)
-        __builtin_prefetch(item.from + line, 0, 3);
-    };
-    for (std::size_t i = 0; i < count + ahead; ++i) {
-      if (i >= ahead && items[i % ahead].from != nullptr) copy(items[i % ahead], out);
-      if (i < count) {
-        look_up(i);
-      } else {
-        items[i % ahead].from = nullptr;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      const ChunkGrid::Place place = grid_.place(indices[k]);
+      for (std::size_t piece = 0; piece < grid_.pieces(); ++piece) {
+        const std::size_t chunk = place.chunk + piece;
+        const ChunkItem item{place.offset, static_cast<std::uint32_t>(k),
+                             static_cast<std::uint32_t>(piece)};
+        const bool fill = !unwritten_.empty() && dataset_.chunks->unwritten(chunk);
+        const std::byte* data = fill ? unwritten_.data() : pins.find(chunk);
+        if (data == nullptr) {
+          missing.add(chunk, item);
+          continue;
+        }
+        Found& next = found[count++ % ahead];
+        if (count > ahead) copy(next.from, next.k, next.piece, out);
+        next = {data + item.offset, item.k, item.piece};
+        for (std::size_t line = 0; line < prefetched; line += 64)
+          __builtin_prefetch(next.from + line, 0, 3);
       }
     }
+    for (std::size_t i = count - std::min(count, ahead); i < count; ++i)
+      copy(found[i % ahead].from, found[i % ahead].k, found[i % ahead].piece, out);
   }
 
   /// Tells the system which chunks are read next, so that a cold disk works on several.
@@ -197,38 +137,62 @@ class ChunkedField final : public FieldReader {
 
   /// Decodes what nobody else is decoding; waits for the others' at the end. Holds one chunk at a
   /// time, so that a small cache cannot lock up.
-  void copy_missing(std::span<const std::int64_t> indices, const MissingItems& missing,
-                    const RowTargets& out) const {
+  void copy_missing(const MissingItems& missing, const RowTargets& out) const {
     std::vector<MissingItems::Group> others;
     for (const MissingItems::Group& group : missing.groups()) {
+      if (is_for_once(group)) {
+        copy_decoded(group.chunk, missing.items(group), out);
+        continue;
+      }
       const std::byte* chunk = cache_.pin_or_make(group.chunk);
       if (chunk == nullptr) {
         others.push_back(group);
         continue;
       }
-      copy_from(chunk, indices, missing.items(group), out);
+      copy_from(chunk, missing.items(group), out);
       cache_.unpin(group.chunk);
     }
     for (const MissingItems::Group& group : others) {
-      copy_from(cache_.pin(group.chunk), indices, missing.items(group), out);
+      copy_from(cache_.pin(group.chunk), missing.items(group), out);
       cache_.unpin(group.chunk);
     }
   }
 
-  void copy_from(const std::byte* chunk, std::span<const std::int64_t> indices,
-                 std::span<const Item> items, const RowTargets& out) const {
-    for (Item item : items) {
-      item.from = chunk + grid_.place(indices[item.k]).offset;
-      copy(item, out);
+  /// Whether a chunk shall not be kept: all its rows go out now, and another would have to leave.
+  bool is_for_once(const MissingItems::Group& group) const noexcept {
+    return grid_.whole_rows() && static_cast<std::int64_t>(group.count) >= grid_.chunk_rows() &&
+           cache_.full();
+  }
+
+  /// Decodes a chunk past the cache: it stays in the processor's, and elements are joined row by
+  /// row on their way out.
+  void copy_decoded(std::size_t chunk, std::span<const ChunkItem> items,
+                    const RowTargets& out) const {
+    const auto scratch = scratches_.take();
+    const auto [bytes, element] = read_chunk_apart(*file_, dataset_, chunk, *scratch);
+    for (const ChunkItem& item : items) {
+      std::byte* row = out.row(item.k);
+      if (element == 1) {
+        std::memcpy(row, bytes.data() + item.offset, dataset_.row_bytes);
+      } else {
+        unshuffle(bytes, element, item.offset / element, dataset_.row_bytes / element, row);
+      }
+      normalise(row, dataset_.elements(1), dataset_.dtype, dataset_.swap);
     }
   }
 
-  void copy(const Item& item, const RowTargets& out) const {
-    std::byte* row = out.row(item.k);
+  void copy_from(const std::byte* chunk, std::span<const ChunkItem> items,
+                 const RowTargets& out) const {
+    for (const ChunkItem& item : items)
+      copy(chunk + item.offset, item.k, item.piece, out);
+  }
+
+  void copy(const std::byte* from, std::size_t k, std::size_t piece, const RowTargets& out) const {
+    std::byte* row = out.row(k);
     if (grid_.whole_rows()) {
-      std::memcpy(row, item.from, dataset_.row_bytes);
+      std::memcpy(row, from, dataset_.row_bytes);
     } else {
-      grid_.copy_piece(item.piece, item.from, row);
+      grid_.copy_piece(piece, from, row);
     }
   }
 

@@ -14,57 +14,78 @@ namespace headrace::inline v1::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The bytes of elements apart: byte j of element i lies at from[j * stride + i].
+struct Apart {
+  const std::uint8_t* from;
+  std::size_t stride;
+  std::size_t count;
+};
+
 /// Elements [first, count), byte by byte.
-void join_rest(const std::uint8_t* from, std::size_t first, std::size_t count, std::size_t element,
-               std::uint8_t* to) {
-  for (std::size_t i = first; i < count; ++i)
+void join_rest(Apart apart, std::size_t first, std::size_t element, std::uint8_t* to) {
+  for (std::size_t i = first; i < apart.count; ++i)
     for (std::size_t j = 0; j < element; ++j)
-      to[i * element + j] = from[j * count + i];
+      to[i * element + j] = apart.from[j * apart.stride + i];
 }
 
-/// Joins whole vectors of elements; returns how many that were.
-std::size_t join_vectors([[maybe_unused]] const std::uint8_t* from,
-                         [[maybe_unused]] std::size_t count, [[maybe_unused]] std::size_t element,
+/// Calls join(i) for vectors of `lanes` elements; the last one may overlap the one before. Returns
+/// how many elements that were.
+template <class Join>
+HWY_INLINE std::size_t for_vectors(std::size_t count, std::size_t lanes, const Join& join) {
+  if (count < lanes) return 0;
+  for (std::size_t i = 0; i + lanes <= count; i += lanes)
+    join(i);
+  if (count % lanes != 0) join(count - lanes);
+  return count;
+}
+
+/// Joins whole vectors of elements; returns how many elements that were.
+std::size_t join_vectors([[maybe_unused]] Apart apart, [[maybe_unused]] std::size_t element,
                          [[maybe_unused]] std::uint8_t* to) {
-  std::size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<std::uint8_t> d8;
   const std::size_t lanes = hn::Lanes(d8);
-  const auto plane = [&](std::size_t j) { return hn::LoadU(d8, from + j * count + i); };
+  const auto at = [&](std::size_t j, std::size_t i) { return apart.from + j * apart.stride + i; };
+  const auto plane = [&](std::size_t j, std::size_t i) { return hn::LoadU(d8, at(j, i)); };
   if (element == 2) {
-    for (; i + lanes <= count; i += lanes)
-      hn::StoreInterleaved2(plane(0), plane(1), d8, to + 2 * i);
-  } else if (element == 4) {
-    for (; i + lanes <= count; i += lanes)
-      hn::StoreInterleaved4(plane(0), plane(1), plane(2), plane(3), d8, to + 4 * i);
-  } else if (element == 8) {
+    return for_vectors(apart.count, lanes, [&](std::size_t i) {
+      hn::StoreInterleaved2(plane(0, i), plane(1, i), d8, to + 2 * i);
+    });
+  }
+  if (element == 4) {
+    return for_vectors(apart.count, lanes, [&](std::size_t i) {
+      hn::StoreInterleaved4(plane(0, i), plane(1, i), plane(2, i), plane(3, i), d8, to + 4 * i);
+    });
+  }
+  if (element == 8) {
     const hn::Half<decltype(d8)> half8;
     const hn::ScalableTag<std::uint16_t> d16;
-    const std::size_t step = hn::Lanes(d16);
-    const auto pair = [&](std::size_t j) {
-      const auto low = hn::PromoteTo(d16, hn::LoadU(half8, from + j * count + i));
-      const auto high = hn::PromoteTo(d16, hn::LoadU(half8, from + (j + 1) * count + i));
+    const auto pair = [&](std::size_t j, std::size_t i) {
+      const auto low = hn::PromoteTo(d16, hn::LoadU(half8, at(j, i)));
+      const auto high = hn::PromoteTo(d16, hn::LoadU(half8, at(j + 1, i)));
       return hn::Or(low, hn::ShiftLeft<8>(high));
     };
-    for (; i + step <= count; i += step) {
-      hn::StoreInterleaved4(pair(0), pair(2), pair(4), pair(6), d16,
+    return for_vectors(apart.count, hn::Lanes(d16), [&](std::size_t i) {
+      hn::StoreInterleaved4(pair(0, i), pair(2, i), pair(4, i), pair(6, i), d16,
                             reinterpret_cast<std::uint16_t*>(to + 8 * i));
-    }
+    });
   }
 #endif
-  return i;
+  return 0;
 }
 
-void join(const std::uint8_t* from, std::size_t count, std::size_t element, std::uint8_t* to) {
+void join(const std::uint8_t* from, std::size_t stride, std::size_t count, std::size_t element,
+          std::uint8_t* to) {
   // Elements of other sizes go in tiles that stay in the nearest cache.
   constexpr std::size_t tile = 512;
-  const std::size_t done = join_vectors(from, count, element, to);
-  if (element <= 8) return join_rest(from, done, count, element, to);
+  const Apart apart{from, stride, count};
+  const std::size_t done = join_vectors(apart, element, to);
+  if (element <= 8) return join_rest(apart, done, element, to);
   for (std::size_t first = 0; first < count; first += tile) {
     const std::size_t last = std::min(count, first + tile);
     for (std::size_t j = 0; j < element; ++j)
       for (std::size_t i = first; i < last; ++i)
-        to[i * element + j] = from[j * count + i];
+        to[i * element + j] = from[j * stride + i];
   }
 }
 
@@ -109,8 +130,14 @@ void unshuffle(std::span<const std::byte> from, std::size_t element, std::byte* 
     std::memcpy(to, from.data(), from.size());
     return;
   }
-  HWY_DYNAMIC_DISPATCH(join)(octets(from.data()), count, element, octets(to));
+  HWY_DYNAMIC_DISPATCH(join)(octets(from.data()), count, count, element, octets(to));
   copy_rest(from, element, to);
+}
+
+void unshuffle(std::span<const std::byte> from, std::size_t element, std::size_t first,
+               std::size_t count, std::byte* to) noexcept {
+  const std::size_t all = from.size() / element;
+  HWY_DYNAMIC_DISPATCH(join)(octets(from.data()) + first, all, count, element, octets(to));
 }
 
 bool unshuffle_on(int target, std::span<const std::byte> from, std::size_t element, std::byte* to) {
@@ -122,7 +149,8 @@ bool unshuffle_on(int target, std::span<const std::byte> from, std::size_t eleme
   hwy::ChosenTarget chosen;
   chosen.Update(left & -left);
   HWY_DISPATCH_TABLE(join)
-  [chosen.GetIndex()](octets(from.data()), from.size() / element, element, octets(to));
+  [chosen.GetIndex()](octets(from.data()), from.size() / element, from.size() / element, element,
+                      octets(to));
   copy_rest(from, element, to);
   return true;
 }

@@ -42,6 +42,11 @@ class ChunkCache {
     slots_[chunk].pins.fetch_sub(1, std::memory_order_release);
   }
 
+  /// Whether a further chunk takes the place of another.
+  bool full() noexcept {
+    const std::lock_guard lock(mutex_);
+    return free_.empty() && fresh_ == capacity_;
+  }
   /// Chunks that fit.
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t bytes() const noexcept { return memory_.mapped_bytes(); }
