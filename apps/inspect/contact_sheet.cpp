@@ -127,6 +127,7 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
       sheet.put(1, static_cast<int>(row), shown(sample, "mask", options.cell).view());
   }
   LoaderConfig in_order = config;
+  in_order.cache = {};
   in_order.shuffle = false;
   in_order.drop_last = false;
   in_order.batch = static_cast<std::int64_t>(records.size());

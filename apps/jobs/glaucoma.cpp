@@ -27,11 +27,17 @@ Normalize normalize(bool channels_last) {
                                                            : Normalize::Layout::channels_first);
 }
 
-Pipeline with_training_steps(Pipeline pipeline, const GlaucomaConfig& config) {
-  if (config.delay.decode.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(config.delay.decode)});
-  }
+/// Records as pictures. A planted delay is part of what a cache saves.
+Pipeline with_pictures(const GlaucomaRecords& records, Duration delay) {
+  Pipeline pipeline = Pipeline::from(records.source);
+  const DecodeDelay decode_delay{nanoseconds(delay)};
+  if (records.cache)
+    return std::move(pipeline).then(records.cache->keep(GlaucomaSample(), decode_delay));
   pipeline = std::move(pipeline).then(GlaucomaSample());
+  return delay.seconds > 0.0 ? std::move(pipeline).then(decode_delay) : pipeline;
+}
+
+Pipeline with_augmentation(Pipeline pipeline, const GlaucomaConfig& config) {
   if (config.data.flip > 0.0) {
     pipeline = std::move(pipeline).then(HorizontalFlip{.p = config.data.flip});
   }
@@ -77,16 +83,27 @@ GlaucomaRows read_glaucoma_rows(const std::filesystem::path& file) {
   return rows;
 }
 
-Pipeline glaucoma_training_pipeline(std::shared_ptr<const Source> records,
-                                    const GlaucomaConfig& config, Device device) {
+GlaucomaRecords GlaucomaRecords::subset(std::vector<std::int64_t> indices) const {
+  return {.source = std::make_shared<const Subset>(source, std::move(indices)), .cache = cache};
+}
+
+GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
+                                 const GlaucomaConfig& config) {
   if (config.delay.read.seconds > 0.0) {
-    records = with_read_delay(std::move(records), nanoseconds(config.delay.read));
+    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
   }
-  Pipeline pipeline = with_training_steps(Pipeline::from(std::move(records))
-                                              .named("train")
-                                              .order(Shuffled{.seed = config.seed})
-                                              .seed(config.seed),
-                                          config)
+  if (!config.data.cache.enabled()) return {.source = std::move(source)};
+  auto cache = open_cache(config.data.cache, source, GlaucomaSample().schema(source->fields()));
+  return {.source = cache->source(), .cache = cache};
+}
+
+Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
+                                    Device device) {
+  Pipeline pipeline = with_augmentation(with_pictures(records, config.delay.decode)
+                                            .named("train")
+                                            .order(Shuffled{.seed = config.seed})
+                                            .seed(config.seed),
+                                        config)
                           .batch({.size = config.training.batch, .tail = Tail::drop})
                           .to(device)
                           .then(normalize(config.training.channels_last));
@@ -96,31 +113,32 @@ Pipeline glaucoma_training_pipeline(std::shared_ptr<const Source> records,
   return pipeline;
 }
 
-Pipeline glaucoma_evaluation_pipeline(std::shared_ptr<const Source> records, std::int64_t batch,
+Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64_t batch,
                                       bool channels_last, Device device) {
-  return Pipeline::from(std::move(records))
+  return with_pictures(records, {})
       .named("evaluation")
       .order(Sequential{})
-      .then(GlaucomaSample())
       .batch({.size = batch, .tail = Tail::shorter})
       .to(device)
       .then(normalize(channels_last));
 }
 
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
+  check(config.data.cache, "data.cache");
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
   const auto rows = std::make_shared<const GlaucomaRows>(read_glaucoma_rows(config.data.file));
   return {.source = plan_glaucoma_source(config.data),
           .pipeline =
               [config, device, rows](std::shared_ptr<const Source> records) {
                 return glaucoma_training_pipeline(
-                    std::make_shared<const Subset>(std::move(records), rows->train), config,
+                    glaucoma_records(std::move(records), config).subset(rows->train), config,
                     device);
               },
           .options = {.prefetch = config.data.prefetch,
                       .watchdog = abort_on_hang(config.threads.watchdog)},
           .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
-          .consumer_delay_s = config.delay.consumer.seconds};
+          .consumer_delay_s = config.delay.consumer.seconds,
+          .cached = config.data.cache.enabled()};
 }
 
 }  // namespace headrace::inline v1::app

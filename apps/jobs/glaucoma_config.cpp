@@ -9,6 +9,9 @@ void describe(Fields& fields, GlaucomaData& data) {
   fields.key("resident", data.resident, {.doc = "most of the file that is kept in memory"});
   fields.key("stage", data.stage,
              {.doc = "folder the file is copied to first, checked; empty: read where it lies"});
+  fields.section(
+      "cache", [&](Fields& f) { describe(f, data.cache); },
+      {.doc = "keeps the pictures made of the maps for the epochs and folds that follow"});
   fields.key("prefetch", data.prefetch,
              {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
   fields.key("flip", data.flip,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/jobs/cache_settings.h>
 #include <headrace/apps/jobs/run_settings.h>
 
 #include <cstdint>
@@ -14,6 +15,7 @@ struct GlaucomaData {
   std::filesystem::path file;   ///< HDF5: features/*, labels, split.
   Bytes resident{2ULL << 30};   ///< Most of the file that is kept in memory.
   std::filesystem::path stage;  ///< Folder the file is copied to first; empty: none.
+  CacheSettings cache;          ///< Of pair means.
   int prefetch = 4;             ///< Batches ahead of the trainer.
   double flip = 0.5;            ///< Probability of a horizontal flip.
   double rotation = 10.0;       ///< Degrees either way.

@@ -80,6 +80,13 @@ void describe(Fields& fields, ImageConfig& image) {
               .unit = "pixels",
               .min = 8.0,
               .max = 4096.0});
+  fields.key(
+      "resize", image.resize,
+      {.doc = "of the square that each whole picture is decoded to, for the crop to be drawn "
+              "from; 0: the crop is drawn from the picture itself while it is decoded",
+       .unit = "pixels",
+       .min = 0.0,
+       .max = 4096.0});
   fields.key("flip", image.flip,
              {.doc = "probability of a horizontal flip", .min = 0.0, .max = 1.0});
   fields.key(
@@ -98,9 +105,14 @@ void describe(Fields& fields, LoaderConfig& config) {
   fields.key("memory", config.memory,
              {.doc = "what the process may hold; null: what the machine offers"});
   fields.section("source", [&](Fields& f) { describe(f, config.source); });
-  fields.section("image", [&](Fields& f) { describe(f, config.image); },
-                 {.used_if = [&config] { return is_images(config.source.kind); },
-                  .used_when = "source.kind is images, manifest, pairs or pack"});
+  const KeyOptions of_images{.used_if = [&config] { return is_images(config.source.kind); },
+                             .used_when = "source.kind is images, manifest, pairs or pack"};
+  fields.section(
+      "image", [&](Fields& f) { describe(f, config.image); }, of_images);
+  KeyOptions cached = of_images;
+  cached.doc = "keeps the decoded pictures for the epochs that follow; wants image.resize";
+  fields.section(
+      "cache", [&](Fields& f) { describe(f, config.cache); }, cached);
   fields.key("shuffle", config.shuffle, {.doc = "a fresh order every epoch"});
   fields.key("batch", config.batch, {.doc = "samples", .min = 1.0, .max = 1e7});
   fields.key("drop_last", config.drop_last, {.doc = "leave out what does not fill a batch"});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/jobs/cache_settings.h>
 #include <headrace/apps/jobs/loader_settings.h>
 
 #include <cstdint>
@@ -35,6 +36,7 @@ struct SourceConfig {
 /// What is done to a sample that is an image.
 struct ImageConfig {
   int side = 224;         ///< Of the random crop that is resized to a square.
+  int resize = 0;         ///< Of the square that is decoded first, before the crop; 0: none.
   double flip = 0.5;      ///< Probability of a horizontal flip.
   double rotation = 0.0;  ///< Largest rotation either way, in degrees; 0: none.
 };
@@ -45,6 +47,7 @@ struct LoaderConfig {
   std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
   SourceConfig source;
   ImageConfig image;
+  CacheSettings cache;  ///< Of decoded pictures.
   bool shuffle = true;
   std::int64_t batch = 256;
   bool drop_last = true;

@@ -5,6 +5,7 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/loaders/image/crop_image.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
@@ -67,21 +68,59 @@ PlannedSource plan_source(const LoaderConfig& config) {
   throw ConfigError("[config] source.kind is none of the known ones");
 }
 
-Pipeline with_sample_steps(Pipeline pipeline, const LoaderConfig& config, bool has_masks) {
-  if (is_images(config.source.kind)) {
-    const int side = config.image.side;
-    const auto masks = has_masks ? std::vector<std::string>{"mask"} : std::vector<std::string>{};
+void check_cache(const LoaderConfig& config) {
+  check(config.cache, "cache");
+  if (!config.cache.enabled() || config.image.resize > 0) return;
+  throw ConfigError(
+      "[config] cache: keeps what comes before the first random operation, but the first of all, "
+      "\"decode\", draws its crop at random; set image.resize (256, say): whole pictures are then "
+      "decoded to that size and kept, and \"crop\" draws from them");
+}
+
+std::vector<std::string> masks_of(const Source& source) {
+  if (source.fields().find("mask") == nullptr) return {};
+  return {"mask"};
+}
+
+DecodeImage decode_of(const ImageConfig& image, const std::vector<std::string>& masks) {
+  if (image.resize > 0)
+    return {.crop = ResizeTo{.height = image.resize, .width = image.resize}, .masks = masks};
+  return {.crop = RandomResizedCrop{.height = image.side, .width = image.side},
+          .flip = static_cast<float>(image.flip),
+          .masks = masks};
+}
+
+/// The source, behind a cache where there is one, and what makes a sample of a record.
+Pipeline with_decoding(const std::shared_ptr<const Source>& source, const LoaderConfig& config) {
+  const DecodeDelay delay{nanoseconds(config.delay.decode)};
+  const auto delayed = [&](Pipeline pipeline) {
+    return config.delay.decode.seconds > 0.0 ? std::move(pipeline).then(delay) : pipeline;
+  };
+  if (!is_images(config.source.kind)) return delayed(Pipeline::from(source));
+  const DecodeImage decode = decode_of(config.image, masks_of(*source));
+  if (!config.cache.enabled()) return delayed(Pipeline::from(source).then(decode));
+  const auto cache = open_cache(config.cache, source, decode.schema(source->fields()));
+  return Pipeline::from(cache->source()).then(cache->keep(decode, delay));
+}
+
+Pipeline with_picture_steps(Pipeline pipeline, const ImageConfig& image,
+                            const std::vector<std::string>& masks) {
+  if (image.resize > 0) {
     pipeline = std::move(pipeline).then(
-        DecodeImage{.crop = RandomResizedCrop{.height = side, .width = side},
-                    .flip = static_cast<float>(config.image.flip),
-                    .masks = masks});
-    if (config.image.rotation > 0.0) {
-      pipeline = std::move(pipeline).then(Rotate{.degrees = config.image.rotation, .masks = masks});
-    }
+        CropImage{.crop = RandomResizedCrop{.height = image.side, .width = image.side},
+                  .flip = static_cast<float>(image.flip),
+                  .masks = masks});
   }
-  if (config.delay.decode.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(config.delay.decode)});
-  }
+  if (image.rotation > 0.0)
+    pipeline = std::move(pipeline).then(Rotate{.degrees = image.rotation, .masks = masks});
+  return pipeline;
+}
+
+Pipeline with_sample_steps(const std::shared_ptr<const Source>& source,
+                           const LoaderConfig& config) {
+  Pipeline pipeline = with_decoding(source, config);
+  if (is_images(config.source.kind))
+    pipeline = with_picture_steps(std::move(pipeline), config.image, masks_of(*source));
   if (config.delay.augment.seconds > 0.0) {
     pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
   }
@@ -92,13 +131,11 @@ Pipeline make_pipeline(const LoaderConfig& config, std::shared_ptr<const Source>
   if (config.delay.read.seconds > 0.0) {
     source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
   }
-  const bool has_masks = source->fields().find("mask") != nullptr;
-  Pipeline pipeline = Pipeline::from(std::move(source)).named("bench").seed(config.seed);
+  Pipeline pipeline = with_sample_steps(source, config).named("bench").seed(config.seed);
   pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
                             : std::move(pipeline).order(Sequential{});
-  pipeline =
-      with_sample_steps(std::move(pipeline), config, has_masks)
-          .batch({.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
+  pipeline = std::move(pipeline).batch(
+      {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
   if (config.delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
   }
@@ -140,7 +177,8 @@ monitor::MemoryForecast LoaderJob::forecast() const {
   monitor::MemoryForecast forecast;
   for (const MemoryForecast::Item& item :
        pipeline(source.outline).build(with_runtime).forecast().items) {
-    if (item.bytes > 0) forecast.add(item.name, item.bytes);
+    const bool with_cache = cached && item.name == "source";
+    if (item.bytes > 0) forecast.add(item.name, item.bytes, with_cache ? "and its cache" : "");
   }
   if (source.resident_bytes > 0) forecast.add("data in memory", source.resident_bytes);
   return forecast;
@@ -167,6 +205,7 @@ ImageData image_data_of(const SourceConfig& config) {
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {
+  check_cache(config);
   return make_loader_job(config, plan_source(config));
 }
 
@@ -179,7 +218,8 @@ LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
           },
       .options = {.prefetch = config.prefetch, .watchdog = abort_on_hang(config.threads.watchdog)},
       .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
-      .consumer_delay_s = config.delay.consumer.seconds};
+      .consumer_delay_s = config.delay.consumer.seconds,
+      .cached = config.cache.enabled()};
 }
 
 void add_process(monitor::MemoryForecast& forecast, int new_threads) {

@@ -22,6 +22,7 @@ struct LoaderJob {
   LoaderOptions options;  ///< Without a runtime.
   RuntimeOptions runtime;
   double consumer_delay_s = 0.0;
+  bool cached = false;  ///< Whether the forecast of the source holds a cache.
 
   /// Builds the loader on a runtime of its own. Reads what is to be resident.
   Loader build() const;

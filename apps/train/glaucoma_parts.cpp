@@ -10,11 +10,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-std::shared_ptr<const Source> subset(const std::shared_ptr<const Source>& records,
-                                     std::vector<std::int64_t> indices) {
-  return std::make_shared<const Subset>(records, std::move(indices));
-}
-
 std::vector<std::int64_t> pick(const std::vector<std::int64_t>& rows,
                                const std::vector<std::int64_t>& places) {
   std::vector<std::int64_t> picked;
@@ -26,21 +21,20 @@ std::vector<std::int64_t> pick(const std::vector<std::int64_t>& rows,
 
 }  // namespace
 
-GlaucomaLoaders build_glaucoma_loaders(const std::shared_ptr<const Source>& records,
-                                       const GlaucomaRows& rows, const training::Fold& fold,
-                                       const GlaucomaConfig& config, const ChosenDevice& device,
-                                       const Runtime& runtime) {
+GlaucomaLoaders build_glaucoma_loaders(const GlaucomaRecords& records, const GlaucomaRows& rows,
+                                       const training::Fold& fold, const GlaucomaConfig& config,
+                                       const ChosenDevice& device, const Runtime& runtime) {
   const LoaderOptions options{.prefetch = config.data.prefetch,
                               .watchdog = abort_on_hang(config.threads.watchdog),
                               .runtime = runtime};
   const GlaucomaTraining& training = config.training;
   const auto evaluation = [&](std::vector<std::int64_t> indices) {
-    return glaucoma_evaluation_pipeline(subset(records, std::move(indices)),
+    return glaucoma_evaluation_pipeline(records.subset(std::move(indices)),
                                         training.evaluation_batch, training.channels_last,
                                         device.device)
         .build(options);
   };
-  return {.train = glaucoma_training_pipeline(subset(records, pick(rows.train, fold.train)), config,
+  return {.train = glaucoma_training_pipeline(records.subset(pick(rows.train, fold.train)), config,
                                               device.device)
                        .build(options),
           .validation = evaluation(pick(rows.train, fold.test)),

@@ -20,10 +20,9 @@ struct GlaucomaLoaders {
 
 /// Checks and lays out everything; reads no record. Throws DataError when a loader would give no
 /// batch.
-GlaucomaLoaders build_glaucoma_loaders(const std::shared_ptr<const Source>& records,
-                                       const GlaucomaRows& rows, const training::Fold& fold,
-                                       const GlaucomaConfig& config, const ChosenDevice& device,
-                                       const Runtime& runtime);
+GlaucomaLoaders build_glaucoma_loaders(const GlaucomaRecords& records, const GlaucomaRows& rows,
+                                       const training::Fold& fold, const GlaucomaConfig& config,
+                                       const ChosenDevice& device, const Runtime& runtime);
 
 /// The job's folds over GlaucomaRows::train.
 std::vector<training::Fold> glaucoma_folds(const GlaucomaRows& rows, const GlaucomaConfig& config);

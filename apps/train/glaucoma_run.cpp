@@ -37,6 +37,7 @@ GlaucomaRun::GlaucomaRun(const GlaucomaConfig& config, const ChosenDevice& devic
       runtime_({.threads = config.threads.loader, .io_threads = config.threads.io}),
       planned_(plan_glaucoma_source(config.data)),
       rows_(read_glaucoma_rows(config.data.file)) {
+  check(config.data.cache, "data.cache");
   check_rows(rows_, config.data.file);
   folds_ = glaucoma_folds(rows_, config_);
 }
@@ -51,11 +52,13 @@ std::vector<int> GlaucomaRun::folds() const {
 
 monitor::MemoryForecast GlaucomaRun::forecast() const {
   const auto first = static_cast<std::size_t>(folds().front());
+  const GlaucomaRecords outline = glaucoma_records(planned_.outline, config_);
   const GlaucomaLoaders loaders =
-      build_glaucoma_loaders(planned_.outline, rows_, folds_[first], config_, device_, runtime_);
+      build_glaucoma_loaders(outline, rows_, folds_[first], config_, device_, runtime_);
   const FieldSpec& map = planned_.outline->fields().at(glaucoma_map_names[0]);
   monitor::MemoryForecast forecast;
   if (planned_.resident_bytes > 0) forecast.add("data in memory", planned_.resident_bytes);
+  if (outline.cache) forecast.add("decoded cache", outline.source->resident_bytes());
   add_loader_memory(forecast, "training", loaders.train);
   add_loader_memory(forecast, "evaluation", loaders.validation);
   if (!device_.device.is_cuda()) {
@@ -69,7 +72,7 @@ monitor::MemoryForecast GlaucomaRun::forecast() const {
 }
 
 void GlaucomaRun::open() {
-  records_ = planned_.open();
+  records_ = glaucoma_records(planned_.open(), config_);
 }
 
 FoldOutcome GlaucomaRun::train_fold(int fold, const fs::path& folder, RunView& view,

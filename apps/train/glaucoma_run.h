@@ -33,7 +33,7 @@ class GlaucomaRun final : public TrainingRun {
   PlannedSource planned_;
   GlaucomaRows rows_;
   std::vector<training::Fold> folds_;
-  std::shared_ptr<const Source> records_;
+  GlaucomaRecords records_;
 };
 
 }  // namespace headrace::inline v1::app

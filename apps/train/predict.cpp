@@ -54,10 +54,10 @@ ExitCode predict(const PredictOptions& options) {
   network->move_to(target, true);
   network->set_training(false);
   const PlannedSource source = plan_glaucoma_source_for_prediction(options.data);
-  Loader loader =
-      glaucoma_evaluation_pipeline(source.open(), options.batch > 0 ? options.batch : usual_batch,
-                                   true, device.device)
-          .build();
+  Loader loader = glaucoma_evaluation_pipeline({.source = source.open()},
+                                               options.batch > 0 ? options.batch : usual_batch,
+                                               true, device.device)
+                      .build();
   const c10::InferenceMode no_gradients;
   PredictionCsv csv(glaucoma_classes);
   for (const Batch& batch : loader.epoch(0)) {

@@ -128,6 +128,13 @@ CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheO
   if (!options_.folder.empty()) file_ = open_file(options_.folder);
 }
 
+std::size_t CacheStore::most_bytes(const Schema& kept) {
+  std::size_t bytes = sizeof(Entry) + alignment;
+  for (const FieldSpec& field : kept)
+    bytes += aligned(field.row_bytes());
+  return bytes;
+}
+
 CacheStore::~CacheStore() {
   if (file_ >= 0) ::close(file_);
 }

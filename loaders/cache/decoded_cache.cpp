@@ -49,6 +49,10 @@ DecodedCache::DecodedCache(std::shared_ptr<const Source> source, const DecodedCa
     : store_(std::make_shared<detail::CacheStore>(std::move(source), options)) {}
 DecodedCache::~DecodedCache() = default;
 
+std::size_t DecodedCache::bytes_for(const Schema& kept, std::int64_t records) {
+  return static_cast<std::size_t>(records) * detail::CacheStore::most_bytes(kept);
+}
+
 std::shared_ptr<const Source> DecodedCache::source() const {
   return std::make_shared<const CachedSource>(store_);
 }

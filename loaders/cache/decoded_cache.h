@@ -67,6 +67,9 @@ class HEADRACE_API DecodedCache {
   DecodedCache(std::shared_ptr<const Source> source, const DecodedCacheOptions& options);
   ~DecodedCache();
 
+  /// Bytes that suffice for `records` samples of the fields `kept`: more is of no use.
+  static std::size_t bytes_for(const Schema& kept, std::int64_t records);
+
   /// The source for Pipeline::from(). Its samples are made whole by the step keep() and nothing
   /// else.
   std::shared_ptr<const Source> source() const;
@@ -110,6 +113,7 @@ class HEADRACE_API CacheStore {
   CacheStore& operator=(const CacheStore&) = delete;
 
   const Source& source() const noexcept { return *source_; }
+  static std::size_t most_bytes(const Schema& kept);
   bool on_disk() const noexcept { return file_ >= 0; }
   std::size_t resident_bytes() const;
 
