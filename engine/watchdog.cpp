@@ -26,22 +26,25 @@ std::string thread_name(const detail::Plan& plan, int slot) {
                         : "headrace-io-" + std::to_string(slot - workers);
 }
 
-/// File and part are left out where the source cannot say them.
-Origin origin_of(const detail::Plan& plan, const detail::Activity::State& state) {
+Origin origin_of(const detail::Activity::State& state) {
   Origin origin;
   origin.index = state.index;
   origin.epoch = state.epoch;
   origin.position = state.position;
   origin.batch = state.batch;
   origin.row = state.row;
-  if (state.index < 0) return origin;
-  try {
-    origin.part = plan.recipe.source->part(state.index);
-    origin.file = plan.recipe.source->origin(state.index);
-  } catch (...) {
-    return origin;
-  }
   return origin;
+}
+
+/// File and part, left out where the source cannot say them.
+void ask(const Source& source, Origin& origin) {
+  if (origin.index < 0) return;
+  try {
+    origin.part = source.part(origin.index);
+    origin.file = source.origin(origin.index);
+  } catch (...) {
+    return;
+  }
 }
 
 }  // namespace
@@ -90,6 +93,16 @@ bool WatchList::busy(const Recorder& recorder) const {
 }
 
 std::vector<HangReport::InStage> WatchList::stages() const {
+  // A loader may end while its source is asked, which is the user's code and may take any lock.
+  std::vector<std::shared_ptr<const Source>> sources;
+  std::vector<HangReport::InStage> all = stages_of_all(sources);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    ask(*sources[i], all[i].sample);
+  return all;
+}
+
+std::vector<HangReport::InStage> WatchList::stages_of_all(
+    std::vector<std::shared_ptr<const Source>>& sources) const {
   std::lock_guard lock(mutex_);
   std::vector<HangReport::InStage> all;
   for (const Entry& entry : entries_) {
@@ -99,7 +112,8 @@ std::vector<HangReport::InStage> WatchList::stages() const {
       all.push_back({.thread = thread_name(*entry.plan, slot),
                      .loader = entry.plan->recipe.name,
                      .stage = entry.plan->stages[static_cast<std::size_t>(state.stage)].name,
-                     .sample = origin_of(*entry.plan, state)});
+                     .sample = origin_of(state)});
+      sources.push_back(entry.plan->recipe.source);
     }
   }
   return all;

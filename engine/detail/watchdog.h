@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -29,10 +30,15 @@ class WatchList {
   std::int64_t moves() const;
   /// Whether a thread is in a stage of that loader.
   bool busy(const Recorder& recorder) const;
-  /// Threads that are in a stage.
+  /// Threads that are in a stage. Asks the loaders' sources what their samples are called, without
+  /// holding a lock.
   std::vector<HangReport::InStage> stages() const;
 
  private:
+  /// Without the samples' names; `sources` gets the source of each.
+  std::vector<HangReport::InStage> stages_of_all(
+      std::vector<std::shared_ptr<const Source>>& sources) const;
+
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
 };
