@@ -10,6 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include <headrace/engine/error.h>
+#include <headrace/loaders/file/printable.h>
+
 namespace headrace::inline v1::detail {
 namespace {
 
@@ -63,6 +66,28 @@ std::vector<FolderEntry> folder_entries(const std::string& path) {
   std::sort(entries.begin(), entries.end(),
             [](const FolderEntry& a, const FolderEntry& b) { return a.name < b.name; });
   return entries;
+}
+
+std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
+                             std::string_view must_be) {
+  std::error_code error;
+  std::string root = std::filesystem::canonical(folder, error).native();
+  if (error || !std::filesystem::is_directory(root)) {
+    throw ConfigError("[" + std::string(who) + "] " + printable(folder.native()) + ": must be " +
+                      std::string(must_be));
+  }
+  return root;
+}
+
+void cannot_list(const std::filesystem::filesystem_error& failure, std::string_view who) {
+  const int error = failure.code().value();
+  const std::string path = printable(failure.path1().native());
+  const std::string rule = "cannot be listed: " + failure.code().message();
+  const std::string what = "[" + std::string(who) + "] " + path + ": " + rule;
+  if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    throw ResourceError(what + "; raise the limits of the process");
+  if (error == EIO || error == ESTALE) throw DataError(what + "; check the disk");
+  throw ConfigError(what);
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::detail {
@@ -18,5 +20,15 @@ struct FolderEntry {
 /// The entries of a folder but "." and "..", by name. Unlike std::filesystem's iterators it may run
 /// out of memory without ending the process. Throws std::filesystem::filesystem_error.
 std::vector<FolderEntry> folder_entries(const std::string& folder);
+
+/// A folder's canonical name. Throws ConfigError where it is none; `who` and `must_be` say why it
+/// is wanted.
+std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
+                             std::string_view must_be);
+
+/// Says why a folder could not be listed: a ResourceError where the process lacks descriptors or
+/// memory, a DataError where the disk fails, else a ConfigError.
+[[noreturn]] void cannot_list(const std::filesystem::filesystem_error& failure,
+                              std::string_view who);
 
 }  // namespace headrace::inline v1::detail

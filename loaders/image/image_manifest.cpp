@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/detail/manifest_rows.h>
-#include <headrace/loaders/image/detail/read_file.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/read_file.h>
 
 namespace headrace::inline v1 {
 namespace {

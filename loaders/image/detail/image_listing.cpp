@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -47,21 +46,6 @@ std::size_t ImageListing::memory() const noexcept {
       sum += sizeof name + name.capacity();
   }
   return sum;
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-      continue;
-    }
-    char escaped[8];
-    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-    out += escaped;
-  }
-  return out;
 }
 
 bool has_image_extension(std::string_view path) {

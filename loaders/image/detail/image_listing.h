@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <headrace/loaders/file/printable.h>
+
 namespace headrace::inline v1::detail {
 
 /// Files by path below a root, end to end in one string: about 16 bytes a file and its path.
@@ -45,9 +47,6 @@ struct ImageListing {
 inline bool is_weight(double value) noexcept {
   return value >= 0.0 && value <= static_cast<double>(std::numeric_limits<float>::max());
 }
-
-/// Control characters as \xHH: names come from strangers.
-std::string printable(std::string_view text);
 
 /// The lower-case extension is that of an image.
 bool has_image_extension(std::string_view path);

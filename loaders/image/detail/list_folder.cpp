@@ -19,16 +19,6 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-std::string canonical_folder(const fs::path& folder, std::string_view who,
-                             std::string_view must_be) {
-  std::error_code error;
-  std::string root = fs::canonical(folder, error).native();
-  if (error || !fs::is_directory(root)) {
-    refuse(who, folder.native(), "must be " + std::string(must_be));
-  }
-  return root;
-}
-
 void check_link(const fs::path& link, const std::string& root, std::string_view who) {
   std::error_code error;
   const fs::path target = fs::canonical(link, error);
@@ -42,17 +32,6 @@ void check_link(const fs::path& link, const std::string& root, std::string_view 
     refuse(who, link.native(),
            "link to a folder is not followed; copy it, or list that folder itself");
   }
-}
-
-void cannot_list(const fs::filesystem_error& failure, std::string_view who) {
-  const int error = failure.code().value();
-  const std::string path = printable(failure.path1().native());
-  const std::string rule = "cannot be listed: " + failure.code().message();
-  const std::string what = "[" + std::string(who) + "] " + path + ": " + rule;
-  if (error == EMFILE || error == ENFILE || error == ENOMEM)
-    throw ResourceError(what + "; raise the limits of the process");
-  if (error == EIO || error == ESTALE) throw DataError(what + "; check the disk");
-  throw ConfigError(what);
 }
 
 namespace {

@@ -5,23 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 
 namespace headrace::inline v1::detail {
 
-/// A folder's canonical name. Throws ConfigError where it is none; `who` and `must_be` say why it
-/// is wanted.
-std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
-                             std::string_view must_be);
-
 /// Throws ConfigError unless a link leads to a file inside `root`.
 void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who);
-
-/// Says why a folder could not be listed: a ResourceError where the process lacks descriptors or
-/// memory, a DataError where the disk fails, else a ConfigError.
-[[noreturn]] void cannot_list(const std::filesystem::filesystem_error& failure,
-                              std::string_view who);
 
 struct ListedFile {
   std::string path;  ///< below the root

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_file.h>
-#include <headrace/loaders/image/detail/read_file.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/loaders/image/detail/read_file.h>
+#include <headrace/loaders/file/read_file.h>
 
 namespace headrace::inline v1::detail {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <headrace/engine/sample.h>
-#include <headrace/loaders/image/detail/read_file.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 

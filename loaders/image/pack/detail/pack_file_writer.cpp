@@ -12,8 +12,8 @@
 #include <utility>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/read_file.h>
 
 namespace headrace::inline v1::detail {
 namespace {

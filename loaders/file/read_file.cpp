@@ -1,4 +1,4 @@
-#include <headrace/loaders/image/detail/read_file.h>
+#include <headrace/loaders/file/read_file.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/file/cached_file.h>
-#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/file/printable.h>
 
 namespace headrace::inline v1::detail {
 namespace {
