@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/read_file.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -25,19 +26,18 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-std::string error_text() {
-  return std::generic_category().message(errno);
-}
-
 /// A file without a name.
 int open_file(const std::filesystem::path& folder) {
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  int file = -1;
+  do {
+    file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  } while (file < 0 && errno == EINTR);
   if (file >= 0) return file;
   std::string pattern = (folder / "headrace-cache-XXXXXX").native();
   const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (named < 0) {
     throw ResourceError("[cache] " + folder.native() +
-                        ": a file must be made there, got: " + error_text());
+                        ": a file must be made there, got: " + detail::error_text());
   }
   ::unlink(pattern.c_str());
   return named;
@@ -49,18 +49,6 @@ bool write_all(int file, const std::byte* from, std::size_t bytes, std::uint64_t
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     from += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool read_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) {
-  while (bytes > 0) {
-    const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
     offset += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::size_t>(got);
   }
@@ -151,10 +139,17 @@ bool CacheStore::load(const Entry& entry, Sample& sample, bool may_wait) const {
     auto* to = static_cast<std::byte*>(tensor.raw());
     if (!on_disk()) {
       std::memcpy(to, entry.memory.get() + field.offset, tensor.bytes());
-    } else if (!may_wait) {
-      if (!read_cached(file_, to, tensor.bytes(), entry.offset + field.offset)) return false;
-    } else if (!read_all(file_, to, tensor.bytes(), entry.offset + field.offset)) {
-      throw DataError("the cache's file cannot be read: " + error_text());
+      continue;
+    }
+    const std::uint64_t offset = entry.offset + field.offset;
+    const auto bytes = static_cast<std::int64_t>(tensor.bytes());
+    if (!may_wait && !read_cached(file_, to, tensor.bytes(), offset)) return false;
+    const std::int64_t got = may_wait ? pread_all(file_, to, tensor.bytes(), offset) : bytes;
+    if (got != bytes) {
+      give_up("read: " + (got < 0 ? error_text() : "it has become shorter"));
+      for (const Layout::Field& loaded : entry.layout->fields)
+        sample.remove(loaded.name);
+      return false;
     }
   }
   return true;
@@ -211,43 +206,48 @@ bool CacheStore::reserve(std::size_t bytes) {
   return false;
 }
 
-void CacheStore::give_up(const std::string& reason) {
+void CacheStore::give_up(const std::string& reason) const {
   if (table_->failed.exchange(true) || !options_.log) return;
-  options_.log(LogLevel::warning, "cache: the file in " + options_.folder.native() +
-                                      " cannot be written: " + reason + "; nothing more is kept");
+  options_.log(LogLevel::warning, "cache: the file in " + options_.folder.native() + " cannot be " +
+                                      reason + "; nothing more is kept");
+}
+
+bool CacheStore::store(Entry& entry, const Sample& sample) {
+  const Layout& layout = *entry.layout;
+  if (on_disk()) {
+    entry.offset = table_->file_end.fetch_add(layout.bytes);
+  } else {
+    entry.memory.reset(
+        static_cast<std::byte*>(std::aligned_alloc(alignment, std::max(layout.bytes, alignment))));
+    if (!entry.memory) {
+      table_->full = true;
+      return false;
+    }
+  }
+  for (const Layout::Field& field : layout.fields) {
+    const Tensor& tensor = sample[field.name];
+    const auto* from = static_cast<const std::byte*>(tensor.raw());
+    if (!on_disk()) {
+      std::memcpy(entry.memory.get() + field.offset, from, tensor.bytes());
+    } else if (!write_all(file_, from, tensor.bytes(), entry.offset + field.offset)) {
+      give_up("written: " + error_text());
+      return false;
+    }
+  }
+  return true;
 }
 
 void CacheStore::keep(std::int64_t index, const Sample& sample) {
   table_->misses.fetch_add(1, std::memory_order_relaxed);
   if (table_->full || table_->failed || table_->find(index) != nullptr) return;
-  const Layout* layout = layout_of(sample);
-  const std::size_t bytes = layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);
-  if (!reserve(bytes)) return;
   auto entry = std::make_unique<Entry>();
-  entry->layout = layout;
-  if (!on_disk()) {
-    entry->memory.reset(
-        static_cast<std::byte*>(std::aligned_alloc(alignment, std::max(layout->bytes, alignment))));
-    if (!entry->memory) {
-      table_->full = true;
-      return;
-    }
-  } else {
-    entry->offset = table_->file_end.fetch_add(layout->bytes);
-  }
-  for (const Layout::Field& field : layout->fields) {
-    const Tensor& tensor = sample[field.name];
-    const auto* from = static_cast<const std::byte*>(tensor.raw());
-    if (!on_disk()) {
-      std::memcpy(entry->memory.get() + field.offset, from, tensor.bytes());
-    } else if (!write_all(file_, from, tensor.bytes(), entry->offset + field.offset)) {
-      give_up(error_text());
-      return;
-    }
-  }
+  entry->layout = layout_of(sample);
+  const std::size_t bytes = entry->layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);
+  if (!reserve(bytes)) return;
   const Entry* nothing = nullptr;
   auto& place = table_->entries[static_cast<std::size_t>(index)];
-  if (place.compare_exchange_strong(nothing, entry.get(), std::memory_order_acq_rel)) {
+  if (store(*entry, sample) &&
+      place.compare_exchange_strong(nothing, entry.get(), std::memory_order_acq_rel)) {
     entry.release();
     table_->samples.fetch_add(1, std::memory_order_relaxed);
   } else {

@@ -22,7 +22,7 @@ struct DecodedCacheOptions {
   /// Kept on disk in this folder, as a file without a name that vanishes with the cache; empty: in
   /// memory.
   std::filesystem::path folder{};
-  LogCallback log{};  ///< told once if the disk fails
+  LogCallback log{};  ///< told once if the disk fails; the samples are then made anew
 };
 
 namespace detail {
@@ -135,7 +135,8 @@ class HEADRACE_API CacheStore {
 
   const Layout* layout_of(const Sample& sample);
   bool reserve(std::size_t bytes);
-  void give_up(const std::string& reason);
+  bool store(Entry& entry, const Sample& sample);
+  void give_up(const std::string& reason) const;
   bool load(const Entry& entry, Sample& sample, bool may_wait) const;
 
   std::shared_ptr<const Source> source_;

@@ -5,6 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
 #include <doctest/doctest.h>
 
 #include <headrace/engine/headrace.h>
@@ -162,6 +167,83 @@ TEST_CASE("the bytes are the same with and without a cache, in memory and on dis
 TEST_CASE("a step that is not the same every time is seen by that comparison") {
   const DecodedCache cache(std::make_shared<Counted>(), {.bytes = plenty});
   CHECK(cached(cache, 1, Liar()) != plain(1, Liar()));
+}
+
+namespace {
+
+/// No file of the process grows beyond `bytes` for the time of this object: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : action_(std::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit small{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, action_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*action_)(int);
+};
+
+/// Empties the nameless files of this process in a folder.
+int empty_files_in(const std::filesystem::path& folder) {
+  int emptied = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (!gone && target.starts_with(folder.string()) &&
+        ::ftruncate(std::stoi(entry.path().filename().string()), 0) == 0)
+      ++emptied;
+  }
+  return emptied;
+}
+
+}  // namespace
+
+TEST_CASE("a disk that is full ends the keeping; what could not be written takes nothing") {
+  const test::TempFolder folder;
+  const Bytes expected = plain(2);
+  std::atomic<int> warnings{0};
+  const DecodedCache cache(
+      std::make_shared<Counted>(),
+      {.bytes = plenty, .folder = folder / "", .log = [&](LogLevel, std::string_view line) {
+         warnings += line.find("cannot be written") != line.npos ? 1 : 0;
+       }});
+  Bytes got;
+  {
+    const FullDisk disk(900);  // seven samples
+    got = cached(cache, 2);
+  }
+  CHECK(got == expected);
+  CHECK(warnings == 1);
+  constexpr std::size_t sample_bytes = 128;
+  const DecodedCache::Stats stats = cache.stats();
+  CHECK(stats.samples == 7);
+  CHECK(stats.bytes == 7 * sample_bytes);
+  CHECK(stats.hits > 0);
+}
+
+TEST_CASE("what the cache's file has lost is made anew") {
+  const test::TempFolder folder;
+  const Bytes expected = plain(2);
+  std::atomic<int> warnings{0};
+  const auto source = std::make_shared<Counted>();
+  const DecodedCache cache(
+      source, {.bytes = plenty, .folder = folder / "", .log = [&](LogLevel, std::string_view line) {
+                 warnings += line.find("cannot be read") != line.npos ? 1 : 0;
+               }});
+  CHECK(cached(cache, 2) == expected);
+  const std::int64_t reads = source->reads->load();
+  CHECK(empty_files_in(folder / "") == 1);
+  CHECK(cached(cache, 2) == expected);
+  CHECK(source->reads->load() >= reads + 3 * records);
+  CHECK(warnings == 1);
 }
 
 TEST_CASE("two loaders share a cache") {
