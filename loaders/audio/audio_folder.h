@@ -18,7 +18,8 @@ namespace headrace::inline v1 {
 class HEADRACE_API AudioFolder final : public Source {
  public:
   /// Throws ConfigError where there is no such folder, no class, a class without sounds, a link, or
-  /// a file of more than `largest_file` bytes.
+  /// a file of more than `largest_file` bytes; DataError and ResourceError where the disk or the
+  /// process is to blame.
   explicit AudioFolder(const std::filesystem::path& root,
                        std::uint64_t largest_file = 256ULL << 20);
 
@@ -31,6 +32,7 @@ class HEADRACE_API AudioFolder final : public Source {
   /// Throws DataError naming the file when it cannot be read or is not as long as when it was
   /// listed.
   void read(std::int64_t index, Sample& sample) const override;
+  bool read_now(std::int64_t index, Sample& sample) const override;
   bool blocking() const override { return true; }
   std::size_t working_bytes(std::int64_t index) const override;
   std::size_t largest_working_bytes() const override { return largest_; }
@@ -45,8 +47,9 @@ class HEADRACE_API AudioFolder final : public Source {
     std::int64_t label = 0;
   };
   void list_class(const std::string& name, std::uint64_t largest_file);
+  void list_below(const std::string& folder, std::uint64_t largest_file);
 
-  std::filesystem::path root_;
+  std::string root_;  ///< canonical
   std::vector<std::string> classes_;
   std::vector<File> files_;
   std::uint64_t largest_ = 0;

@@ -1,8 +1,6 @@
 #include <headrace/loaders/memory/npy_file.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 
 namespace headrace::inline v1 {
@@ -89,9 +88,16 @@ void read_shape(std::string_view text, Header& header) {
     refuse("the array must have between 1 and " + std::to_string(Shape::max_rank) + " axes");
 }
 
+/// As many bytes as the file has from `offset` on.
+std::size_t read_bytes(int file, void* to, std::size_t bytes, std::uint64_t offset) {
+  const std::int64_t got = detail::pread_all(file, static_cast<std::byte*>(to), bytes, offset);
+  if (got < 0) throw DataError("it cannot be read: " + detail::error_text() + "; check the disk");
+  return static_cast<std::size_t>(got);
+}
+
 Header read_header(int file) {
   std::array<unsigned char, 12> start{};
-  const ssize_t got = ::pread(file, start.data(), start.size(), 0);
+  const std::size_t got = read_bytes(file, start.data(), start.size(), 0);
   if (got < 10 || std::memcmp(start.data(), "\x93NUMPY", 6) != 0) refuse("it is no .npy file");
   const unsigned version = start[6];
   if (version < 1 || version > 3) refuse("its version must be 1, 2 or 3");
@@ -101,10 +107,7 @@ Header read_header(int file) {
     length |= static_cast<std::size_t>(start[10]) << 16 | static_cast<std::size_t>(start[11]) << 24;
   if (length > most_header) refuse("its header must be shorter than 64 KiB");
   std::string text(length, '\0');
-  if (::pread(file, text.data(), length, static_cast<off_t>(begin)) !=
-      static_cast<ssize_t>(length)) {
-    refuse("it ends inside its header");
-  }
+  if (read_bytes(file, text.data(), length, begin) != length) refuse("it ends inside its header");
   Header header;
   header.data = begin + length;
   read_type(after(text, "descr"), header);
@@ -128,33 +131,36 @@ std::size_t checked_bytes(const Header& header, std::uint64_t file_bytes) {
   return bytes;
 }
 
+[[noreturn]] void cannot_open(const std::filesystem::path& file, int error) {
+  const std::string what = "[npy] " + file.string() + ": ";
+  if (error == ENOENT || error == ENOTDIR || error == EISDIR)
+    throw ConfigError(what + "there is no such file; check the path");
+  const std::string text = what + "cannot be opened: " + std::generic_category().message(error);
+  if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    throw ResourceError(text + "; raise the limits of the process");
+  if (error == EIO || error == ESTALE) throw DataError(text + "; check the disk");
+  throw ConfigError(text + "; check the path and its permissions");
+}
+
 }  // namespace
 
 struct NpyFile::Core {
+  explicit Core(const std::filesystem::path& name) : path(name), file(name.c_str()) {}
+
   std::filesystem::path path;
-  int descriptor = -1;
+  detail::FileDescriptor file;
   Header header;
   Shape shape;
   std::size_t row_bytes = 0;
-
-  ~Core() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
 };
 
 NpyFile::NpyFile(const std::filesystem::path& file) {
-  auto core = std::make_unique<Core>();
-  core->path = file;
-  std::error_code none;
-  core->descriptor = std::filesystem::is_regular_file(file, none)
-                         ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC)
-                         : -1;
-  if (core->descriptor < 0)
-    throw ConfigError("[npy] " + file.string() + ": there is no such file; check the path");
+  auto core = std::make_unique<Core>(file);
+  struct stat now {};
+  if (core->file.number() < 0 || ::fstat(core->file.number(), &now) != 0) cannot_open(file, errno);
+  if (!S_ISREG(now.st_mode)) cannot_open(file, ENOENT);
   try {
-    core->header = read_header(core->descriptor);
-    struct stat now {};
-    if (::fstat(core->descriptor, &now) != 0) refuse("its size cannot be told");
+    core->header = read_header(core->file.number());
     const std::size_t bytes = checked_bytes(core->header, static_cast<std::uint64_t>(now.st_size));
     const std::int64_t rows = core->header.shape[0];
     core->row_bytes = rows > 0 ? bytes / static_cast<std::size_t>(rows) : 0;
@@ -183,17 +189,13 @@ Tensor NpyFile::rows(std::int64_t first, std::int64_t count) const {
                     std::to_string(core_->shape[0]));
   }
   Tensor tensor = Tensor::empty(core_->header.dtype, core_->shape.row().batched(count));
-  auto* to = static_cast<std::byte*>(tensor.raw());
-  std::size_t left = tensor.bytes();
-  std::uint64_t at = core_->header.data + static_cast<std::uint64_t>(first) * core_->row_bytes;
-  while (left > 0) {
-    const ssize_t got = ::pread(core_->descriptor, to, left, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0)
-      throw DataError("[npy] " + core_->path.string() + " could not be read; check the disk");
-    to += got;
-    at += static_cast<std::uint64_t>(got);
-    left -= static_cast<std::size_t>(got);
+  const std::uint64_t at =
+      core_->header.data + static_cast<std::uint64_t>(first) * core_->row_bytes;
+  try {
+    if (read_bytes(core_->file.number(), tensor.raw(), tensor.bytes(), at) != tensor.bytes())
+      throw DataError("it has become shorter since it was opened");
+  } catch (const DataError& error) {
+    throw DataError("[npy] " + core_->path.string() + ": " + error.what());
   }
   if (core_->header.swap) {
     detail::reverse_bytes(tensor.raw(), static_cast<std::size_t>(tensor.shape().elements()),

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <iterator>
 
 using headrace::test::Fault;
 using headrace::test::FaultCall;
@@ -45,9 +46,10 @@ struct Range {
   std::uintptr_t last = 0;
 };
 /// Libraries that end the process when they get no memory for themselves: their own requests do not
-/// count. The C library and the loader abort; HDF5 follows a null pointer.
-constexpr const char* spared_names[] = {"libc.so", "ld-linux", "libhdf5_serial.so"};
-Range spared_libraries[3];
+/// count. The C library and the loader abort; HDF5 and libsndfile follow null pointers.
+constexpr const char* spared_names[] = {"libc.so", "ld-linux", "libhdf5_serial.so",
+                                        "libsndfile.so"};
+Range spared_libraries[std::size(spared_names)];
 
 int note_library(dl_phdr_info* info, std::size_t, void* next) {
   const char* name = std::strrchr(info->dlpi_name, '/');
@@ -65,7 +67,7 @@ int note_library(dl_phdr_info* info, std::size_t, void* next) {
     range.last = last > range.last ? last : range.last;
   }
   int& number = *static_cast<int*>(next);
-  if (number < 3) spared_libraries[number++] = range;
+  if (number < int{std::size(spared_names)}) spared_libraries[number++] = range;
   return 0;
 }
 
@@ -91,6 +93,7 @@ using Open = int(const char*, int, ...);
 using OpenAt = int(int, const char*, int, ...);
 using Read = ssize_t(int, void*, std::size_t);
 using Pread = ssize_t(int, void*, std::size_t, off_t);
+using Pwrite = ssize_t(int, const void*, std::size_t, off_t);
 using Preadv = ssize_t(int, const iovec*, int, off_t);
 using Preadv2 = ssize_t(int, const iovec*, int, off_t, int);
 using Syscall = long(long, ...);
@@ -102,6 +105,7 @@ Open* real_open;
 OpenAt* real_openat;
 Read* real_read;
 Pread* real_pread;
+Pwrite* real_pwrite;
 Preadv* real_preadv;
 Preadv2* real_preadv2;
 Syscall* real_syscall;
@@ -114,6 +118,7 @@ __attribute__((constructor)) void find_all() {
   real_openat = real<OpenAt>("openat64");
   real_read = real<Read>("read");
   real_pread = real<Pread>("pread64");
+  real_pwrite = real<Pwrite>("pwrite64");
   real_preadv = real<Preadv>("preadv64");
   real_preadv2 = real<Preadv2>("preadv64v2");
   real_syscall = real<Syscall>("syscall");
@@ -158,6 +163,14 @@ ssize_t pread_or_fail(int file, void* to, std::size_t bytes, off_t at, void* cal
   if (real_pread == nullptr) find_all();
   if (!hit(FaultCall::pread, caller)) return real_pread(file, to, bytes, at);
   if (armed.error == short_read) return real_pread(file, to, half(bytes), at);
+  errno = armed.error;
+  return -1;
+}
+
+ssize_t pwrite_or_fail(int file, const void* from, std::size_t bytes, off_t at, void* caller) {
+  if (real_pwrite == nullptr) find_all();
+  if (!hit(FaultCall::pwrite, caller)) return real_pwrite(file, from, bytes, at);
+  if (armed.error == short_read) return real_pwrite(file, from, half(bytes), at);
   errno = armed.error;
   return -1;
 }
@@ -273,6 +286,12 @@ HEADRACE_VISIBLE ssize_t __pread_chk(int file, void* to, std::size_t bytes, off_
 HEADRACE_VISIBLE ssize_t __pread64_chk(int file, void* to, std::size_t bytes, off_t at,
                                        std::size_t) {
   return pread_or_fail(file, to, bytes, at, HEADRACE_CALLER);
+}
+HEADRACE_VISIBLE ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t at) {
+  return pwrite_or_fail(file, from, bytes, at, HEADRACE_CALLER);
+}
+HEADRACE_VISIBLE ssize_t pwrite64(int file, const void* from, std::size_t bytes, off_t at) {
+  return pwrite_or_fail(file, from, bytes, at, HEADRACE_CALLER);
 }
 HEADRACE_VISIBLE ssize_t preadv(int file, const iovec* parts, int count, off_t at) {
   return preadv_or_fail(file, parts, count, at, HEADRACE_CALLER);

@@ -12,13 +12,14 @@ enum class FaultCall : int {
   open,    ///< open, openat
   read,    ///< read
   pread,   ///< pread, preadv
+  pwrite,  ///< pwrite
   close,   ///< close: the descriptor is closed, the caller is told otherwise
   memory,  ///< malloc and its kin, and with them operator new
   map,     ///< mmap
   thread,  ///< pthread_create
 };
 
-/// In place of an errno: read and pread give half of what was asked for.
+/// In place of an errno: read, pread and pwrite do half of what was asked for.
 inline constexpr int short_read = -1;
 
 struct Fault {
