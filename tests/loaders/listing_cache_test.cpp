@@ -111,6 +111,24 @@ TEST_CASE("a folder that changed at any depth is listed anew") {
   CHECK(folder.names.back() == "dog/d.jpg=dog");
 }
 
+TEST_CASE("a kept listing holds nothing of what is in the files: what is there now is read") {
+  Folder folder;
+  folder.cached();
+  write(folder.root / "data/cat/a.jpg", "AAA");
+  CHECK(folder.cached());
+  const ImageFolder images(folder.root / "data", {.cache = folder.cache()});
+  Sample sample;
+  images.read(0, sample);
+  const Tensor& file = sample["image"];
+  CHECK(std::string(static_cast<const char*>(file.raw()), file.bytes()) == "AAA");
+  sample.reset();
+  CHECK((!images.read_now(0, sample) || std::memcmp(sample["image"].raw(), "AAA", 3) == 0));
+  write(folder.root / "data/cat/a.jpg", "AAAA");
+  CHECK(folder.cached());
+  CHECK(contains(test::message_of<DataError>([&] { images.read(0, sample); }),
+                 "3 bytes as when it was listed, got 4"));
+}
+
 TEST_CASE("a listing made in the moment of a change is not kept") {
   Folder folder;
   write(folder.root / "data/cat/new.jpg", "n");
