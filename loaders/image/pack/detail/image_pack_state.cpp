@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,17 @@ using detail::PackState;
 
 void require(bool holds, const std::string& rule) {
   if (!holds) throw DataError(rule);
+}
+
+constexpr std::uint64_t names_at_once = std::uint64_t{1} << 20;
+
+/// A sparse file of a few kilobytes may claim gigabytes of names, which would all be zeros.
+void refuse_holes(std::string_view names) {
+  for (; names.size() >= PackFormat::page; names.remove_prefix(PackFormat::page)) {
+    const std::string_view page = names.substr(0, PackFormat::page);
+    require(page.find_first_not_of('\0') != std::string_view::npos,
+            "names must not have a hole of 4096 zeros");
+  }
 }
 
 }  // namespace
@@ -92,8 +104,12 @@ void ImagePack::State::read_names() {
   constexpr std::uint64_t longest = 4096;
   const std::uint64_t count = header.records + header.classes + header.groups;
   require(header.names_bytes / (longest + 4) <= count, "a name must have at most 4096 bytes");
-  std::string bytes(header.names_bytes, '\0');
-  read_at(header.names_offset, bytes.data(), bytes.size());
+  std::string bytes;
+  for (std::uint64_t at = 0; at < header.names_bytes; at += names_at_once) {
+    bytes.resize(std::min(at + names_at_once, header.names_bytes));
+    read_at(header.names_offset + at, bytes.data() + at, bytes.size() - at);
+    refuse_holes(std::string_view(bytes).substr(at));
+  }
   require(detail::checksum_of(bytes.data(), bytes.size()) == header.names_checksum,
           "checksum of the names is another: the file is damaged");
   detail::PackNames names = detail::PackNames::decode(bytes, header.classes, header.groups);

@@ -1,0 +1,108 @@
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/temp_folder.h>
+
+using namespace headrace;
+using detail::PackEntry;
+using detail::PackFormat;
+using detail::PackHeader;
+using test::Bytes;
+namespace fs = std::filesystem;
+
+namespace {
+
+Bytes content_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  Bytes bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+void write(const fs::path& path, const Bytes& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+Bytes packed_pictures(const fs::path& root) {
+  for (const char* name : {"cat/1.png", "cat/2.png", "dog/3.png"}) {
+    fs::create_directories((root / name).parent_path());
+    write(root / name,
+          test::encode_png({.width = 8, .height = 8}, test::picture(8, 8, 3), std::size_t{3} * 8));
+  }
+  pack_images(ImageFolder(root), {.file = root / "sound.pack"});
+  return content_of(root / "sound.pack");
+}
+
+/// A sparse file: the pack's index and names, then `hole` zeros that are said to be names, too.
+void write_sparse(const fs::path& to, Bytes pack, std::uint64_t hole, std::uint32_t classes) {
+  PackHeader header = PackHeader::decode(std::span(pack).first(PackFormat::page));
+  header.names_bytes += hole;
+  header.data_offset += hole;
+  header.file_bytes += hole;
+  header.classes = classes;
+  std::byte* index = pack.data() + PackFormat::page;
+  for (std::uint64_t i = 0; i < header.records; ++i) {
+    PackEntry entry = PackEntry::decode(index + i * PackFormat::entry_bytes);
+    entry.offset += hole;
+    entry.encode(index + i * PackFormat::entry_bytes);
+  }
+  header.index_checksum = detail::checksum_of(index, header.index_bytes);
+  const auto page = header.encode();
+  std::memcpy(pack.data(), page.data(), page.size());
+  write(to, pack);
+  fs::resize_file(to, header.file_bytes);
+}
+
+/// The most memory that the process has held, in bytes.
+std::uint64_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) return kibibytes << 10;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a sparse pack that claims a gigabyte of names takes no memory for them") {
+  const test::TempFolder root;
+  const Bytes pack = packed_pictures(root / "");
+  constexpr std::uint64_t hole = 1 << 30;
+  for (const std::uint32_t classes : {2U, 1U << 20, (1U << 28) - 1}) {
+    CAPTURE(classes);
+    write_sparse(root / "sparse.pack", pack, hole, classes);
+    CHECK(fs::file_size(root / "sparse.pack") > hole);
+    const std::uint64_t before = peak_bytes();
+    const std::string message =
+        test::message_of<DataError>([&] { ImagePack(root / "sparse.pack"); });
+    CAPTURE(message);
+    const bool refused = test::contains(message, "names must not have a hole") ||
+                         test::contains(message, "at most 4096 bytes");
+    CHECK(refused);
+    CHECK(peak_bytes() - before < (std::uint64_t{16} << 20));
+  }
+}
+
+TEST_CASE("the same without a hole is a sound pack") {
+  const test::TempFolder root;
+  write_sparse(root / "again.pack", packed_pictures(root / ""), 0, 2);
+  CHECK(ImagePack(root / "again.pack").size() == 3);
+}
