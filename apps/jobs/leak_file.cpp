@@ -68,7 +68,7 @@ LeakFile read_leak_file(const std::filesystem::path& path) {
   LeakFile file{.path = path};
   const Hdf5Table table({.file = path,
                          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
-                         .residence = Residence::pread});
+                         .residence = Residence::file});
   const FieldSpec mel = table.fields().at("mel");
   if (mel.dtype != DType::float16 || mel.shape.rank() != 4 || table.size() == 0 ||
       mel.shape.elements() == 0) {

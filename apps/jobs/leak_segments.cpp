@@ -83,7 +83,7 @@ PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
   Hdf5TableOptions table{.file = file.path,
                          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
                          .memory = memory,
-                         .residence = Residence::pread};
+                         .residence = Residence::file};
   const auto outline = segments(file, table);
   table.residence = Residence::resident;
   table.stage = stage;

@@ -34,7 +34,7 @@ void log_table(LogLevel level, std::string_view line) {
 
 PlannedSource plan_table(const Hdf5TableOptions& options) {
   Hdf5TableOptions outline_options = options;
-  outline_options.residence = Residence::pread;
+  outline_options.residence = Residence::file;
   outline_options.stage.clear();  // nothing but the outline is read before open()
   const auto outline = std::make_shared<const Hdf5Table>(outline_options);
   Hdf5TableOptions opened = options;

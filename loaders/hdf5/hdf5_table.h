@@ -33,6 +33,7 @@ enum class Residence : unsigned char {
               ///< chunk as they are wanted, kept in the rest of the memory
   pread,      ///< all from the file: rows by `pread`, chunks decoded and kept in the rest of the
               ///< memory; ConfigError when only the library can read a dataset
+  file,       ///< as pread, and through the library what only it can read
   library,    ///< all through the library (slow: for comparison and tests)
 };
 

@@ -83,9 +83,8 @@ TEST_CASE("virtual datasets equal H5Dread: any source, holes, every residence th
                  {"./wide.h5", 85, 10}});
   const auto all = h5dread(path, "x", P::NATIVE_INT32);
   const auto indices = scattered(100, 150);
-  for (const Residence residence :
-       {Residence::automatic, Residence::resident, Residence::cached, Residence::file,
-        Residence::library}) {
+  for (const Residence residence : {Residence::automatic, Residence::resident, Residence::cached,
+                                    Residence::file, Residence::library}) {
     std::vector<std::string> log;
     const Hdf5Table table = open(path, residence, &log);
     CHECK(gathered(table, indices)[0] == pick(all, 32, indices));

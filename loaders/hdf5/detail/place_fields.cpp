@@ -34,7 +34,8 @@ void require_readable(const TablePlan& plan, const Hdf5TableOptions& options) {
 /// Which fields are copied into memory: the smallest first, while the budget lasts.
 std::vector<bool> choose_resident(const TablePlan& plan, const Hdf5TableOptions& options) {
   std::vector<bool> resident(plan.fields.size(), false);
-  if (options.residence == Residence::library) return resident;
+  if (options.residence == Residence::library || options.residence == Residence::file)
+    return resident;
   if (options.residence == Residence::pread) {
     require_readable(plan, options);
     return resident;
