@@ -118,15 +118,15 @@ std::span<const std::byte> ChunkCodec::undo(std::uint32_t filters,
     if ((filters >> i & 1U) == 0) continue;
     filters &= ~(std::uint32_t{1} << i);
     const ChunkFilter& filter = filters_[i];
-    const Undo undo = undo_of(filter.id);
-    if (undo == nullptr) {
+    const Undo undo_one = undo_of(filter.id);
+    if (undo_one == nullptr) {
       now = checked_fletcher32(now);
       continue;
     }
     // Only a checksum that comes before it makes the input of the last step larger than a chunk.
     const bool last = filters == 0 && !out.empty();
     const std::span<std::byte> to = last ? out : next->take(most_between(chunk_bytes_));
-    now = to.first(undo(filter, now, to, scratch));
+    now = to.first(undo_one(filter, now, to, scratch));
     next = next == &scratch.one ? &scratch.other : &scratch.one;
   }
   return now;
