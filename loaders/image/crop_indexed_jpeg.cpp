@@ -1,12 +1,11 @@
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/detail/crop_index.h>
 #include <headrace/loaders/image/detail/jpeg_scan.h>
-#include <headrace/loaders/image/pixel_buffer.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -14,9 +13,6 @@ namespace {
 std::span<const std::uint8_t> as_bytes(std::span<const std::byte> file) {
   return {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
 }
-
-/// libjpeg's quick Huffman path wants 512 bytes a block of an MCU ahead of it.
-constexpr std::size_t read_ahead = 512 * std::size_t{detail::JpegScan::most_blocks};
 
 /// Segments [first, last) of rows [top, bottom).
 struct Cover {
@@ -33,12 +29,12 @@ struct CropIndexedJpeg::State {
   detail::CropIndex index;
   detail::JpegScan scan;
   bool scanned = false;
-  detail::PixelBuffer memory;
+  std::vector<std::uint8_t> markers;
+  std::vector<JpegRow> rows;
 
   void scan_once();
   Cover cover(const Region& region, int scale) const;
-  std::size_t most_bytes(const Cover& cover) const;
-  std::uint8_t* join(const Cover& cover, std::uint8_t* out) const;
+  JpegRow row(int number, const Cover& cover) const;
 };
 
 void CropIndexedJpeg::State::scan_once() {
@@ -65,32 +61,16 @@ Cover CropIndexedJpeg::State::cover(const Region& region, int scale) const {
           (bottom + scan.mcu_height() - 1) / scan.mcu_height()};
 }
 
-std::size_t CropIndexedJpeg::State::most_bytes(const Cover& cover) const {
-  std::size_t sum = scan.entropy_first + read_ahead + 64;
-  for (int row = cover.top; row < cover.bottom; ++row) {
-    const detail::BitPlace first = index.at(row, cover.first).place;
-    const detail::BitPlace last = index.at(row, cover.last).place;
-    const std::size_t past = last.byte + (last.bit > 0 ? 1 : 0);
-    if (first.byte > last.byte || past > index.jpeg_bytes - 2) detail::bits_end();
-    // Twice: every byte may become an FF with its zero. The rest: DC differences written anew.
-    sum += 2 * (past - first.byte) + 128;
-  }
-  return sum;
-}
-
-std::uint8_t* CropIndexedJpeg::State::join(const Cover& cover, std::uint8_t* out) const {
-  detail::JpegBitWriter writer(out);
-  detail::JpegScan::Predictors written{};
-  for (int row = cover.top; row < cover.bottom; ++row) {
-    const detail::CropIndex::Entry first = index.at(row, cover.first);
-    const detail::CropIndex::Entry last = index.at(row, cover.last);
-    detail::JpegBitReader bits(scan.file.data(), first.place, last.place);
-    detail::JpegScan::Predictors before = first.before;
-    scan.copy_mcu(bits, before, writer, written);
-    bits.copy_rest(writer);
-    written = last.before;
-  }
-  return writer.finish();
+JpegRow CropIndexedJpeg::State::row(int number, const Cover& cover) const {
+  const detail::CropIndex::Entry first = index.at(number, cover.first);
+  const detail::CropIndex::Entry last = index.at(number, cover.last);
+  const std::size_t past = last.place.byte + (last.place.bit > 0 ? 1 : 0);
+  if (first.place.byte >= past || past > index.jpeg_bytes - 2) detail::bits_end();
+  return {.bytes = scan.file.subspan(first.place.byte, past - first.place.byte),
+          .first_bit = first.place.bit,
+          .unused_bits = (8 - last.place.bit) % 8,
+          .before = first.before,
+          .after = last.before};
 }
 
 CropIndexedJpeg::CropIndexedJpeg() : state_(std::make_unique<State>()) {}
@@ -128,14 +108,16 @@ CropIndexedJpeg::Part CropIndexedJpeg::part(const Region& region, int scale) {
   const int width = std::min(scan.width, cover.last * segment) - part.x;
   const int height = std::min(scan.height, cover.bottom * scan.mcu_height()) - part.y;
 
-  std::uint8_t* first = state.memory.reserve(state.most_bytes(cover));
-  std::uint8_t* out = state.join(cover, scan.write_markers(first, width, height));
-  constexpr std::uint8_t end[2] = {0xff, 0xd9};
-  std::memcpy(out, end, 2);
-  std::memset(out + 2, 0, read_ahead);
-  std::memcpy(out + 2 + read_ahead, end, 2);
-  out += 4 + read_ahead;
-  part.jpeg = {reinterpret_cast<const std::byte*>(first), static_cast<std::size_t>(out - first)};
+  // Markers are copied with the part's sides; an end marker stands in the place of the data.
+  state.markers.resize(scan.entropy_first + 2);
+  std::uint8_t* end = scan.write_markers(state.markers.data(), width, height);
+  end[0] = 0xff;
+  end[1] = 0xd9;
+  state.rows.clear();
+  for (int row = cover.top; row < cover.bottom; ++row)
+    state.rows.push_back(state.row(row, cover));
+  part.markers = std::as_bytes(std::span(state.markers.data(), end + 2));
+  part.rows = state.rows;
   return part;
 }
 

@@ -6,14 +6,15 @@
 
 #include <headrace/engine/export.h>
 #include <headrace/loaders/image/image_header.h>
+#include <headrace/loaders/image/jpeg_row.h>
 
 namespace headrace::inline v1 {
 
 /// A baseline JPEG that is followed by an index of its entropy-coded data (docs/pack-format.md), so
-/// that any part of it can be had as a small JPEG of its own: the bits of the part's rows are
-/// joined, and the DC differences where they meet are written anew. Decoding the part costs what
-/// the part costs, and its pixels are those of the whole. Any other decoder reads the file too and
-/// ignores the index. Used by one thread at a time; its memory is kept from image to image.
+/// that any part of it can be decoded by itself: the index says where the part's rows begin, and
+/// with which DC values. Decoding the part costs what the part costs, and its pixels are those of
+/// the whole. Any other decoder reads the file too and ignores the index. Used by one thread at a
+/// time; its memory is kept from image to image.
 class HEADRACE_API CropIndexedJpeg {
  public:
   CropIndexedJpeg();
@@ -32,12 +33,13 @@ class HEADRACE_API CropIndexedJpeg {
   std::span<const std::byte> jpeg() const noexcept;
 
   struct Part {
-    std::span<const std::byte> jpeg;  ///< valid until the next call; readable bytes follow it
-    int x = 0;                        ///< of its first column in the whole image
+    std::span<const std::byte> markers;  ///< for JpegDecoder::open_part()
+    std::span<const JpegRow> rows;       ///< for its decode_part()
+    int x = 0;                           ///< of its first column in the whole image
     int y = 0;
   };
-  /// A JPEG of the part that decoding `region` (stored, full-size pixels) at 1/scale needs. Throws
-  /// DataError where index and image do not fit each other.
+  /// The part, valid until the next call, that decoding `region` (stored, full-size pixels) at
+  /// 1/scale needs. Throws DataError where index and image do not fit each other.
   Part part(const Region& region, int scale);
 
  private:

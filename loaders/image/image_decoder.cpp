@@ -153,11 +153,11 @@ void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& t
 
 DecodedPixels ImageDecoder::indexed_pixels_of(const Region& region, int scale) {
   const CropIndexedJpeg::Part part = parts_.part(region, scale);
-  jpeg_.open(part.jpeg);
+  jpeg_.open_part(part.markers);
   Region inside = region;
   inside.x -= part.x;
   inside.y -= part.y;
-  DecodedPixels pixels = jpeg_.decode(inside, scale);
+  DecodedPixels pixels = jpeg_.decode_part(inside, scale, part.rows);
   pixels.region.x += part.x / scale;
   pixels.region.y += part.y / scale;
   return pixels;

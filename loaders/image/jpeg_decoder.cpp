@@ -95,7 +95,8 @@ struct JpegDecoder::State {
     Region wanted;
     std::uint8_t* out = nullptr;
     std::size_t stride = 0;
-    int first_column = 0;  ///< of `out`, set by the decode
+    int first_column = 0;           ///< of `out`, set by the decode
+    std::span<const JpegRow> rows;  ///< where the data is not in the file
   };
 
   jpeg_decompress_struct info{};
@@ -114,8 +115,10 @@ struct JpegDecoder::State {
   /// of it.
   template <class Work>
   void guarded(Work work);
-  void start(int scale, bool packed);
-  void decode(Job& job);
+  ImageHeader open(std::span<const std::byte> file);
+  void start(int scale, bool packed, std::span<const JpegRow> rows = {});
+  DecodedPixels decode(const Region& region, int scale, std::span<const JpegRow> rows);
+  void run(Job& job);
   void forget();
   void read_rows(std::uint8_t* out, std::size_t stride, int count);
 };
@@ -159,7 +162,7 @@ void JpegDecoder::State::guarded(Work work) {
   work();
 }
 
-void JpegDecoder::State::start(int scale, bool packed) {
+void JpegDecoder::State::start(int scale, bool packed, std::span<const JpegRow> rows) {
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(scale);
   info.dct_method = JDCT_ISLOW;
@@ -167,7 +170,10 @@ void JpegDecoder::State::start(int scale, bool packed) {
   const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
   info.out_color_space = cmyk ? JCS_CMYK : packed ? JCS_RGB : JCS_EXT_RGBX;
   jpeg_start_decompress(&info);
-  entropy.attach(info);
+  const bool attached = entropy.attach(info, rows);
+  if (!attached && !rows.empty()) {
+    detail::jpeg_fail(reinterpret_cast<j_common_ptr>(&info), "a crop index needs a baseline image");
+  }
 }
 
 void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int count) {
@@ -180,8 +186,8 @@ void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int co
   }
 }
 
-void JpegDecoder::State::decode(Job& job) {
-  start(job.scale, false);
+void JpegDecoder::State::run(Job& job) {
+  start(job.scale, false, job.rows);
   const Region& wanted = job.wanted;
   const int right =
       std::min<int>(wanted.x + wanted.width + smooth_reach, static_cast<int>(info.output_width));
@@ -208,20 +214,25 @@ JpegDecoder& JpegDecoder::this_thread() {
   return decoder;
 }
 
-ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
-  State& state = *state_;
-  state.forget();
-  state.pixels.trim();
-  state.source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
-  state.source.bytes_in_buffer = file.size();
-  state.guarded([&state] { jpeg_read_header(&state.info, TRUE); });
-
+/// Reads the markers up to the data.
+ImageHeader JpegDecoder::State::open(std::span<const std::byte> file) {
+  forget();
+  pixels.trim();
+  source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
+  source.bytes_in_buffer = file.size();
+  guarded([this] { jpeg_read_header(&info, TRUE); });
   const ImageHeader header{.format = ImageFormat::jpeg,
-                           .width = static_cast<int>(state.info.image_width),
-                           .height = static_cast<int>(state.info.image_height),
-                           .components = state.info.num_components,
+                           .width = static_cast<int>(info.image_width),
+                           .height = static_cast<int>(info.image_height),
+                           .components = info.num_components,
                            .orientation = exif_orientation(file)};
   check_image_size(header.format, header.width, header.height);
+  return header;
+}
+
+ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
+  State& state = *state_;
+  const ImageHeader header = state.open(file);
   if (!has_end(file.last(state.source.bytes_in_buffer))) {
     throw DataError("JPEG: the file ends before its image does (no end marker in " +
                     std::to_string(file.size()) + " bytes)");
@@ -235,23 +246,38 @@ ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
   return header;
 }
 
+ImageHeader JpegDecoder::open_part(std::span<const std::byte> markers) {
+  const ImageHeader header = state_->open(markers);
+  state_->is_open = true;
+  return header;
+}
+
 DecodedPixels JpegDecoder::decode(const Region& region, int scale) {
-  State& state = *state_;
-  if (!state.is_open) throw DataError("JPEG: decode() without an open file");
-  state.is_open = false;
-  const bool crops = can_crop_columns(state.info, scale);
+  return state_->decode(region, scale, {});
+}
+
+DecodedPixels JpegDecoder::decode_part(const Region& region, int scale,
+                                       std::span<const JpegRow> rows) {
+  return state_->decode(region, scale, rows);
+}
+
+DecodedPixels JpegDecoder::State::decode(const Region& region, int scale,
+                                         std::span<const JpegRow> rows) {
+  if (!is_open) throw DataError("JPEG: decode() without an open file");
+  is_open = false;
+  const bool crops = can_crop_columns(info, scale);
   const int first_x = crops ? region.x : 0;
   const int last_x =
-      ceil_div(crops ? region.x + region.width : static_cast<int>(state.info.image_width), scale);
+      ceil_div(crops ? region.x + region.width : static_cast<int>(info.image_width), scale);
   const int last_y = ceil_div(region.y + region.height, scale);
-  State::Job job{.scale = scale, .wanted = {.x = first_x / scale, .y = region.y / scale}};
+  Job job{.scale = scale, .wanted = {.x = first_x / scale, .y = region.y / scale}, .rows = rows};
   job.wanted.width = last_x - job.wanted.x;
   job.wanted.height = last_y - job.wanted.y;
   // The crop starts at an iMCU, which has at most 4 x 8 columns.
   const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 2 * smooth_reach + 4 * 8;
   job.stride = detail::PixelBuffer::padded(columns * 4);
-  job.out = state.pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
-  state.guarded([&state, &job] { state.decode(job); });
+  job.out = pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
+  guarded([this, &job] { run(job); });
   return {.data = job.out + 4 * static_cast<std::size_t>(job.wanted.x - job.first_column),
           .stride = job.stride,
           .scale = scale,

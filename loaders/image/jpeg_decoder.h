@@ -7,6 +7,7 @@
 
 #include <headrace/engine/export.h>
 #include <headrace/loaders/image/image_header.h>
+#include <headrace/loaders/image/jpeg_row.h>
 
 namespace headrace::inline v1 {
 
@@ -28,9 +29,16 @@ class HEADRACE_API JpegDecoder {
   /// DataError for anything but an 8-bit JPEG within ImageLimits that has an end.
   ImageHeader open(std::span<const std::byte> file);
 
+  /// The same for markers alone, which say what a part of an image is like (CropIndexedJpeg): its
+  /// data is given to decode_part().
+  ImageHeader open_part(std::span<const std::byte> markers);
+
   /// Decodes what `region` (stored, full-size pixels) needs at 1/scale (1, 2, 4 or 8) of the open
   /// file, and nothing after its last row. The pixels equal those of a whole decode at that scale.
   DecodedPixels decode(const Region& region, int scale);
+  /// The same of the open part: one row for each of its rows of MCUs. Throws DataError where they
+  /// do not fit the markers.
+  DecodedPixels decode_part(const Region& region, int scale, std::span<const JpegRow> rows);
 
   /// Decodes the whole open file as packed RGB, rows of 3 * width bytes: the bytes of
   /// libjpeg-turbo's plain decode.

@@ -46,9 +46,9 @@ Pixels crop_by_index(const Bytes& file, const Region& region, int scale) {
   indexed.open(file);
   const CropIndexedJpeg::Part part = indexed.part(region, scale);
   JpegDecoder decoder;
-  decoder.open(part.jpeg);
+  decoder.open_part(part.markers);
   const Region inside{region.x - part.x, region.y - part.y, region.width, region.height};
-  return packed(decoder.decode(inside, scale), inside);
+  return packed(decoder.decode_part(inside, scale, part.rows), inside);
 }
 
 Region random_region(Random& random, int width, int height) {
@@ -171,8 +171,14 @@ TEST_CASE("a part is as small as the region it is for") {
   const ImageHeader header = file.open(indexed);
   CHECK(header.width == 2000);
   CHECK(header.height == 1504);
-  const std::size_t whole = file.part({0, 0, 2000, 1504}, 1).jpeg.size();
-  const std::size_t tenth = file.part({900, 700, 632, 476}, 1).jpeg.size();
+  const auto bytes_of = [&](const Region& region) {
+    std::size_t sum = 0;
+    for (const JpegRow& row : file.part(region, 1).rows)
+      sum += row.bytes.size();
+    return sum;
+  };
+  const std::size_t whole = bytes_of({0, 0, 2000, 1504});
+  const std::size_t tenth = bytes_of({900, 700, 632, 476});
   CHECK(tenth < whole * 15 / 100);
 }
 
@@ -199,6 +205,30 @@ TEST_CASE("files that cannot be indexed or are broken are refused with a reason"
   REQUIRE(huge.end() - at > 9);
   std::fill_n(at + 5, 4, std::byte{0x3e});
   CHECK(reason(huge).find("limit of 1 GiB") != std::string::npos);
+}
+
+TEST_CASE("an image that is not the index's own is a named error") {
+  const Bytes indexed = make_crop_indexed(
+      test::encode_jpeg({.width = 200, .height = 150}, test::picture(200, 150, 3)));
+  const std::size_t first = [&] {
+    std::size_t at = indexed.size();
+    while (indexed[at - 1] != std::byte{0xda} || indexed[at - 2] != std::byte{0xff})
+      --at;
+    return at + 12;
+  }();
+  CropIndexedJpeg file;
+  file.open(indexed);
+  Random random(RandomKey{.seed = 31});
+  int refused = 0;
+  for (int i = 0; i < 500; ++i) {
+    Bytes other = indexed;
+    const auto past = static_cast<std::int64_t>(file.jpeg().size() - 2 - first);
+    other[first + static_cast<std::size_t>(random.below(past))] ^=
+        static_cast<std::byte>(1 << random.below(8));
+    if (!failure(other, {0, 0, 200, 150}).empty()) ++refused;
+  }
+  // A bit of a value's own changes that value and nothing else.
+  CHECK(refused > 100);
 }
 
 TEST_CASE("a damaged index is a named error, whatever byte it is in") {

@@ -74,7 +74,7 @@ CropIndex::Entry entry_at(const JpegBitReader& bits, const JpegScan::Predictors&
 
 Boundaries find_boundaries(const JpegScan& scan, int segment_mcus) {
   Boundaries found;
-  JpegBitReader bits(scan.file.data(), {scan.entropy_first, 0}, {scan.file.size() - 2, 0});
+  JpegBitReader bits(scan.file.data(), scan.entropy_first, scan.file.size() - 2);
   JpegScan::Predictors before{};
   for (int y = 0; y < scan.mcus_y; ++y) {
     const std::size_t first = bits.place().byte;

@@ -8,7 +8,6 @@ bool HuffmanTable::define(std::span<const std::uint8_t> lengths,
                           std::span<const std::uint8_t> symbols) {
   defined_ = false;
   quick_.fill(0);
-  length_.fill(0);
   std::int32_t code = 0;
   std::int32_t index = 0;
   for (int length = 1; length <= 16; ++length) {
@@ -18,10 +17,6 @@ bool HuffmanTable::define(std::span<const std::uint8_t> lengths,
       if (code >= 1 << length) return false;
       const std::uint8_t symbol = symbols[static_cast<std::size_t>(index)];
       symbols_[static_cast<std::size_t>(index)] = symbol;
-      if (symbol < length_.size()) {
-        length_[symbol] = static_cast<std::uint8_t>(length);
-        code_[symbol] = static_cast<std::uint16_t>(code);
-      }
       if (length > 8) continue;
       const auto first = static_cast<std::size_t>(code) << (8 - length);
       std::fill_n(quick_.begin() + static_cast<std::ptrdiff_t>(first), 1U << (8 - length),

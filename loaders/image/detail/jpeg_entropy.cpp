@@ -130,7 +130,7 @@ inline int JpegEntropy::Bits::take_symbol(j_decompress_ptr info, const HuffmanTa
   return code.symbol;
 }
 
-bool JpegEntropy::attach(jpeg_decompress_struct& info) {
+bool JpegEntropy::attach(jpeg_decompress_struct& info, std::span<const JpegRow> rows) {
   const jpeg_decomp_master& master = *info.master;
   const bool plain = !info.progressive_mode && !info.arith_code && info.restart_interval == 0 &&
                      !info.inputctl->has_multiple_scans && info.data_precision == 8;
@@ -147,14 +147,48 @@ bool JpegEntropy::attach(jpeg_decompress_struct& info) {
     components_[static_cast<std::size_t>(i)] = {
         .dc = &dc, .ac = &ac, .only_dc = component.DCT_scaled_size == 1};
   }
+  rows_ = rows;
+  row_ = 0;
   column_ = 0;
-  bits_ = {.at = data_.data()};
-  end_ = data_.data();
-  ended_ = false;
+  begin({info.src->next_input_byte, info.src->bytes_in_buffer});
   base_ = *info.entropy;
   base_.decode_mcu = decode_mcu;
   info.entropy = &base_;
   return true;
+}
+
+void JpegEntropy::begin(std::span<const std::uint8_t> data) noexcept {
+  rest_ = data;
+  bits_ = {.at = data_.data()};
+  end_ = data_.data();
+  ended_ = false;
+}
+
+void JpegEntropy::begin_row(j_decompress_ptr info) {
+  const auto own = reinterpret_cast<j_common_ptr>(info);
+  if (row_ == rows_.size()) jpeg_fail(own, "the crop index has too few rows");
+  const JpegRow& row = rows_[row_];
+  begin(row.bytes);
+  fetch(info);
+  bits_.refill();
+  bits_.drop(row.first_bit);
+  for (int i = 0; i < info->comps_in_scan; ++i) {
+    const auto c = static_cast<std::size_t>(i);
+    components_[c].before = static_cast<unsigned>(row.before[c]);
+  }
+}
+
+/// Sees that index and image agree.
+void JpegEntropy::end_row(j_decompress_ptr info) {
+  const JpegRow& row = rows_[row_++];
+  bool fits = rest_.empty() && 8 * (end_ - bits_.at) + bits_.count == row.unused_bits;
+  for (int i = 0; i < info->comps_in_scan; ++i) {
+    const auto c = static_cast<std::size_t>(i);
+    fits = fits && components_[c].before == static_cast<unsigned>(row.after[c]);
+  }
+  if (!fits) {
+    jpeg_fail(reinterpret_cast<j_common_ptr>(info), "the crop index does not fit its image");
+  }
 }
 
 /// Makes room at the front of `data_` and fills it, without the zero that follows each FF. A marker
@@ -165,33 +199,27 @@ void JpegEntropy::fetch(j_decompress_ptr info) {
   bits_.at = data_.data();
   std::uint8_t* to = data_.data() + left;
   const std::uint8_t* const full = data_.data() + chunk;
-  jpeg_source_mgr& source = *info->src;
-  while (to < full && !ended_) {
-    const JOCTET* from = source.next_input_byte;
-    const std::size_t room = std::min<std::size_t>(source.bytes_in_buffer, full - to);
-    const void* ff = std::memchr(from, 0xff, room);
+  while (to < full && !rest_.empty()) {
+    const std::size_t room = std::min<std::size_t>(rest_.size(), full - to);
+    const void* ff = std::memchr(rest_.data(), 0xff, room);
     const std::size_t plain =
-        ff != nullptr ? static_cast<std::size_t>(static_cast<const JOCTET*>(ff) - from) : room;
-    std::memcpy(to, from, plain);
+        ff == nullptr ? room : static_cast<const std::uint8_t*>(ff) - rest_.data();
+    std::memcpy(to, rest_.data(), plain);
     to += plain;
-    source.next_input_byte += plain;
-    source.bytes_in_buffer -= plain;
-    if (ff == nullptr && room == 0) source.fill_input_buffer(info);
+    rest_ = rest_.subspan(plain);
     if (ff == nullptr) continue;
     std::size_t after = 1;
-    while (after < source.bytes_in_buffer && source.next_input_byte[after] == 0xff)
+    while (after < rest_.size() && rest_[after] == 0xff)
       ++after;
-    if (after == source.bytes_in_buffer) source.fill_input_buffer(info);
-    if (source.next_input_byte[after] != 0) {
-      ended_ = true;
-      break;
-    }
+    if (after < rest_.size() && rest_[after] != 0) break;
     *to++ = 0xff;
-    source.next_input_byte += after + 1;
-    source.bytes_in_buffer -= after + 1;
+    rest_ = rest_.subspan(std::min(after + 1, rest_.size()));
   }
   end_ = to;
-  if (ended_) std::memset(to, 0, most_of_mcu);
+  if (to == full) return;
+  if (rows_.empty() && rest_.empty()) info->src->fill_input_buffer(info);
+  ended_ = true;
+  std::memset(to, 0, most_of_mcu);
 }
 
 /// The next block's DC value.
@@ -258,6 +286,7 @@ inline void JpegEntropy::read_block(j_decompress_ptr info, Component& component,
 
 boolean JpegEntropy::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   auto& self = *reinterpret_cast<JpegEntropy*>(info->entropy);
+  if (self.column_ == 0 && !self.rows_.empty()) self.begin_row(info);
   if (!self.ended_ && static_cast<std::size_t>(self.end_ - self.bits_.at) < most_of_mcu)
     self.fetch(info);
   const jpeg_decomp_master& master = *info->master;
@@ -268,9 +297,11 @@ boolean JpegEntropy::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
     Component& component = self.components_[static_cast<std::size_t>(info->MCU_membership[i])];
     read_block(info, component, bits, shown ? blocks[i][0] : nullptr);
   }
-  if (++self.column_ == info->MCUs_per_row) self.column_ = 0;
   self.bits_ = bits;
   if (8 * (bits.at - self.end_) > bits.count) fail(info, JWRN_HIT_MARKER);
+  if (++self.column_ < info->MCUs_per_row) return TRUE;
+  self.column_ = 0;
+  if (!self.rows_.empty()) self.end_row(info);
   return TRUE;
 }
 

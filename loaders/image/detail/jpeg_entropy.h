@@ -6,6 +6,7 @@
 
 #include <headrace/loaders/image/detail/huffman_table.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/jpeg_row.h>
 
 // What jpeglib.h keeps to itself: libjpeg-turbo installs it beside.
 #include <jpegint.h>
@@ -51,8 +52,9 @@ class CoefficientTable {
 class JpegEntropy {
  public:
   /// Takes over a decoder after jpeg_start_decompress(), for this image. False where the image is
-  /// not of that kind. Must stay where it is until the image ends.
-  bool attach(jpeg_decompress_struct& info);
+  /// not of that kind. Must stay where it is until the image ends. The data follows in the
+  /// decoder's source, or, where there are `rows`, stands there: one for each row of MCUs.
+  bool attach(jpeg_decompress_struct& info, std::span<const JpegRow> rows = {});
 
  private:
   static constexpr std::size_t most_of_mcu = 10 * 64 * 4;  ///< bytes, and what is loaded beyond
@@ -78,6 +80,9 @@ class JpegEntropy {
   };
 
   static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
+  void begin(std::span<const std::uint8_t> data) noexcept;
+  void begin_row(j_decompress_ptr info);
+  void end_row(j_decompress_ptr info);
   void fetch(j_decompress_ptr info);
   static JCOEF read_dc(j_decompress_ptr info, Component& component, Bits& bits);
   template <bool kKept>
@@ -92,10 +97,13 @@ class JpegEntropy {
   std::array<HuffmanTable, NUM_HUFF_TBLS> dc_;
   std::array<CoefficientTable, NUM_HUFF_TBLS> ac_;
   std::array<Component, MAX_COMPS_IN_SCAN> components_{};
-  JDIMENSION column_ = 0;  ///< of the next MCU
+  std::span<const JpegRow> rows_;
+  std::size_t row_ = 0;                 ///< of `rows_`, the next one
+  JDIMENSION column_ = 0;               ///< of the next MCU
+  std::span<const std::uint8_t> rest_;  ///< data not yet in `data_`
   Bits bits_;
   const std::uint8_t* end_ = nullptr;  ///< of the data in `data_`
-  bool ended_ = false;                 ///< no more data follows: zeros stand behind it
+  bool ended_ = false;                 ///< no data follows: zeros stand behind it
   std::array<std::uint8_t, chunk + 2 * most_of_mcu> data_;
 };
 

@@ -1,7 +1,6 @@
 #include <headrace/loaders/image/detail/jpeg_scan.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string>
 
@@ -183,14 +182,9 @@ std::uint8_t* JpegScan::write_markers(std::uint8_t* out, int part_width, int par
 
 namespace {
 
-HuffmanTable::Code next_code(const HuffmanTable& table, std::uint32_t ahead) {
-  const HuffmanTable::Code code = table.find(ahead);
-  if (code.length == 0) bits_end();
-  return code;
-}
-
 int next_symbol(const HuffmanTable& table, JpegBitReader& bits) {
-  const HuffmanTable::Code code = next_code(table, bits.peek(16));
+  const HuffmanTable::Code code = table.find(bits.peek(16));
+  if (code.length == 0) bits_end();
   bits.drop(code.length);
   return code.symbol;
 }
@@ -211,36 +205,6 @@ void skip_ac(const HuffmanTable& table, JpegBitReader& bits) {
   }
 }
 
-/// The same, and written.
-void copy_ac(const HuffmanTable& table, JpegBitReader& bits, JpegBitWriter& out) {
-  for (int k = 1; k < 64; ++k) {
-    const std::uint32_t ahead = bits.peek(16);
-    const auto [length, symbol] = next_code(table, ahead);
-    bits.drop(length);
-    out.put(ahead >> (16 - length), length);
-    const int zeros = symbol >> 4;
-    const int category = symbol & 15;
-    if (category == 0) {
-      if (zeros != 15) return;
-      k += 15;
-      continue;
-    }
-    k += zeros;
-    out.put(bits.take(category), category);
-  }
-}
-
-void write_dc(const HuffmanTable& table, JpegBitWriter& out, int difference) {
-  const auto size = static_cast<unsigned>(std::abs(difference));
-  const int category = std::bit_width(size);
-  if (category > 11 || table.code_length(category) == 0) {
-    throw DataError("JPEG: the crop index does not fit its image");
-  }
-  out.put(table.code(category), table.code_length(category));
-  const auto low = static_cast<std::uint32_t>(difference < 0 ? difference - 1 : difference);
-  out.put(low & ((1U << category) - 1), category);
-}
-
 }  // namespace
 
 void JpegScan::skip_mcu(JpegBitReader& bits, Predictors& before) const {
@@ -250,23 +214,6 @@ void JpegScan::skip_mcu(JpegBitReader& bits, Predictors& before) const {
     if (category > 11) bits_end();
     before[c] += extend(bits.take(category), category);
     skip_ac(ac[ac_table[c]], bits);
-  }
-}
-
-void JpegScan::copy_mcu(JpegBitReader& bits, Predictors& before, JpegBitWriter& out,
-                        const Predictors& written) const {
-  std::size_t last = most_components;
-  for (int b = 0; b < blocks; ++b) {
-    const std::size_t c = component_of[static_cast<std::size_t>(b)];
-    const HuffmanTable& table = dc[dc_table[c]];
-    const int category = next_symbol(table, bits);
-    if (category > 11) bits_end();
-    const int difference = extend(bits.take(category), category);
-    const bool first_of_component = c != last;
-    last = c;
-    before[c] += difference;
-    write_dc(table, out, first_of_component ? before[c] - written[c] : difference);
-    copy_ac(ac[ac_table[c]], bits, out);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <headrace/loaders/image/detail/huffman_table.h>
 #include <headrace/loaders/image/detail/jpeg_bits.h>
+#include <headrace/loaders/image/jpeg_row.h>
 
 namespace headrace::inline v1::detail {
 
@@ -49,13 +50,10 @@ struct JpegScan {
   std::uint8_t* write_markers(std::uint8_t* out, int part_width, int part_height) const;
 
   /// DC values that the next MCU's are differences to.
-  using Predictors = std::array<int, most_components>;
+  using Predictors = JpegRow::Predictors;
 
   /// Reads one MCU over.
   void skip_mcu(JpegBitReader& bits, Predictors& before) const;
-  /// The same, and writes it as it must stand after an MCU with DC values `written`.
-  void copy_mcu(JpegBitReader& bits, Predictors& before, JpegBitWriter& out,
-                const Predictors& written) const;
 
  private:
   void read_tables(std::span<const std::uint8_t> segment);

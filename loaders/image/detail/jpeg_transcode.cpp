@@ -5,8 +5,6 @@
 
 #include <jerror.h>
 
-#include <algorithm>
-#include <array>
 #include <csetjmp>
 #include <cstdint>
 #include <string>
@@ -28,16 +26,6 @@ void count_scans(j_common_ptr info) {
     jpeg_fail(info, "more scans than the limit of 100");
 }
 
-struct DcTable {
-  std::array<std::uint8_t, 17> bits;
-};
-
-// K.3.1: both tables hold the categories 0 to 11 in order.
-constexpr DcTable dc_tables[2] = {
-    {{0, 0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0}},
-    {{0, 0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}},
-};
-
 class Transcoder {
  public:
   Transcoder();
@@ -50,8 +38,7 @@ class Transcoder {
  private:
   // These run below a setjmp: no local of theirs has a destructor.
   void read(const std::byte* data, std::size_t size);
-  void write(bool make_tables, int orientation);
-  void set_dc_tables();
+  void write(int orientation);
   void write_orientation(int orientation);
 
   jpeg_decompress_struct in_{};
@@ -91,17 +78,6 @@ void Transcoder::read(const std::byte* data, std::size_t size) {
   coefficients_ = jpeg_read_coefficients(&in_);
 }
 
-void Transcoder::set_dc_tables() {
-  for (std::size_t t = 0; t < 2; ++t) {
-    JHUFF_TBL*& table = out_.dc_huff_tbl_ptrs[t];
-    if (table == nullptr) table = jpeg_alloc_huff_table(reinterpret_cast<j_common_ptr>(&out_));
-    std::copy(dc_tables[t].bits.begin(), dc_tables[t].bits.end(), table->bits);
-    for (int i = 0; i < 12; ++i)
-      table->huffval[i] = static_cast<UINT8>(i);
-    table->sent_table = FALSE;
-  }
-}
-
 // EXIF 2.3: one entry in IFD 0, tag 0x0112.
 void Transcoder::write_orientation(int orientation) {
   const JOCTET block[] = {
@@ -111,15 +87,14 @@ void Transcoder::write_orientation(int orientation) {
   jpeg_write_marker(&out_, JPEG_APP0 + 1, block, sizeof block);
 }
 
-void Transcoder::write(bool make_tables, int orientation) {
+void Transcoder::write(int orientation) {
   output_.attach(out_);
   jpeg_copy_critical_parameters(&in_, &out_);
   // An Adobe marker that was not there would turn CMYK over.
   if (in_.num_components == 4) out_.write_Adobe_marker = in_.saw_Adobe_marker;
   if (out_.num_components == 1)
     out_.comp_info[0].h_samp_factor = out_.comp_info[0].v_samp_factor = 1;
-  out_.optimize_coding = make_tables ? TRUE : FALSE;
-  if (!make_tables) set_dc_tables();
+  out_.optimize_coding = TRUE;
   jpeg_write_coefficients(&out_, coefficients_);
   if (orientation != 1) write_orientation(orientation);
   jpeg_finish_compress(&out_);
@@ -136,8 +111,7 @@ std::vector<std::byte> Transcoder::run(std::span<const std::byte> jpeg) {
     throw DataError(std::string("JPEG: ") + error_.message);
   }
   read(jpeg.data(), jpeg.size());
-  write(true, orientation);
-  write(false, orientation);
+  write(orientation);
   const std::span<const std::byte> written = output_.bytes();
   return {written.begin(), written.end()};
 }
