@@ -41,6 +41,7 @@ bool make_new(const fs::path& folder) {
 
 RunFolder::RunFolder(fs::path path)
     : path_(std::move(path)),
+      lock_(path_),
       csv_(std::make_unique<CsvWriter>(path_ / "metrics.csv")),
       jsonl_(std::make_unique<JsonLinesWriter>(path_ / "metrics.jsonl")),
       advice_(std::make_unique<JsonLinesWriter>(path_ / "advice.jsonl")) {}

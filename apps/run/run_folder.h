@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/run/folder_lock.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
 
@@ -14,8 +15,8 @@
 
 namespace headrace::inline v1::app {
 
-/// The folder of one run. Everything in it is flushed line by line, so a killed run still has it.
-/// Not thread-safe, but for the logger.
+/// The folder of one run, kept for this object alone. Everything in it is flushed line by line, so
+/// a killed run still has it. Not thread-safe, but for the logger.
 class RunFolder {
  public:
   /// Makes `parent/name`; if it exists, `name-2`, `name-3` and so on: never one that is there.
@@ -23,7 +24,7 @@ class RunFolder {
   static RunFolder create(const std::filesystem::path& parent, const std::string& name);
 
   /// An existing folder, for a run that is resumed: files are continued. Throws ConfigError if it
-  /// is no run folder.
+  /// is no run folder, or if another program is at work in it.
   static RunFolder open(const std::filesystem::path& folder);
 
   /// "glaucoma-20261121-092227", in UTC.
@@ -49,6 +50,7 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
+  FolderLock lock_;
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<JsonLinesWriter> jsonl_;
   std::unique_ptr<JsonLinesWriter> advice_;

@@ -84,10 +84,22 @@ TEST_CASE("a run folder holds configuration, command, environment, metrics and a
 
 TEST_CASE("a run is continued in its own folder and nowhere else") {
   const TemporaryFolder folder;
-  const RunFolder run = RunFolder::create(folder.path(), "demo");
-  CHECK_THROWS_AS(RunFolder::open(run.path()), headrace::ConfigError);
-  run.write_config("a: 1\n");
-  CHECK(RunFolder::open(run.path()).path() == run.path());
+  const fs::path path = RunFolder::create(folder.path(), "demo").path();
+  CHECK_THROWS_AS(RunFolder::open(path), headrace::ConfigError);
+  RunFolder::create(folder.path(), "other").write_config("a: 1\n");
+  CHECK(RunFolder::open(folder.path() / "other").path() == folder.path() / "other");
+}
+
+TEST_CASE("a run folder is for one program at a time") {
+  const TemporaryFolder folder;
+  const auto first = std::make_unique<RunFolder>(RunFolder::create(folder.path(), "demo"));
+  const fs::path path = first->path();
+  first->write_config("a: 1\n");
+  RunFolder moved = std::move(*first);
+  CHECK_THROWS_WITH_AS(RunFolder::open(path), doctest::Contains("another program is at work in it"),
+                       headrace::ConfigError);
+  { const RunFolder last = std::move(moved); }
+  CHECK(RunFolder::open(path).path() == path);
 }
 
 TEST_CASE("an atomic write replaces the whole file and leaves nothing else behind") {
