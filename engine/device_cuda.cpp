@@ -136,6 +136,15 @@ DeviceEvent make_event(bool timed) {
   return DeviceEvent(event);
 }
 
+DeviceEvent make_awaited_event() {
+  if (ending()) throw DeviceError("[transfer] the process is ending");
+  watch_for_end();
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+        "making an event");
+  return DeviceEvent(event);
+}
+
 void record(const DeviceEvent& event, Stream on) {
   if (ending()) return;
   check(cudaEventRecord(event_of(event), stream_of(on)), "recording an event");
@@ -150,6 +159,14 @@ void copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes, Str
   if (ending()) return;
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_of(on)),
         "copying to the device");
+}
+
+void copy_rows_to_host(std::byte* to, const std::byte* from, std::size_t stride,
+                       std::size_t row_bytes, std::size_t rows, Stream on) {
+  if (ending()) return;
+  check(cudaMemcpy2DAsync(to, row_bytes, from, stride, row_bytes, rows, cudaMemcpyDeviceToHost,
+                          stream_of(on)),
+        "copying from the device");
 }
 
 void call_when_reached(Stream on, void (*function)(void*), void* argument) {
@@ -169,6 +186,11 @@ void drain(const DeviceEvent& event) noexcept {
   cudaGetLastError();
 }
 
+void await(const DeviceEvent& event) {
+  if (ending()) return;
+  check(cudaEventSynchronize(event_of(event)), "waiting for the device");
+}
+
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept {
   float milliseconds = 0;
   if (ending()) return std::nullopt;
@@ -184,6 +206,10 @@ void require_health(Stream stream) {
   const cudaError_t status = cudaStreamQuery(stream_of(stream));
   if (status == cudaErrorNotReady) return;
   check(status, "the device");
+}
+
+bool is_process_ending() noexcept {
+  return ending();
 }
 
 TraceRange::TraceRange(const std::string& name) noexcept {

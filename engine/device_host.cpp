@@ -36,6 +36,9 @@ DeviceStream make_stream(bool) {
 DeviceEvent make_event(bool) {
   refuse();
 }
+DeviceEvent make_awaited_event() {
+  refuse();
+}
 void record(const DeviceEvent&, Stream) {
   refuse();
 }
@@ -45,16 +48,26 @@ void wait_for(const DeviceEvent&, Stream) {
 void copy_to_device(std::byte*, const std::byte*, std::size_t, Stream) {
   refuse();
 }
+void copy_rows_to_host(std::byte*, const std::byte*, std::size_t, std::size_t, std::size_t,
+                       Stream) {
+  refuse();
+}
 void call_when_reached(Stream, void (*)(void*), void*) {
   refuse();
 }
 void drain(Stream) noexcept {}
 void drain(const DeviceEvent&) noexcept {}
+void await(const DeviceEvent&) {
+  refuse();
+}
 std::optional<double> seconds_between(const DeviceEvent&, const DeviceEvent&) noexcept {
   return std::nullopt;
 }
 void require_health(Stream) {
   refuse();
+}
+bool is_process_ending() noexcept {
+  return false;
 }
 
 TraceRange::TraceRange(const std::string&) noexcept {}

@@ -7,6 +7,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
 #include <headrace/engine/error.h>
+#include <headrace/loaders/image/nvjpeg_decoder.h>
 
 #include <cstdio>
 
@@ -50,6 +51,9 @@ ExitCode bench_loader(const BenchLoaderOptions& options) {
 
   const std::string report = loader_report(trial, trial_options);
   std::fwrite(report.data(), 1, report.size(), stdout);
+  const DeviceDecodes decodes = device_decodes();
+  if (const auto all = decodes.on_device + decodes.on_cpu; all > 0)
+    fmt::print("decoded on the GPU: {} of {} pictures\n", decodes.on_device, all);
   if (!options.json.empty()) {
     write_file_atomically(options.json, to_json(trial, trial_options, options.config.string()));
   }

@@ -92,6 +92,8 @@ void describe(Fields& fields, ImageConfig& image) {
   fields.key(
       "rotation", image.rotation,
       {.doc = "largest rotation either way; 0: none", .unit = "degrees", .min = 0.0, .max = 180.0});
+  fields.choice("decode", image.decode, {{"cpu", Device::Kind::cpu}, {"cuda", Device::Kind::cuda}},
+                {.doc = "where JPEG files are decoded; cuda: on the first GPU, by nvJPEG"});
 }
 
 }  // namespace

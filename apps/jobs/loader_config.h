@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/jobs/cache_settings.h>
 #include <headrace/apps/jobs/loader_settings.h>
+#include <headrace/engine/device.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +40,7 @@ struct ImageConfig {
   int resize = 0;         ///< Of the square that is decoded first, before the crop; 0: none.
   double flip = 0.5;      ///< Probability of a horizontal flip.
   double rotation = 0.0;  ///< Largest rotation either way, in degrees; 0: none.
+  Device::Kind decode = Device::Kind::cpu;  ///< Where JPEG files are decoded; cuda: the first GPU.
 };
 
 /// A configuration of `kind: loader`: a pipeline without a model.

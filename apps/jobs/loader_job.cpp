@@ -83,11 +83,16 @@ std::vector<std::string> masks_of(const Source& source) {
 }
 
 DecodeImage decode_of(const ImageConfig& image, const std::vector<std::string>& masks) {
-  if (image.resize > 0)
-    return {.crop = ResizeTo{.height = image.resize, .width = image.resize}, .masks = masks};
+  const Device device{.kind = image.decode};
+  if (image.resize > 0) {
+    return {.crop = ResizeTo{.height = image.resize, .width = image.resize},
+            .masks = masks,
+            .device = device};
+  }
   return {.crop = RandomResizedCrop{.height = image.side, .width = image.side},
           .flip = static_cast<float>(image.flip),
-          .masks = masks};
+          .masks = masks,
+          .device = device};
 }
 
 /// The source, behind a cache where there is one, and what makes a sample of a record.

@@ -40,6 +40,7 @@ Schema DecodeImage::schema(const Schema& in) const {
     throw ConfigError("[" + name() + "] mask_dtype must be uint8 or uint16, got " +
                       std::string(name_of(mask_dtype)));
   }
+  if (device.is_cuda()) NvjpegDecoder::require(device, name());
   check_file(in, field);
   const auto [height, width] = size_of(crop);
   Schema out = in;
@@ -57,7 +58,8 @@ std::size_t DecodeImage::working_bytes(const Schema&) const {
   // stretches. Of a mask the crop's labels are held, as large as the file has them.
   const auto [height, width] = size_of(crop);
   const std::size_t pixels = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
-  return pixels * 4 * 8 + (masks.empty() ? 0 : pixels * 2 * 16);
+  // A device's crop comes at full size: packed in page-locked memory, then 4 bytes a pixel.
+  return pixels * (device.is_cuda() ? (3 + 4) * 16 : 4 * 8) + (masks.empty() ? 0 : pixels * 2 * 16);
 }
 
 void DecodeImage::operator()(Sample& sample, Random& random) const {
@@ -74,7 +76,8 @@ void DecodeImage::operator()(Sample& sample, Random& random) const {
                             .width = width,
                             .resample = resample,
                             .flip = flipped,
-                            .prescale = prescale});
+                            .prescale = prescale,
+                            .device = device});
     decode_masks(sample, window, header, flipped);
   } catch (...) {
     clear(image);

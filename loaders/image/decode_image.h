@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include <headrace/engine/device.h>
 #include <headrace/engine/export.h>
 #include <headrace/engine/field.h>
 #include <headrace/engine/mask.h>
@@ -31,12 +32,16 @@ struct HEADRACE_API DecodeImage {
   std::string field = "image";
   std::vector<std::string> masks = {};
   DType mask_dtype = DType::uint8;  ///< or uint16: of every mask
+  /// CUDA: plain JPEG is decoded there by nvJPEG, at full size; what else there is, masks, resize
+  /// and flip stay on the CPU (docs/images.md). Pixels differ a little from the CPU's.
+  Device device = Device::cpu();
 
   static constexpr bool decodes = true;
   /// Whether it draws anything as it is set up; a DecodedCache may only keep what draws nothing.
   bool draws() const { return flip > 0.0F || std::holds_alternative<RandomResizedCrop>(crop); }
   std::string name() const { return "decode"; }
-  /// Throws ConfigError for parameters that cannot be right, and where a field is not ragged uint8.
+  /// Throws ConfigError for parameters that cannot be right, where a field is not ragged uint8, and
+  /// where a device is asked for and nvJPEG is not installed; DeviceError where it is not there.
   Schema schema(const Schema& in) const;
   std::size_t working_bytes(const Schema& in) const;
   void operator()(Sample& sample, Random& random) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
@@ -55,6 +56,16 @@ void cut_to_reach(ResizeAxis& axis, int scale) {
   axis.last = std::min(axis.last, static_cast<int>(std::ceil(axis.start + axis.length + reach)));
 }
 
+/// What is left of a window after that.
+Region cut_to_reach(StoredWindow& window, int scale) {
+  cut_to_reach(window.x, scale);
+  cut_to_reach(window.y, scale);
+  return {.x = window.x.first,
+          .y = window.y.first,
+          .width = window.x.last - window.x.first,
+          .height = window.y.last - window.y.first};
+}
+
 void shrink(ResizeAxis& axis, int scale) {
   axis.start /= scale;
   axis.length /= scale;
@@ -96,6 +107,7 @@ ImageDecoder& ImageDecoder::this_thread() {
 }
 
 ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
+  file_ = file;
   switch (format_of(file)) {
     case ImageFormat::jpeg:
       indexed_ = CropIndexedJpeg::recognises(file);
@@ -163,22 +175,38 @@ DecodedPixels ImageDecoder::indexed_pixels_of(const Region& region, int scale) {
   return pixels;
 }
 
+std::optional<DecodedPixels> ImageDecoder::device_pixels_of(const Region& region, Device device) {
+  const auto index = static_cast<std::size_t>(device.index);
+  if (index >= on_devices_.size()) {
+    NvjpegDecoder::require(device, "decode");
+    on_devices_.resize(index + 1);
+  }
+  std::unique_ptr<NvjpegDecoder>& decoder = on_devices_[index];
+  if (!decoder) decoder = std::make_unique<NvjpegDecoder>(device);
+  std::optional<DecodedPixels> pixels;
+  if (header_.format == ImageFormat::jpeg && !indexed_ && jpeg_.is_plain())
+    pixels = decoder->decode(file_, header_, region);
+  detail::count_device_decode(pixels.has_value());
+  return pixels;
+}
+
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
   const bool jpeg = header_.format == ImageFormat::jpeg;
-  if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_)) {
+  if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_) &&
+      !target.device.is_cuda()) {
     if (indexed_) jpeg_.open(parts_.jpeg());
     jpeg_.decode_whole(target.rgb);
     return;
   }
   StoredWindow stored = to_stored(window, target, header_);
-  const int scale = jpeg && target.prescale ? largest_scale(stored) : 1;
-  cut_to_reach(stored.x, scale);
-  cut_to_reach(stored.y, scale);
-  const DecodedPixels pixels = pixels_of({.x = stored.x.first,
-                                          .y = stored.y.first,
-                                          .width = stored.x.last - stored.x.first,
-                                          .height = stored.y.last - stored.y.first},
-                                         scale);
+  std::optional<DecodedPixels> decoded;
+  if (target.device.is_cuda()) {
+    StoredWindow full = stored;
+    decoded = device_pixels_of(cut_to_reach(full, 1), target.device);
+  }
+  const int scale = jpeg && target.prescale && !decoded ? largest_scale(stored) : 1;
+  const Region region = cut_to_reach(stored, scale);
+  const DecodedPixels pixels = decoded ? *decoded : pixels_of(region, scale);
   shrink(stored.x, scale);
   shrink(stored.y, scale);
   const ResizeSource source{pixels.data, pixels.stride, pixels.region.x, pixels.region.y};

@@ -2,14 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include <headrace/engine/device.h>
 #include <headrace/engine/dtype.h>
 #include <headrace/engine/export.h>
 #include <headrace/loaders/image/codecs.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
+#include <headrace/loaders/image/nvjpeg_decoder.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/loaders/image/resize.h>
 #include <headrace/loaders/image/tiff_decoder.h>
@@ -28,6 +33,8 @@ class HEADRACE_API ImageDecoder {
     Resample resample = Resample::antialias;
     bool flip = false;     ///< left to right
     bool prescale = true;  ///< JPEG: decode at 1/2, 1/4 or 1/8 where that still covers the target
+    /// CUDA: plain JPEG is decoded there, at full size, and everything else on the CPU.
+    Device device = Device::cpu();
   };
 
   /// Where the labels of a window go.
@@ -46,7 +53,7 @@ class HEADRACE_API ImageDecoder {
   ImageHeader open(std::span<const std::byte> file);
   /// Decodes only what the window needs, resizes and writes it as it is to be shown (EXIF
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
-  /// anything.
+  /// anything. For a device, also what NvjpegDecoder throws.
   void decode(const ImageWindow& window, const Target& target);
   /// The same for a file of labels (engine/mask.h has the rules): each comes from the one pixel in
   /// which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError also for
@@ -57,7 +64,9 @@ class HEADRACE_API ImageDecoder {
   DecodedLabels labels_of(const Region& region);
   DecodedPixels pixels_of(const Region& region, int scale);
   DecodedPixels indexed_pixels_of(const Region& region, int scale);
+  std::optional<DecodedPixels> device_pixels_of(const Region& region, Device device);
 
+  std::span<const std::byte> file_;
   ImageHeader header_;
   bool indexed_ = false;
   CropIndexedJpeg parts_;
@@ -65,6 +74,7 @@ class HEADRACE_API ImageDecoder {
   PngDecoder png_;
   TiffDecoder tiff_;
   CodecsDecoder codecs_;
+  std::vector<std::unique_ptr<NvjpegDecoder>> on_devices_;  ///< by the device's number
 };
 
 }  // namespace headrace::inline v1

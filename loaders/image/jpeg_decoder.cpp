@@ -252,6 +252,22 @@ ImageHeader JpegDecoder::open_part(std::span<const std::byte> markers) {
   return header;
 }
 
+bool JpegDecoder::is_plain() const noexcept {
+  const jpeg_decompress_struct& info = state_->info;
+  if (!state_->is_open || info.progressive_mode || info.arith_code ||
+      info.comps_in_scan != info.num_components) {
+    return false;
+  }
+  if (info.num_components == 1) return true;
+  const jpeg_component_info* parts = info.comp_info;
+  const auto is_single = [](const jpeg_component_info& part) {
+    return part.h_samp_factor == 1 && part.v_samp_factor == 1;
+  };
+  return info.num_components == 3 && info.jpeg_color_space == JCS_YCbCr &&
+         parts[0].h_samp_factor <= 2 && parts[0].v_samp_factor <= 2 && is_single(parts[1]) &&
+         is_single(parts[2]);
+}
+
 DecodedPixels JpegDecoder::decode(const Region& region, int scale) {
   return state_->decode(region, scale, {});
 }

@@ -33,6 +33,10 @@ class HEADRACE_API JpegDecoder {
   /// data is given to decode_part().
   ImageHeader open_part(std::span<const std::byte> markers);
 
+  /// Whether the open file is of the kind that decoders in hardware take: sequential,
+  /// Huffman-coded, one scan, grey or YCbCr with chroma of full or half resolution.
+  bool is_plain() const noexcept;
+
   /// Decodes what `region` (stored, full-size pixels) needs at 1/scale (1, 2, 4 or 8) of the open
   /// file, and nothing after its last row. The pixels equal those of a whole decode at that scale.
   DecodedPixels decode(const Region& region, int scale);

@@ -68,12 +68,21 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
   }
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM,
-                  {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-images.yaml", "--set",
-                   "source.folder=images", "--set", "batch=8", "--set", "image.side=32", "--set",
-                   "image.rotation=5", "--json", "bench.json"},
-                  {.folder = folder.path()});
+  const auto run = [&](const std::string& setting) {
+    return run_program(HEADRACE_PROGRAM,
+                       {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-images.yaml",
+                        "--set", "source.folder=images", "--set", "batch=8", "--set",
+                        "image.side=32", "--set", setting, "--json", "bench.json"},
+                       {.folder = folder.path()});
+  };
+  const Finished on_gpu = run("image.decode=cuda");
+  if (on_gpu.status == 0) {
+    CHECK(contains(on_gpu.out, "decoded on the GPU: "));
+  } else {  // nothing is silently done on the CPU instead
+    CHECK((on_gpu.status == 7 || on_gpu.status == 2));
+    CHECK(contains(on_gpu.err, "[decode] "));
+  }
+  const Finished finished = run("image.rotation=5");
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "decode"));
   CHECK(contains(finished.out, "rotate"));

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,10 +14,13 @@
 #include <thread>
 #include <utility>
 
+#include <headrace/tests/transfer/stand_in_queue.h>
+
 namespace {
 
 using headrace::test::device::Behaviour;
 using headrace::test::device::Calls;
+using headrace::test::device::Queue;
 
 std::mutex state_mutex;
 Behaviour behaviour;
@@ -37,63 +39,6 @@ cudaError_t answer(cudaError_t status) {
 void enter() {
   if (forbidden.load()) ::_exit(3);
 }
-
-/// A thread that does what it is told in order.
-class Queue {
- public:
-  Queue() : thread_([this] { live(); }) {}
-  ~Queue() {
-    push([this] { ended_ = true; });
-    thread_.join();
-  }
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
-
-  void push(std::function<void()> work) {
-    {
-      std::lock_guard lock(mutex_);
-      work_.push_back(std::move(work));
-      ++pushed_;
-    }
-    changed_.notify_all();
-  }
-  void finish() {
-    std::unique_lock lock(mutex_);
-    const std::int64_t all = pushed_;
-    changed_.wait(lock, [&] { return done_ >= all; });
-  }
-  bool idle() {
-    std::lock_guard lock(mutex_);
-    return done_ == pushed_;
-  }
-
- private:
-  void live() {
-    while (!ended_) {
-      std::function<void()> work;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !work_.empty(); });
-        work = std::move(work_.front());
-        work_.pop_front();
-      }
-      work();
-      {
-        std::lock_guard lock(mutex_);
-        ++done_;
-      }
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> work_;
-  std::int64_t pushed_ = 0;
-  std::int64_t done_ = 0;
-  bool ended_ = false;
-  std::thread thread_;
-};
 
 struct Event {
   std::mutex mutex;
@@ -372,8 +317,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
-                            cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t row, std::size_t rows,
+                              cudaMemcpyKind, cudaStream_t stream) {
   enter();
   {
     std::lock_guard lock(state_mutex);
@@ -383,9 +329,16 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const int delay = delay_us();
   queue_of(stream).push([=] {
     std::this_thread::sleep_for(std::chrono::microseconds(delay));
-    std::memcpy(to, from, bytes);
+    for (std::size_t y = 0; y < rows; ++y)
+      std::memcpy(static_cast<char*>(to) + to_pitch * y,
+                  static_cast<const char*>(from) + from_pitch * y, row);
   });
   return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {

@@ -1,0 +1,92 @@
+#include <headrace/loaders/image/detail/nvjpeg_library.h>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <mutex>
+#include <string_view>
+
+#include <headrace/engine/error.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+// By its release notes, earlier ones may crash on damaged files.
+constexpr const char* library_file = "libnvjpeg.so.13";
+
+int add_places_beside(dl_phdr_info* info, std::size_t, void* out) {
+  auto& places = *static_cast<std::vector<std::string>*>(out);
+  const std::string_view file = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  const std::size_t slash = file.rfind('/');
+  if (slash == std::string_view::npos) return 0;
+  const std::string folder(file.substr(0, slash + 1));
+  const std::string_view name = file.substr(slash + 1);
+  if (name.starts_with("libcudart.so")) places.push_back(folder + library_file);
+  if (name.starts_with("libtorch_cpu.so") || name.starts_with("libc10.so"))
+    places.push_back(folder + "../../nvidia/cu13/lib/" + library_file);
+  return 0;
+}
+
+template <class Function>
+void find(void* library, const char* name, Function& function, std::string& missing) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr) missing = name;
+}
+
+/// A function that the library has not got; empty: it has all.
+std::string find_functions(void* library, nvjpeg::Functions& call) {
+  std::string missing;
+  find(library, "nvjpegCreateEx", call.create, missing);
+  find(library, "nvjpegDestroy", call.destroy, missing);
+  find(library, "nvjpegJpegStateCreate", call.create_state, missing);
+  find(library, "nvjpegJpegStateDestroy", call.destroy_state, missing);
+  find(library, "nvjpegJpegStreamCreate", call.create_stream, missing);
+  find(library, "nvjpegJpegStreamDestroy", call.destroy_stream, missing);
+  find(library, "nvjpegJpegStreamParseHeader", call.parse_header, missing);
+  find(library, "nvjpegDecodeBatchedSupported", call.batched_supported, missing);
+  find(library, "nvjpegDecodeBatchedInitialize", call.initialize_batched, missing);
+  find(library, "nvjpegDecodeBatched", call.decode_batched, missing);
+  return missing;
+}
+
+}  // namespace
+
+std::vector<std::string> nvjpeg_places() {
+  std::vector<std::string> places = {library_file};
+  dl_iterate_phdr(add_places_beside, &places);
+  return places;
+}
+
+NvjpegLibrary open_nvjpeg(std::span<const std::string> places) {
+  NvjpegLibrary library;
+  for (const std::string& place : places) {
+    void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      if (library.reason.empty()) library.reason = dlerror();
+      continue;
+    }
+    const std::string missing = find_functions(handle, library.call);
+    library.is_open = missing.empty();
+    if (library.is_open) return library;
+    library.reason = place + " has no " + missing;
+    dlclose(handle);
+  }
+  return library;
+}
+
+const nvjpeg::Functions& require_nvjpeg(const std::string& who) {
+  static std::mutex mutex;
+  static NvjpegLibrary library;
+  const std::lock_guard lock(mutex);
+  if (!library.is_open) library = open_nvjpeg(nvjpeg_places());
+  if (!library.is_open) {
+    throw ConfigError("[" + who +
+                      "] decoding on a device needs nvJPEG 13, which cannot be opened (" +
+                      library.reason +
+                      "); run `pip install nvidia-nvjpeg` in the environment that has torch, or "
+                      "decode on the CPU");
+  }
+  return library.call;
+}
+
+}  // namespace headrace::inline v1::detail

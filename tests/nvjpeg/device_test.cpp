@@ -1,0 +1,128 @@
+// nvJPEG itself: what it answers without a driver, and how far its pixels are from the CPU's.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/detail/device_objects.h>
+#include <headrace/engine/error.h>
+#include <headrace/loaders/image/detail/nvjpeg_library.h>
+#include <headrace/loaders/image/nvjpeg_decoder.h>
+#include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/support/skip.h>
+
+#include "decoding.h"
+
+namespace headrace::test {
+namespace {
+
+const Device gpu = Device::cuda(0);
+
+bool device_present() {
+  try {
+    headrace::detail::require_device(gpu, "test");
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
+bool nvjpeg_present() {
+  return headrace::detail::open_nvjpeg(headrace::detail::nvjpeg_places()).is_open;
+}
+
+int farthest(const Pixels& a, const Pixels& b) {
+  REQUIRE(a.size() == b.size());
+  int most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+/// Colours that run slowly, as in a photograph.
+Pixels smooth(int width, int height) {
+  Pixels pixels;
+  for (int i = 0; i < width * height; ++i) {
+    for (int c = 0; c < 3; ++c) {
+      const double wave = std::sin(i % width * 0.05 + 2 * c) * std::cos(i / width * 0.04 - c);
+      pixels.push_back(static_cast<std::uint8_t>(128 + 110 * wave));
+    }
+  }
+  return pixels;
+}
+
+TEST_CASE("nvJPEG without a driver answers an error and nothing worse") {
+  if (device_present()) return skip("needs a machine without a GPU");
+  std::vector<std::string> places = headrace::detail::nvjpeg_places();
+#ifdef HEADRACE_NVJPEG_LIBRARY
+  places.emplace_back(HEADRACE_NVJPEG_LIBRARY);
+#endif
+  const headrace::detail::NvjpegLibrary library = headrace::detail::open_nvjpeg(places);
+  if (!library.is_open) return skip("needs nvJPEG");
+  void* handle = nullptr;
+  for (const auto backend :
+       {headrace::detail::nvjpeg::Backend::hardware, headrace::detail::nvjpeg::Backend::automatic})
+    CHECK(library.call.create(backend, nullptr, nullptr, 0, &handle) !=
+          headrace::detail::nvjpeg::Status::success);
+}
+
+TEST_CASE("A decode on a device is refused at build() where there is none") {
+  if (device_present()) return skip("needs a machine without a GPU");
+  const DecodeImage op{.crop = ResizeTo{8, 8}, .device = gpu};
+  CHECK_THROWS_WITH_AS(op.schema({FieldSpec::ragged("image", DType::uint8, 1000)}),
+                       doctest::Contains("[decode] cuda:0 was asked for"), DeviceError);
+}
+
+TEST_CASE("A device's pixels are within 6 levels of the CPU's") {
+  if (!device_present()) return skip("needs a GPU");
+  if (!nvjpeg_present()) return skip("needs nvJPEG");
+  for (const auto& [h, v] : {std::pair(1, 1), std::pair(2, 1), std::pair(1, 2), std::pair(2, 2)}) {
+    const int width = 501;
+    const int height = 375;
+    const Bytes file =
+        encode_jpeg({.width = width, .height = height, .h_samp = h, .v_samp = v, .quality = 95},
+                    smooth(width, height));
+    const DeviceDecodes before = device_decodes();
+    for (std::int64_t i = 0; i < 20; ++i) {
+      const DecodeImage op{
+          .crop = RandomResizedCrop{.height = 64, .width = 64, .scale = {0.05, 0.5}},
+          .flip = 0.5F,
+          .prescale = false};
+      CHECK(farthest(decoded(op, gpu, file, i), decoded(op, Device::cpu(), file, i)) <= 6);
+    }
+    const DecodeImage whole{.crop = WholeImage{height, width}};
+    const int most = farthest(decoded(whole, gpu, file), decoded(whole, Device::cpu(), file));
+    MESSAGE("chroma " << h << "x" << v << ": at most " << most << " levels apart");
+    CHECK(most <= 6);
+    CHECK(device_decodes().on_device == before.on_device + 21);
+  }
+}
+
+TEST_CASE("Odd and broken files do a device no harm, and those without an end stay bad samples") {
+  if (!device_present()) return skip("needs a GPU");
+  if (!nvjpeg_present()) return skip("needs nvJPEG");
+  const auto refused = [](const Bytes& file) {
+    try {
+      decoded({.crop = ResizeTo{16, 16}}, gpu, file);
+    } catch (const DataError&) {
+      return true;
+    }
+    return false;
+  };
+  for (const OddFile& file : odd_files()) {
+    CAPTURE(file.name);
+    const bool bad = refused(file.bytes);
+    if (file.must == OddFile::Must::show) CHECK(!bad);
+  }
+  OddFiles cut;
+  cut.cuts("photograph", photograph(), 60);
+  for (const OddFile& file : cut.files())
+    CHECK(refused(file.bytes));
+  const Bytes file = photograph();
+  const DecodeImage whole{.crop = WholeImage{113, 151}};
+  CHECK(decoded(whole, gpu, file) == decoded(whole, gpu, file));
+}
+
+}  // namespace
+}  // namespace headrace::test

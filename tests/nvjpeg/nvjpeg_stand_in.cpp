@@ -1,0 +1,199 @@
+#include "nvjpeg_stand_in.h"
+
+#include <cstddef>
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include <csetjmp>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using headrace::test::nvjpeg::Behaviour;
+using headrace::test::nvjpeg::Calls;
+using headrace::test::nvjpeg::Queue;
+
+enum Status : int {
+  success = 0,
+  not_initialized = 1,
+  invalid_parameter = 2,
+  bad_jpeg = 3,
+  arch_mismatch = 7,
+};
+
+struct Image {
+  unsigned char* channel[4];
+  std::size_t pitch[4];
+};
+struct Handle {};
+struct Header {
+  bool parsed = false;
+};
+struct State {
+  int batch = 0;
+};
+
+std::mutex state_mutex;
+Queue queue;
+Behaviour behaviour;
+Calls counts;
+std::int64_t failing_calls = 0;
+
+/// The status that the test wants of this call.
+int wanted(const char* function) {
+  std::lock_guard lock(state_mutex);
+  if (behaviour.failing != function) return success;
+  const std::int64_t number = failing_calls++;
+  const bool fails = number >= behaviour.from && number < behaviour.from + behaviour.times;
+  return fails ? behaviour.status : success;
+}
+
+void count(std::int64_t Calls::*what, std::int64_t change = 1) {
+  std::lock_guard lock(state_mutex);
+  counts.*what += change;
+}
+
+struct Decoder {
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr error{};
+  std::jmp_buf jump;
+
+  Decoder() {
+    info.err = jpeg_std_error(&error);
+    error.error_exit = [](j_common_ptr from) {
+      std::longjmp(static_cast<Decoder*>(from->client_data)->jump, 1);
+    };
+    error.output_message = [](j_common_ptr) {};
+    jpeg_create_decompress(&info);
+    info.client_data = this;
+  }
+  ~Decoder() { jpeg_destroy_decompress(&info); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  bool open(const unsigned char* data, std::size_t length) {
+    if (setjmp(jump) != 0) return false;
+    jpeg_mem_src(&info, data, length);
+    return jpeg_read_header(&info, TRUE) == JPEG_HEADER_OK;
+  }
+  bool decode(const Image& to) {
+    if (setjmp(jump) != 0) return false;
+    info.out_color_space = JCS_RGB;
+    jpeg_start_decompress(&info);
+    while (info.output_scanline < info.output_height) {
+      JSAMPROW row = to.channel[0] + to.pitch[0] * info.output_scanline;
+      jpeg_read_scanlines(&info, &row, 1);
+    }
+    jpeg_finish_decompress(&info);
+    return true;
+  }
+};
+
+}  // namespace
+
+namespace headrace::test::nvjpeg {
+
+void reset(Queue wanted_queue, Behaviour wanted_behaviour) {
+  std::lock_guard lock(state_mutex);
+  queue = std::move(wanted_queue);
+  behaviour = std::move(wanted_behaviour);
+  counts = {.live_handles = counts.live_handles,
+            .live_states = counts.live_states,
+            .live_headers = counts.live_headers};
+  failing_calls = 0;
+}
+
+Calls calls() {
+  std::lock_guard lock(state_mutex);
+  return counts;
+}
+
+}  // namespace headrace::test::nvjpeg
+
+extern "C" {
+
+int nvjpegCreateEx(int backend, void*, void*, unsigned flags, void** handle) {
+  if (const int status = wanted("nvjpegCreateEx")) return status;
+  std::lock_guard lock(state_mutex);
+  if (backend == 3 && !behaviour.engines) return arch_mismatch;
+  counts.backend = backend;
+  counts.flags = flags;
+  ++counts.handles;
+  ++counts.live_handles;
+  *handle = new Handle;
+  return success;
+}
+int nvjpegDestroy(void* handle) {
+  delete static_cast<Handle*>(handle);
+  count(&Calls::live_handles, -1);
+  return success;
+}
+
+int nvjpegJpegStateCreate(void*, void** state) {
+  if (const int status = wanted("nvjpegJpegStateCreate")) return status;
+  *state = new State;
+  count(&Calls::live_states);
+  return success;
+}
+int nvjpegJpegStateDestroy(void* state) {
+  delete static_cast<State*>(state);
+  count(&Calls::live_states, -1);
+  return success;
+}
+
+int nvjpegJpegStreamCreate(void*, void** header) {
+  if (const int status = wanted("nvjpegJpegStreamCreate")) return status;
+  *header = new Header;
+  count(&Calls::live_headers);
+  return success;
+}
+int nvjpegJpegStreamDestroy(void* header) {
+  delete static_cast<Header*>(header);
+  count(&Calls::live_headers, -1);
+  return success;
+}
+
+int nvjpegJpegStreamParseHeader(void*, const unsigned char* data, std::size_t length,
+                                void* header) {
+  if (const int status = wanted("nvjpegJpegStreamParseHeader")) return status;
+  Decoder decoder;
+  auto& parsed = static_cast<Header*>(header)->parsed;
+  parsed = decoder.open(data, length);
+  return parsed ? success : bad_jpeg;
+}
+
+int nvjpegDecodeBatchedSupported(void*, void* header, int* supported) {
+  if (const int status = wanted("nvjpegDecodeBatchedSupported")) return status;
+  if (!static_cast<Header*>(header)->parsed) return invalid_parameter;
+  *supported = wanted("unsupported");
+  return success;
+}
+
+int nvjpegDecodeBatchedInitialize(void*, void* state, int batch, int, int format) {
+  if (const int status = wanted("nvjpegDecodeBatchedInitialize")) return status;
+  if (format != 5) return invalid_parameter;
+  static_cast<State*>(state)->batch = batch;
+  count(&Calls::initialisations);
+  return success;
+}
+
+int nvjpegDecodeBatched(void*, void* state, const unsigned char* const* data,
+                        const std::size_t* lengths, Image* to, void* stream) {
+  auto& batch = static_cast<State*>(state)->batch;
+  if (batch != 1) return not_initialized;
+  if (const int status = wanted("nvjpegDecodeBatched")) {
+    batch = 0;  // has to be prepared anew
+    return status;
+  }
+  queue(stream, [file = data[0], length = lengths[0], image = to[0]] {
+    Decoder decoder;
+    if (decoder.open(file, length)) decoder.decode(image);
+  });
+  count(&Calls::decodes);
+  return success;
+}
+
+}  // extern "C"
