@@ -7,6 +7,12 @@
 
 namespace headrace::inline v1::detail {
 
+/// What the `size` (0 to 15) bits behind a code of that size stand for (ISO/IEC 10918-1, F.2.2.1).
+inline int extend(std::uint32_t bits, int size) noexcept {
+  const auto value = static_cast<int>(bits);
+  return value < (1 << size >> 1) ? value - (1 << size) + 1 : value;
+}
+
 /// A Huffman table of a baseline JPEG (ISO/IEC 10918-1, C and F.2.2.3).
 class HuffmanTable {
  public:

@@ -53,7 +53,7 @@ class JpegBitReader {
   }
 
  private:
-  static constexpr std::uint32_t mask(int count) { return count >= 32 ? ~0U : (1U << count) - 1; }
+  static constexpr std::uint32_t mask(int count) { return (1U << count) - 1; }
 
   /// One byte of data; the zero behind an FF is passed over.
   std::uint32_t next_byte() {

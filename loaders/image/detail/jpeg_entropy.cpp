@@ -9,12 +9,6 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-/// A value of `size` bits (ISO/IEC 10918-1, F.2.2.1).
-int extend(std::uint32_t bits, int size) noexcept {
-  const auto value = static_cast<int>(bits);
-  return value < (1 << size >> 1) ? value - (1 << size) + 1 : value;
-}
-
 /// What an AC symbol without a value says: sixteen zeros, or the end of the block.
 int step_of(int symbol) noexcept {
   return symbol == 0xf0 ? 16 : DCTSIZE2;

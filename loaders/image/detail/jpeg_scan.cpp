@@ -54,13 +54,6 @@ Segment next_segment(std::span<const std::uint8_t> file, std::size_t& at) {
   return segment;
 }
 
-/// A difference of `category` bits, as F.2.2.1 extends it.
-int extend(std::uint32_t bits, int category) {
-  if (category == 0) return 0;
-  const auto value = static_cast<int>(bits);
-  return value < (1 << (category - 1)) ? value - (1 << category) + 1 : value;
-}
-
 }  // namespace
 
 void JpegScan::parse(std::span<const std::byte> jpeg) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <headrace/loaders/image/detail/huffman_table.h>
 #include <headrace/loaders/image/detail/jpeg_bits.h>
