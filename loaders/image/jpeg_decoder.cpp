@@ -281,6 +281,10 @@ DecodedPixels JpegDecoder::State::decode(const Region& region, int scale,
                                          std::span<const JpegRow> rows) {
   if (!is_open) throw DataError("JPEG: decode() without an open file");
   is_open = false;
+  if (region.x + region.width > static_cast<int>(info.image_width) ||
+      region.y + region.height > static_cast<int>(info.image_height)) {
+    throw DataError("JPEG: a region reaches beyond its image");
+  }
   const bool crops = can_crop_columns(info, scale);
   const int first_x = crops ? region.x : 0;
   const int last_x =

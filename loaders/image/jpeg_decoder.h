@@ -39,6 +39,7 @@ class HEADRACE_API JpegDecoder {
 
   /// Decodes what `region` (stored, full-size pixels) needs at 1/scale (1, 2, 4 or 8) of the open
   /// file, and nothing after its last row. The pixels equal those of a whole decode at that scale.
+  /// Throws DataError for a region that is not within the image.
   DecodedPixels decode(const Region& region, int scale);
   /// The same of the open part: one row for each of its rows of MCUs. Throws DataError where they
   /// do not fit the markers.

@@ -231,6 +231,18 @@ TEST_CASE("an image that is not the index's own is a named error") {
   CHECK(refused > 100);
 }
 
+TEST_CASE("a region beyond the part is a named error") {
+  const Bytes indexed = make_crop_indexed(test::encode_jpeg({}, test::picture(64, 48, 3)));
+  CropIndexedJpeg file;
+  file.open(indexed);
+  const CropIndexedJpeg::Part part = file.part({0, 0, 64, 48}, 1);
+  for (const Region& region : {Region{0, 0, 65, 48}, Region{1, 0, 64, 48}, Region{0, 1, 64, 48}}) {
+    JpegDecoder decoder;
+    decoder.open_part(part.markers);
+    CHECK_THROWS_AS(decoder.decode_part(region, 1, part.rows), DataError);
+  }
+}
+
 TEST_CASE("a damaged index is a named error, whatever byte it is in") {
   const Bytes original =
       test::encode_jpeg({.width = 200, .height = 150}, test::picture(200, 150, 3));

@@ -11,9 +11,11 @@ namespace headrace::inline v1::detail {
 namespace {
 
 enum Marker : std::uint8_t {
+  tem = 0x01,
   sof0 = 0xc0,
   sof1 = 0xc1,
   dht = 0xc4,
+  rst0 = 0xd0,
   soi = 0xd8,
   eoi = 0xd9,
   sos = 0xda,
@@ -36,6 +38,12 @@ bool is_frame(int marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != dht && marker != 0xc8 && marker != 0xcc;
 }
 
+/// Markers without a segment. None belongs before a scan, and libjpeg-turbo reads on right behind
+/// one: there it could find another image than we do.
+bool stands_alone(int marker) {
+  return marker == tem || (marker >= rst0 && marker <= eoi);
+}
+
 /// The marker at `at` and its segment without marker and length; `at` moves behind it.
 struct Segment {
   int marker = 0;
@@ -46,7 +54,8 @@ struct Segment {
 Segment next_segment(std::span<const std::uint8_t> file, std::size_t& at) {
   while (at + 1 < file.size() && file[at] == 0xff && file[at + 1] == 0xff)
     ++at;
-  if (at + 4 > file.size() || file[at] != 0xff) refuse("the markers are broken");
+  if (at + 4 > file.size() || file[at] != 0xff || stands_alone(file[at + 1]))
+    refuse("the markers are broken");
   const auto length = static_cast<std::size_t>(two_bytes(file, at + 2));
   if (length < 2 || length > file.size() - at - 2) refuse("the markers are broken");
   Segment segment{file[at + 1], at + 4, file.subspan(at + 4, length - 2)};
