@@ -107,6 +107,15 @@ DeviceMemory allocate_on_device(std::size_t bytes) {
   return DeviceMemory(static_cast<std::byte*>(memory));
 }
 
+std::size_t free_device_bytes(Device device) {
+  watch_for_end();
+  const DeviceScope scope(device);
+  std::size_t free = 0;
+  std::size_t all = 0;
+  check(cudaMemGetInfo(&free, &all), "asking for the device's free memory");
+  return free;
+}
+
 PageLock lock_pages(std::byte* memory, std::size_t bytes, std::string& refusal) {
   watch_for_end();
   const cudaError_t status = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);

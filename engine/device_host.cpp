@@ -27,6 +27,9 @@ void DestroyEvent::operator()(void*) const noexcept {}
 DeviceMemory allocate_on_device(std::size_t) {
   refuse();
 }
+std::size_t free_device_bytes(Device) {
+  refuse();
+}
 PageLock lock_pages(std::byte*, std::size_t, std::string&) {
   refuse();
 }

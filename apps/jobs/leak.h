@@ -15,8 +15,11 @@ namespace headrace::inline v1::app {
 /// SpecAugment as the configuration wants it, masked cells filled with the training set's mean.
 SpecAugment leak_masks(const LeakMasks& masks, const LeakFile& file);
 
+/// Plans a file's segments where the configuration wants them.
+PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device);
+
 /// Masks where they are enabled, batches in a fresh order every epoch. Batches: `mel` float16 [N,
-/// mels, frames] in decibels and `label` int64 [N].
+/// mels, frames] in decibels and `label` int64 [N]. `segments` may be a DeviceTable.
 Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const LeakFile& file,
                                 const LeakConfig& config, Device device);
 

@@ -27,6 +27,10 @@ void describe(Fields& fields, LeakData& data) {
   fields.key("validation", data.validation, file("the same, to select weights and threshold"));
   fields.key("testing", data.testing, file("the same, to report on"));
   fields.key("resident", data.resident, {.doc = "most of one file that is kept in memory"});
+  fields.choice(
+      "residence", data.residence,
+      {{"host", LeakResidence::host}, {"device", LeakResidence::device}},
+      {.doc = "memory the segments live in; device: whole on the GPU, batches made there"});
   fields.key("stage", data.stage,
              {.doc = "folder a file is copied to first, checked; empty: read where it lies"});
   fields.key("prefetch", data.prefetch,

@@ -19,14 +19,21 @@ struct LeakMasks {
   double time_share = 0.25;  ///< Of the frames, but at least one; none below four frames.
 };
 
+/// Where the training and evaluation segments live.
+enum class LeakResidence : unsigned char {
+  host,    ///< In host memory; batches are gathered there.
+  device,  ///< In the device's memory; a batch is one gather kernel.
+};
+
 /// Where the segments come from and how batches are made of them.
 struct LeakData {
   std::filesystem::path training;    ///< HDF5: segments_mel, labels.
   std::filesystem::path validation;  ///< Selects weights and threshold.
   std::filesystem::path testing;     ///< Never used to select anything.
   Bytes resident{4ULL << 30};        ///< Most of one file that is kept in memory.
-  std::filesystem::path stage;       ///< Folder a file is copied to before; empty: none.
-  int prefetch = 4;                  ///< Batches ahead of the trainer.
+  LeakResidence residence = LeakResidence::host;
+  std::filesystem::path stage;  ///< Folder a file is copied to before; empty: none.
+  int prefetch = 4;             ///< Batches ahead of the trainer.
   LeakMasks masks;
 };
 

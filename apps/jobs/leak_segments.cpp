@@ -1,7 +1,9 @@
 #include <headrace/apps/jobs/leak_segments.h>
 
 #include <headrace/apps/jobs/leak_names.h>
+#include <headrace/loaders/memory/device_table.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -29,7 +31,33 @@ const float16_t* LeakSegments::cells_of(std::int64_t index) const {
   return recording.data<float16_t>() + index % file_.segments() * file_.mels * file_.frames;
 }
 
+void LeakSegments::copy_row(std::int64_t index, const float16_t* cells, const Rows& rows,
+                            std::size_t k) const {
+  const auto row = static_cast<std::int64_t>(k);
+  std::memcpy(rows.row(0, row), cells,
+              static_cast<std::size_t>(file_.mels * file_.frames) * sizeof(float16_t));
+  const std::int64_t label = file_.labels[static_cast<std::size_t>(index / file_.segments())];
+  std::memcpy(rows.row(1, row), &label, sizeof label);
+}
+
+void LeakSegments::gather_from_file(std::span<const std::int64_t> indices, const Rows& rows) const {
+  Sample sample;
+  std::int64_t open = -1;
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const std::int64_t recording = indices[k] / file_.segments();
+    if (recording != open) {
+      sample.reset();
+      recordings_->read(recording, sample);
+      open = recording;
+    }
+    const std::int64_t place = indices[k] % file_.segments();
+    copy_row(indices[k], sample["mel"].data<float16_t>() + place * file_.mels * file_.frames, rows,
+             k);
+  }
+}
+
 void LeakSegments::gather(std::span<const std::int64_t> indices, const Rows& rows) const {
+  if (lent_.empty()) return gather_from_file(indices, rows);
   constexpr std::size_t ahead = 8;
   constexpr std::size_t line = 64;
   const auto bytes = static_cast<std::size_t>(file_.mels * file_.frames) * sizeof(float16_t);
@@ -39,11 +67,7 @@ void LeakSegments::gather(std::span<const std::int64_t> indices, const Rows& row
       for (std::size_t at = 0; at < bytes; at += line)
         __builtin_prefetch(next + at);
     }
-    const auto row = static_cast<std::int64_t>(k);
-    std::memcpy(rows.row(0, row), cells_of(indices[k]), bytes);
-    const std::int64_t label =
-        file_.labels[static_cast<std::size_t>(indices[k] / file_.segments())];
-    std::memcpy(rows.row(1, row), &label, sizeof label);
+    copy_row(indices[k], cells_of(indices[k]), rows, k);
   }
 }
 
@@ -77,13 +101,22 @@ std::string LeakSegments::origin(std::int64_t index) const {
          std::to_string(place / file_.shorts) + "." + std::to_string(place % file_.shorts);
 }
 
+namespace {
+
+/// The table of a file's recordings, read from where it lies.
+Hdf5TableOptions recordings_of(const LeakFile& file, std::size_t memory) {
+  return {.file = file.path,
+          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
+          .memory = memory,
+          .residence = Residence::file};
+}
+
+}  // namespace
+
 PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
                                  const std::filesystem::path& stage) {
   const auto cells = static_cast<std::size_t>(file.segments() * file.mels * file.frames);
-  Hdf5TableOptions table{.file = file.path,
-                         .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
-                         .memory = memory,
-                         .residence = Residence::file};
+  Hdf5TableOptions table = recordings_of(file, memory);
   const auto outline = segments(file, table);
   table.residence = Residence::resident;
   table.stage = stage;
@@ -91,6 +124,22 @@ PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
   return {.outline = outline,
           .resident_bytes = cells * sizeof(float16_t) * file.labels.size(),
           .open = [file, table] { return segments(file, table); }};
+}
+
+PlannedSource plan_leak_table(const LeakFile& file, std::size_t memory,
+                              const std::filesystem::path& stage, Device device) {
+  // Recordings are read once, in order: a few chunks of them are enough.
+  Hdf5TableOptions table = recordings_of(file, std::min<std::size_t>(memory, 64_MiB));
+  const DeviceTableOptions options{.device = device, .memory = memory};
+  const auto outline = std::make_shared<const DeviceTable>(segments(file, table), options);
+  table.stage = stage;
+  table.log = &log_table;
+  return {
+      .outline = outline, .resident_bytes = outline->host_bytes(), .open = [file, table, options] {
+        auto loaded = std::make_shared<DeviceTable>(segments(file, table), options);
+        loaded->load();
+        return loaded;
+      }};
 }
 
 }  // namespace headrace::inline v1::app

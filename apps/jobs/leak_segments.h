@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/leak_file.h>
 #include <headrace/apps/jobs/planned_source.h>
+#include <headrace/engine/device.h>
 #include <headrace/engine/source.h>
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace headrace::inline v1::app {
 class LeakSegments final : public Source {
  public:
   /// `recordings` gives rows of `mel` [long, short, mels, frames]; with `in_memory` it lends them
-  /// for as long as it lives, and batches are gathered.
+  /// for as long as it lives, and batches are gathered from there; else from the file, fast for
+  /// segments in their order.
   LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file, bool in_memory = false);
 
   std::string name() const override { return recordings_->name(); }
@@ -25,7 +27,7 @@ class LeakSegments final : public Source {
   Schema fields() const override;
   void read(std::int64_t index, Sample& sample) const override;
   bool blocking() const override { return recordings_->blocking(); }
-  bool gathers() const override { return !lent_.empty(); }
+  bool gathers() const override { return true; }
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override;
   std::size_t working_bytes(std::int64_t index) const override;
   std::size_t largest_working_bytes() const override { return working_bytes(0); }
@@ -34,6 +36,8 @@ class LeakSegments final : public Source {
 
  private:
   const float16_t* cells_of(std::int64_t index) const;
+  void gather_from_file(std::span<const std::int64_t> indices, const Rows& rows) const;
+  void copy_row(std::int64_t index, const float16_t* cells, const Rows& rows, std::size_t k) const;
 
   std::shared_ptr<const Source> recordings_;
   LeakFile file_;
@@ -44,5 +48,9 @@ class LeakSegments final : public Source {
 /// keeps the segments in memory and throws ResourceError when they take more than `memory` bytes.
 PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
                                  const std::filesystem::path& stage = {});
+
+/// The same as a DeviceTable on `device`; open() reads the file straight into it.
+PlannedSource plan_leak_table(const LeakFile& file, std::size_t memory,
+                              const std::filesystem::path& stage, Device device);
 
 }  // namespace headrace::inline v1::app

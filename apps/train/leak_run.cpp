@@ -25,10 +25,6 @@ std::string text(const char* format, auto... values) {
   return buffer;
 }
 
-PlannedSource planned(const LeakFile& file, const LeakData& data) {
-  return plan_leak_segments(file, data.resident.value, data.stage);
-}
-
 }  // namespace
 
 LeakRun::LeakRun(const LeakConfig& config, const ChosenDevice& device)
@@ -36,9 +32,9 @@ LeakRun::LeakRun(const LeakConfig& config, const ChosenDevice& device)
       device_(device),
       runtime_({.threads = config.threads.loader, .io_threads = config.threads.io}),
       files_(read_leak_files(config.data)),
-      training_(planned(files_.training, config.data)),
-      validation_(planned(files_.validation, config.data)),
-      testing_(planned(files_.testing, config.data)) {}
+      training_(plan_leak_data(files_.training, config.data, device.device)),
+      validation_(plan_leak_data(files_.validation, config.data, device.device)),
+      testing_(plan_leak_data(files_.testing, config.data, device.device)) {}
 
 LeakSources LeakRun::outlines() const {
   return {training_.outline, validation_.outline, testing_.outline};

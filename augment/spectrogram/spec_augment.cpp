@@ -233,7 +233,13 @@ void SpecAugment::operator()(Sample& sample, Random& random) const {
 }
 
 Schema DrawSpecAugment::schema(const Schema& in) const {
-  const Planes planes = planes_of(augment, checked_field(augment, in).shape);
+  if (shape.rank() > 0) {
+    std::string rule = fault(augment);
+    if (rule.empty()) rule = fault(augment, DType::float32, shape, 0);
+    if (!rule.empty()) throw ConfigError("[spec augment] " + rule);
+  }
+  const Planes planes =
+      planes_of(augment, shape.rank() > 0 ? shape : checked_field(augment, in).shape);
   Schema out = in;
   out.put(FieldSpec::fixed(masks_name(augment), DType::int32,
                            Shape{mask_rows(augment, planes), SpecMasks::values(augment)}));
@@ -241,8 +247,8 @@ Schema DrawSpecAugment::schema(const Schema& in) const {
 }
 
 void DrawSpecAugment::operator()(Sample& sample, Random& random) const {
-  const Tensor from = sample[augment.field];
-  const Planes planes = checked_planes(augment, from);
+  const Planes planes =
+      shape.rank() > 0 ? planes_of(augment, shape) : checked_planes(augment, sample[augment.field]);
   const std::int64_t frames = valid_frames(augment, sample, planes.frames);
   Tensor& masks = sample.make(masks_name(augment), DType::int32,
                               Shape{mask_rows(augment, planes), SpecMasks::values(augment)});

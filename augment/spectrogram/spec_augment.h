@@ -79,6 +79,9 @@ struct HEADRACE_API SpecAugment {
 /// width of each frequency mask and each time mask.
 struct HEADRACE_API DrawSpecAugment {
   SpecAugment augment{};
+  /// Of spectrograms that the samples do not hold, since their batch is made on the device (see
+  /// DeviceTable); of rank 0: the samples hold them.
+  Shape shape{};
 
   std::string name() const { return augment.name(); }
   /// Throws ConfigError as SpecAugment does.

@@ -49,6 +49,8 @@ using DeviceEvent = std::unique_ptr<void, DestroyEvent>;
 
 /// Throws ResourceError naming the bytes when the device has not got them.
 HEADRACE_API DeviceMemory allocate_on_device(std::size_t bytes);
+/// Memory that the device has left.
+HEADRACE_API std::size_t free_device_bytes(Device device);
 /// Null, with the reason in `refusal`, where the system does not allow it.
 HEADRACE_API PageLock lock_pages(std::byte* memory, std::size_t bytes, std::string& refusal);
 /// A stream that does not wait for the default one; an urgent one goes first.
@@ -60,7 +62,8 @@ HEADRACE_API DeviceEvent make_awaited_event();
 
 HEADRACE_API void record(const DeviceEvent& event, Stream on);
 void wait_for(const DeviceEvent& event, Stream on);
-void copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes, Stream on);
+HEADRACE_API void copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
+                                 Stream on);
 /// Copies `rows` rows of `row_bytes` each, which lie `stride` bytes apart, to one packed block.
 HEADRACE_API void copy_rows_to_host(std::byte* to, const std::byte* from, std::size_t stride,
                                     std::size_t row_bytes, std::size_t rows, Stream on);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -166,6 +167,49 @@ TEST_CASE("training batches of the leak job are masked with the mean, evaluation
   const double share = static_cast<double>(changed) / static_cast<double>(plain.size());
   CHECK(share > 0.12);
   CHECK(share < 0.22);
+}
+
+TEST_CASE("out of a device's table the leak job makes the batches that it makes in host memory") {
+  const TemporaryFolder folder;
+  REQUIRE(prepare(folder, "out", {"--no-waveforms"}).status == 0);
+  const LeakFile file = read_leak_file(folder.path() / "out/training.h5");
+  LeakConfig config;
+  config.training.batch = 48;
+  const auto stream = [&](LeakResidence residence, int threads) {
+    config.data.residence = residence;
+    const PlannedSource planned = plan_leak_data(file, config.data, Device::cpu());
+    const auto segments = planned.open();
+    CHECK(planned.outline->size() == segments->size());
+    CHECK(planned.outline->fields() == segments->fields());
+    CHECK(segments->origin(161) == planned.outline->origin(161));
+    const LoaderOptions options{.runtime = Runtime({.threads = threads})};
+    Loader training = leak_training_pipeline(segments, file, config, Device::cpu()).build(options);
+    Loader evaluation = leak_evaluation_pipeline(segments, 100, Device::cpu()).build(options);
+    std::vector<std::uint16_t> mels;
+    std::vector<std::int64_t> labels;
+    for (Loader* loader : {&training, &evaluation}) {
+      for (const std::int64_t epoch : {0, 1}) {
+        for (const Batch& batch : loader->epoch(epoch)) {
+          const std::vector<std::uint16_t> bits = bits_of(batch["mel"]);
+          mels.insert(mels.end(), bits.begin(), bits.end());
+          const auto of_batch = batch["label"].values<std::int64_t>();
+          labels.insert(labels.end(), of_batch.begin(), of_batch.end());
+        }
+      }
+    }
+    return std::pair(std::move(mels), std::move(labels));
+  };
+  for (const bool masks : {true, false}) {
+    config.data.masks.enabled = masks;
+    const auto wanted = stream(LeakResidence::host, 2);
+    CHECK(wanted.second.size() == 2 * (624 + 640));
+    for (const int threads : {1, 2, 8}) {
+      const auto made = stream(LeakResidence::device, threads);
+      CHECK((made == wanted));
+    }
+  }
+  config.data.resident = Bytes{1000};
+  CHECK_THROWS_AS(plan_leak_data(file, config.data, Device::cpu()).open(), ResourceError);
 }
 
 TEST_CASE("a leak file of another layout is refused with what came") {

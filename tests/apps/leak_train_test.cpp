@@ -60,7 +60,8 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
   CHECK(again.out == finished.out);  // nothing is left to train
 }
 
-TEST_CASE("a leak run that SIGINT stopped inside an epoch ends as one that was not") {
+TEST_CASE(
+    "a leak run that SIGINT stopped inside an epoch, or out of a table, ends as one that was not") {
   const Job job;
   const Finished whole = job.run(Job::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
@@ -81,6 +82,11 @@ TEST_CASE("a leak run that SIGINT stopped inside an epoch ends as one that was n
   CHECK(content_of(newest_checkpoint(cut)) == content_of(newest_checkpoint(uncut)));
   CHECK(best_weights(cut) == best_weights(uncut));
   CHECK(resumed.out == whole.out);
+
+  const Finished device = job.run(Job::train({"runs=device", "data.residence=device"}));
+  REQUIRE_MESSAGE(device.status == 0, device.err);
+  CHECK(content_of(newest_checkpoint(job.only_run("device"))) ==
+        content_of(newest_checkpoint(uncut)));
 
   const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
   REQUIRE(other.status == 0);

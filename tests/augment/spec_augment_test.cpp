@@ -258,6 +258,28 @@ TEST_CASE("a batch that is drawn before and applied after holds the samples' bit
   }
 }
 
+TEST_CASE("masks are drawn for spectrograms that the sample does not hold") {
+  SpecAugment op = SpecAugment::policy("LD");
+  for (const SpecAugment::Rule rule : {SpecAugment::Rule::paper, SpecAugment::Rule::torchaudio}) {
+    op.rule = rule;
+    const Shape shape{3, 40, 200};
+    const DrawSpecAugment unseen{.augment = op, .shape = shape};
+    const Schema made = unseen.schema({FieldSpec::fixed("row", DType::int64, {})});
+    for (const std::int64_t position : {0, 1, 2}) {
+      Sample sample;
+      Random random = random_of(position);
+      unseen(sample, random);
+      const Tensor masks = sample["spectrogram_masks"];
+      CHECK(masks.shape() == made.at("spectrogram_masks").shape);
+      const auto values = masks.values<std::int32_t>();
+      CHECK(std::vector<std::int32_t>(values.begin(), values.end()) == drawn(op, shape, position));
+    }
+  }
+  CHECK_THROWS_AS((DrawSpecAugment{.augment = op, .shape = {40}}.schema({})), ConfigError);
+  op.time_masks = -1;
+  CHECK_THROWS_AS((DrawSpecAugment{.augment = op, .shape = {40, 200}}.schema({})), ConfigError);
+}
+
 TEST_CASE("planes of a sample share the paper's masks and have torchaudio's each") {
   SpecAugment op{.frequency_masks = 1, .frequency_width = 10};
   const std::vector<float> values(3 * 40 * 6, 1.0F);

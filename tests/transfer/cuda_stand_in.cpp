@@ -161,7 +161,8 @@ const char* cudaGetErrorString(cudaError_t) {
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
-  *free = *all = 0;
+  std::lock_guard lock(state_mutex);
+  *free = *all = behaviour.free_bytes;
   return cudaSuccess;
 }
 

@@ -17,7 +17,8 @@ struct Behaviour {
   bool refuse_page_locks = false;
   std::int64_t fail_copy = -1;  ///< the number of the copy that fails, and the device with it
   int refuse_waits = 0;         ///< so many waits on the default stream fail, and nothing else
-  int copy_delay_us = 200;      ///< at most; drawn for every copy
+  std::size_t free_bytes = std::size_t{1} << 40;
+  int copy_delay_us = 200;  ///< at most; drawn for every copy
 };
 
 struct Calls {
