@@ -4,8 +4,8 @@
 #include <headrace/engine/loader.h>
 #include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
 #include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <atomic>
 #include <filesystem>

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/error.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -251,11 +252,11 @@ TEST_CASE("a key described twice is a bug in the program and says so") {
 }
 
 TEST_CASE("a configuration is loaded from a file with its overrides") {
-  const auto file = std::filesystem::temp_directory_path() / "headrace-fields-test.yaml";
+  const headrace::test::TemporaryFolder folder;
+  const auto file = folder / "fields.yaml";
   std::ofstream(file) << "data: x\n";
   Job job;
   Fields fields = fields_of(job);
   load(fields, file, {"train.epochs=4"});
   CHECK(job.epochs == 4);
-  std::filesystem::remove(file);
 }

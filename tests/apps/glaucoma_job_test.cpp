@@ -4,7 +4,7 @@
 #include <headrace/engine/error.h>
 #include <headrace/engine/loader.h>
 #include <headrace/tests/apps/glaucoma_data.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
 #include <cmath>

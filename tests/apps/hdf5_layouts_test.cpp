@@ -5,7 +5,7 @@
 #include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/apps/leak_data.h>
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <H5Cpp.h>
 

@@ -5,7 +5,8 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/apps/leak_data.h>
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include <headrace/tests/apps/leak_data.h>
 #include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
 
 #include <csignal>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <string>

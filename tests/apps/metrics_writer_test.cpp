@@ -2,14 +2,14 @@
 
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/engine/error.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include "temporary_folder.h"
 
 using namespace headrace::app;
 using headrace::test::content_of;

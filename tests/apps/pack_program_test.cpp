@@ -1,6 +1,7 @@
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
 #include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <csignal>
 #include <cstdint>

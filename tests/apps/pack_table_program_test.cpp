@@ -2,7 +2,7 @@
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <cstring>

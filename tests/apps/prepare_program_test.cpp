@@ -1,8 +1,8 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <array>

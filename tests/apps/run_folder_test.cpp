@@ -3,6 +3,8 @@
 #include <headrace/apps/run/atomic_file.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/error.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
@@ -19,8 +21,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "temporary_folder.h"
 
 using namespace headrace::app;
 using headrace::test::content_of;

@@ -1,4 +1,5 @@
 #include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
 
 #include <algorithm>
 #include <fstream>

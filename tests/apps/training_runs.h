@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
 #include <headrace/tests/apps/started_program.h>
-#include <headrace/tests/apps/temporary_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <chrono>
 #include <csignal>

@@ -23,7 +23,7 @@
 
 #include "../../examples/embed/process_state.h"
 #include "../loaders/image_files.h"
-#include "../loaders/temp_folder.h"
+#include "../support/temporary_folder.h"
 
 using namespace headrace;
 
@@ -80,7 +80,7 @@ void read_table(const std::filesystem::path& file, const embed::ProcessState& be
 
 TEST_CASE("engine, loaders, augment and monitor leave the process as it was") {
   const embed::ProcessState before = embed::process_state();
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   read_pictures(folder / "pictures", before);
   read_table(folder / "table.h5", before);
   monitor::CpuSampler cpu;

@@ -19,7 +19,7 @@
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using namespace headrace::test;
@@ -45,7 +45,7 @@ void put(const fs::path& file, const Bytes& bytes) {
 
 /// A folder of small pictures, record k in file k.
 struct Pictures {
-  TempFolder folder;
+  TemporaryFolder folder;
   fs::path root = folder / "pictures";
 
   Pictures() {
@@ -296,7 +296,7 @@ TEST_CASE(
 namespace {
 
 struct Numbers {
-  TempFolder folder;
+  TemporaryFolder folder;
   fs::path file = folder / "numbers.h5";
 
   Numbers() { write(file, 0); }

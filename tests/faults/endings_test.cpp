@@ -19,7 +19,7 @@
 
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <oneapi/tbb/parallel_for.h>
 
@@ -174,7 +174,7 @@ TEST_CASE("a trainer that is blocked in next() is told when its loader ends") {
 TEST_CASE("a loader whose reader waits at a pipe ends when the pipe does") {
   Watchdog watchdog("a reader at a pipe");
   const Footprint before;
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string pipe = (folder / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::atomic<int> waiting{0};

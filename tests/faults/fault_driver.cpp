@@ -10,7 +10,7 @@
 #include <headrace/tests/faults/fault_shim.h>
 
 #include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cerrno>
 #include <csignal>
@@ -307,7 +307,7 @@ int drive(const std::vector<std::string>& words) {
   const char* mode = std::getenv("HEADRACE_FAULTS");
   const bool full = mode != nullptr && std::strcmp(mode, "full") == 0;
   std::signal(SIGALRM, &too_long);
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const FaultScenario scenario = make_fault_scenario(words[1], folder / "data");
   for (std::size_t i = 3; i < words.size(); ++i) {
     const Fault fault = fault_of(named(call_names, words[2]).call, words[i]);

@@ -9,7 +9,7 @@
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/tests/fuzz/pack_edits.h>
 #include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t footer = 48;
 
 PackBytes make_pack() {
-  const TempFolder root;
+  const TemporaryFolder root;
   for (int i = 0; i < 4; ++i) {
     const auto folder = root / ("data/" + std::string(i % 2 == 0 ? "a" : "b"));
     std::filesystem::create_directories(folder);

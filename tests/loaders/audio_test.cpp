@@ -18,7 +18,7 @@
 #include <headrace/loaders/audio/decode_audio.h>
 #include <headrace/loaders/audio/resample.h>
 #include <headrace/tests/augment/waves.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/augment/reference/audio_reference.inc>
 
 using namespace headrace;
@@ -91,7 +91,7 @@ TEST_CASE("resampling gives torchaudio's values") {
 }
 
 TEST_CASE("WAV, FLAC and Ogg give their samples, many channels their mean") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const std::vector<float> wave = test::wave(9000);
   const struct {
     const char* name;
@@ -136,7 +136,7 @@ TEST_CASE("WAV, FLAC and Ogg give their samples, many channels their mean") {
 }
 
 TEST_CASE("files that lie, break off or are something else are refused with a reason") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const std::vector<float> wave = test::wave(4000);
   const auto wav = written(folder / "a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, wave);
   REQUIRE(refusal(wav).empty());
@@ -165,7 +165,7 @@ TEST_CASE("files that lie, break off or are something else are refused with a re
 }
 
 TEST_CASE("no cut and no flipped byte of a file does more than throw a DataError") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const std::vector<float> wave = test::wave(1000);
   for (const int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
                            SF_FORMAT_OGG | SF_FORMAT_VORBIS}) {
@@ -182,7 +182,7 @@ TEST_CASE("no cut and no flipped byte of a file does more than throw a DataError
 }
 
 TEST_CASE("a folder of sounds becomes waveforms of one rate and length") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   fs::create_directories(folder / "speech");
   fs::create_directories(folder / "music" / "deep");
   written(folder / "speech" / "a.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 8000, 1, test::wave(8000));
@@ -218,7 +218,7 @@ TEST_CASE("a folder of sounds becomes waveforms of one rate and length") {
 }
 
 TEST_CASE("a random piece is drawn from the whole sound, the same for the same key") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   std::vector<float> ramp;
   for (int i = 0; i < 5000; ++i)
     ramp.push_back(static_cast<float>(i) / 8192.0F);

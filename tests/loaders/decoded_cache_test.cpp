@@ -16,7 +16,7 @@
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/memory/table.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::contains;
@@ -128,7 +128,7 @@ constexpr std::size_t plenty = std::size_t{1} << 20;
 }  // namespace
 
 TEST_CASE("the bytes are the same with and without a cache, in memory and on disk") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const Bytes expected = plain(2);
   for (const int threads : {1, 2, 8}) {
     for (const bool blocks : {false, true}) {
@@ -207,7 +207,7 @@ int empty_files_in(const std::filesystem::path& folder) {
 }  // namespace
 
 TEST_CASE("a disk that is full ends the keeping; what could not be written takes nothing") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const Bytes expected = plain(2);
   std::atomic<int> warnings{0};
   const DecodedCache cache(
@@ -230,7 +230,7 @@ TEST_CASE("a disk that is full ends the keeping; what could not be written takes
 }
 
 TEST_CASE("what the cache's file has lost is made anew") {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const Bytes expected = plain(2);
   std::atomic<int> warnings{0};
   const auto source = std::make_shared<Counted>();
@@ -277,7 +277,7 @@ TEST_CASE("the forecast counts the cache with the source") {
   const DecodedCache cache(source, {.bytes = plenty});
   CHECK(cache.source()->resident_bytes() >= 1000 + plenty);
   CHECK(cache.source()->resident_bytes() <= 1000 + plenty + 100 * records);
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const DecodedCache on_disk(source, {.bytes = plenty, .folder = folder / ""});
   CHECK(on_disk.source()->resident_bytes() < 1000 + 100 * records);
   const Loader loader =

@@ -14,7 +14,7 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -43,7 +43,7 @@ std::size_t chunk_bytes(const Storage& storage, const MatrixType& type) {
 }  // namespace
 
 TEST_CASE("every storage of every type gives the bytes of H5Dread") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "matrix.h5";
   for (const Storage& storage : storages()) {
     for (const MatrixType& type : matrix_types()) {
@@ -78,7 +78,7 @@ TEST_CASE("every storage of every type gives the bytes of H5Dread") {
 }
 
 TEST_CASE("filters that only the library has come through it, and a note says so") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "rare.h5";
   const std::array<hsize_t, 2> extents{60, 16}, chunk{8, 16};
   const std::vector<std::byte> values = noise(60 * 16);
@@ -117,7 +117,7 @@ TEST_CASE("filters that only the library has come through it, and a note says so
 }
 
 TEST_CASE("threads that share a small cache get the same bytes") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "threads.h5";
   const Storage storage{"", {4000, 40}, {32, 40}, {2, 1}};
   const MatrixType type{"", H5::PredType::STD_U16LE, H5::PredType::NATIVE_UINT16};
@@ -146,7 +146,7 @@ TEST_CASE("threads that share a small cache get the same bytes") {
 }
 
 TEST_CASE("chunks whose rows are all taken at once do not drive others out of the cache") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "once.h5";
   const MatrixType type{"", H5::PredType::STD_U16BE, H5::PredType::NATIVE_UINT16};
   write_matrix_file(path, {"", {4000, 40}, {32, 40}, {2, 1}}, type);
@@ -166,7 +166,7 @@ TEST_CASE("chunks whose rows are all taken at once do not drive others out of th
 }
 
 TEST_CASE("the cache stays within its memory") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "bound.h5";
   write_matrix_file(path, {"", {4000, 40}, {32, 40}, {1}},
                     {"", H5::PredType::STD_U8LE, H5::PredType::NATIVE_UINT8});

@@ -11,8 +11,8 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -39,7 +39,7 @@ std::string python() {
 TEST_CASE("files of h5py and hdf5plugin read as h5py reads them, past the library") {
   const std::string program = python();
   if (program.empty()) return skip("needs Python with h5py and hdf5plugin (HEADRACE_H5PY_PYTHON)");
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string script =
       program + " " + HEADRACE_SOURCE_DIR + "/tests/loaders/hdf5_h5py.py " + (folder / "").string();
   REQUIRE(std::system(script.c_str()) == 0);

@@ -12,7 +12,7 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -36,13 +36,13 @@ std::string refusal(const std::filesystem::path& file, const std::string& datase
   return message;
 }
 
-std::filesystem::path secret(const TempFolder& folder) {
+std::filesystem::path secret(const TemporaryFolder& folder) {
   const auto path = folder / "secret.h5";
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {4}}, "1234", P::NATIVE_UINT8);
   return path;
 }
 
-std::filesystem::path honest(const TempFolder& folder, hsize_t rows = 1000) {
+std::filesystem::path honest(const TemporaryFolder& folder, hsize_t rows = 1000) {
   const auto path = folder / "honest.h5";
   const std::vector<std::byte> values = noise(rows * 16);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {rows, 16}}, values.data(),
@@ -72,7 +72,7 @@ std::string little_endian(std::uint64_t value) {
 }  // namespace
 
 TEST_CASE("external links are refused, also behind a soft link or in a group") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   secret(folder);
   const auto path = folder / "links.h5";
   {
@@ -93,7 +93,7 @@ TEST_CASE("external links are refused, also behind a soft link or in a group") {
 }
 
 TEST_CASE("external storage is refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder / "passwords") << "root:x:0:0";
   const auto path = folder / "storage.h5";
   H5::DSetCreatPropList creation;
@@ -106,7 +106,7 @@ TEST_CASE("external storage is refused") {
 }
 
 TEST_CASE("filters that need a plugin are refused before anything is read") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "filter.h5";
   const H5::DSetCreatPropList creation;
   const hsize_t extent = 64;
@@ -118,7 +118,7 @@ TEST_CASE("filters that need a plugin are refused before anything is read") {
 }
 
 TEST_CASE("chunks that unpack to more or less than they are, or to nothing, are errors by name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "bombs.h5";
   std::string zeros(10 << 20, '\0'), bomb(zeros.size(), '\0');
   uLongf packed = bomb.size();
@@ -154,7 +154,7 @@ TEST_CASE("chunks that unpack to more or less than they are, or to nothing, are 
 }
 
 TEST_CASE("a chunk index that points out of the file is refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "places.h5";
   const std::vector<std::byte> values = noise(6400);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {100, 64}, {10, 64}},
@@ -179,7 +179,7 @@ TEST_CASE("a chunk index that points out of the file is refused") {
 }
 
 TEST_CASE("a chunked file that was cut off is refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "cut.h5";
   const std::vector<std::byte> values = noise(6400);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {100, 64}, {10, 64}, 4},
@@ -193,7 +193,7 @@ TEST_CASE("a chunked file that was cut off is refused") {
 }
 
 TEST_CASE("types without a dtype are refused by name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "types.h5";
   const H5::CompType pair(std::size_t{8});
   pair.insertMember("a", 0, P::STD_I32LE);
@@ -217,7 +217,7 @@ TEST_CASE("types without a dtype are refused by name") {
 }
 
 TEST_CASE("sizes that overflow or cannot be true are refused before memory is taken") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "sizes.h5";
   const hsize_t huge = hsize_t{1} << 40;
   const std::array<hsize_t, 2> chunk{1 << 12, 1 << 12};
@@ -241,14 +241,14 @@ TEST_CASE("sizes that overflow or cannot be true are refused before memory is ta
 }
 
 TEST_CASE("a dataset whose extent was inflated does not read past its data") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = honest(folder);
   damage(path, little_endian(1000), little_endian(1000000000));
   CHECK(refusal(path, "x") != "");
 }
 
 TEST_CASE("a truncated file is refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = honest(folder);
   const auto whole = std::filesystem::file_size(path);
   for (const auto size :
@@ -260,14 +260,14 @@ TEST_CASE("a truncated file is refused") {
 }
 
 TEST_CASE("files that are not HDF5 are refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder / "text.h5") << "this is no HDF5 file";
   CHECK(contains(refusal(folder / "text.h5", "x"), "cannot be opened"));
   CHECK_THROWS_AS(Hdf5Table({.file = "/dev/zero", .fields = {{.dataset = "x"}}}), ConfigError);
 }
 
 TEST_CASE("a file that is changed under the table gives an error with its name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::vector<std::int64_t> indices{5, 2, 900};
   for (Residence residence : {Residence::pread, Residence::library}) {
     const auto path = honest(folder);
@@ -286,7 +286,7 @@ TEST_CASE("a file that is changed under the table gives an error with its name")
 }
 
 TEST_CASE("a file that is replaced by another goes on as it was") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = honest(folder);
   const std::vector<std::int64_t> indices{5, 2, 900};
   const Hdf5Table table(

@@ -11,7 +11,7 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using detail::ChunkIndexFile;
 
 /// 3000 chunks: enough to be kept.
-fs::path many_chunks(const TempFolder& folder, hsize_t user_block = 0) {
+fs::path many_chunks(const TemporaryFolder& folder, hsize_t user_block = 0) {
   auto path = folder / "many.h5";
   write_matrix_file(path, {"", {6000, 8}, {2, 8}, {2, 1}, false, false, false, false, user_block},
                     {"", H5::PredType::STD_I32LE, H5::PredType::NATIVE_INT32});
@@ -48,7 +48,7 @@ void flip_byte(const fs::path& path, std::streamoff at) {
 
 TEST_CASE("the index says where H5Dget_chunk_info_by_coord says, user block added") {
   for (const hsize_t block : {hsize_t{0}, hsize_t{1024}}) {
-    const TempFolder folder;
+    const TemporaryFolder folder;
     const auto path = many_chunks(folder, block);
     const detail::Hdf5File file(path);
     detail::ChunkIndexes indexes(file, false);
@@ -83,7 +83,7 @@ TEST_CASE("places out of the file, and sizes that cannot be, are refused") {
 }
 
 TEST_CASE("a long index is kept beside the file and used again") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto kept = ChunkIndexFile::path_of(path);
   const auto indices = scattered(6000, 300);
@@ -97,7 +97,7 @@ TEST_CASE("a long index is kept beside the file and used again") {
 }
 
 TEST_CASE("a kept index of another state of the file is not believed") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 300);
   open(path);
@@ -112,7 +112,7 @@ TEST_CASE("a kept index of another state of the file is not believed") {
 }
 
 TEST_CASE("a kept index with the file's size and time but other contents is not believed") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   open(path);
   const auto time = fs::last_write_time(path);
@@ -127,7 +127,7 @@ TEST_CASE("a kept index with the file's size and time but other contents is not 
 }
 
 TEST_CASE("a damaged kept index is built anew, wherever the damage is") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   const auto indices = scattered(6000, 300);
   const auto expected = gathered(open(path), indices);
@@ -146,7 +146,7 @@ TEST_CASE("a damaged kept index is built anew, wherever the damage is") {
 }
 
 TEST_CASE("a folder that cannot be written costs one line of the log") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = many_chunks(folder);
   // A folder in the place of the index cannot be replaced, by root neither.
   fs::create_directory(ChunkIndexFile::path_of(path));

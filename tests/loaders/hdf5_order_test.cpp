@@ -11,7 +11,7 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t rows = 3000, chunk = 32, window = 8;
 
 /// Row i begins with the number i.
-std::shared_ptr<const Hdf5Table> numbered(const TempFolder& folder, std::size_t memory) {
+std::shared_ptr<const Hdf5Table> numbered(const TemporaryFolder& folder, std::size_t memory) {
   const auto path = folder / ("numbered" + std::to_string(memory) + ".h5");
   std::vector<std::int32_t> values(rows * 5);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -69,7 +69,7 @@ std::vector<std::int32_t> numbers_of(Batch& batch) {
 }  // namespace
 
 TEST_CASE("the same bytes for 1, 2 and 8 threads and any cache, others for another seed") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto table = numbered(folder, 4000);
   const std::string expected = bytes_of(table, {.threads = 1});
   CHECK(bytes_of(table, {.threads = 2}) == expected);
@@ -79,7 +79,7 @@ TEST_CASE("the same bytes for 1, 2 and 8 threads and any cache, others for anoth
 }
 
 TEST_CASE("ranks share the batches of one, by place") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto table = numbered(folder, 4000);
   Loader whole = loader_of(table, {});
   Loader first = loader_of(table, {.ranks = {.rank = 0, .world = 2}});
@@ -97,7 +97,7 @@ TEST_CASE("ranks share the batches of one, by place") {
 }
 
 TEST_CASE("a run goes on in the middle of a window") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto table = numbered(folder, 4000);
   Loader loader = loader_of(table, {});
   std::vector<std::vector<std::int32_t>> all;

@@ -11,7 +11,7 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -91,7 +91,7 @@ H5::DSetCreatPropList stored(int way) {
 }  // namespace
 
 TEST_CASE("sequences of variable length equal H5Dread, every type, layout and residence") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "sequences.h5";
   for (const MatrixType& type : matrix_types()) {
     for (const int way : {0, 1, 2}) {
@@ -115,7 +115,7 @@ TEST_CASE("sequences of variable length equal H5Dread, every type, layout and re
 }
 
 TEST_CASE("strings of variable length are their bytes; rows never written are empty") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "strings.h5";
   const hsize_t rows = 20, half = 10, chunk = 5;
   {
@@ -147,7 +147,7 @@ TEST_CASE("strings of variable length are their bytes; rows never written are em
 }
 
 TEST_CASE("a ragged field beside a fixed one makes batches with offsets, from several files") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const MatrixType type{"", P::STD_I16BE, P::NATIVE_INT16};
   write_sequences(folder / "a.h5", 30, type, stored(2));
   write_sequences(folder / "b.h5", 70, type, stored(0), 512);
@@ -171,7 +171,7 @@ TEST_CASE("a ragged field beside a fixed one makes batches with offsets, from se
 }
 
 TEST_CASE("what cannot be a ragged field is refused by name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "odd.h5";
   const hsize_t rows = 4;
   const hsize_t square[2] = {4, 3};
@@ -197,7 +197,7 @@ TEST_CASE("what cannot be a ragged field is refused by name") {
 }
 
 TEST_CASE("a heap with any damaged byte gives values or an error, never more") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "damaged.h5";
   write_sequences(path, 12, {"", P::STD_I32LE, P::NATIVE_INT32}, stored(0));
   std::ifstream in(path, std::ios::binary);
@@ -227,7 +227,7 @@ TEST_CASE("a heap with any damaged byte gives values or an error, never more") {
 }
 
 TEST_CASE("a reference whose length exceeds its object, or the file, is an error by name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "lies.h5";
   const MatrixType type{"", P::STD_I32LE, P::NATIVE_INT32};
   for (const std::uint32_t length : {5U, 0xffffffffU}) {

@@ -11,7 +11,7 @@
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -54,7 +54,7 @@ std::vector<T> as(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 TEST_CASE("leading axes become samples, and values of outer axes belong to all of them") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "segments.h5";
   for (const std::vector<hsize_t>& chunk :
        {std::vector<hsize_t>{}, {1, 4, 2, 6, 5}, {2, 3, 2, 4, 5}}) {
@@ -85,7 +85,7 @@ TEST_CASE("leading axes become samples, and values of outer axes belong to all o
 }
 
 TEST_CASE("axes that do not fit together are refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "axes.h5";
   write_segments(path, 3, {}, 0);
   const auto message = [&](std::vector<Hdf5Field> fields, int axes) {
@@ -100,7 +100,7 @@ TEST_CASE("axes that do not fit together are refused") {
 }
 
 TEST_CASE("several files are one table, and the origin names file and place") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_segments(folder / "a.h5", 3, {}, 0);
   write_segments(folder / "b.h5", 1, {1, 2, 2, 6, 5}, 720);
   write_segments(folder / "c.h5", 2, {}, 960);
@@ -124,7 +124,7 @@ TEST_CASE("several files are one table, and the origin names file and place") {
 }
 
 TEST_CASE("files of one table need the same fields") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_segments(folder / "a.h5", 3, {}, 0);
   const std::vector<std::uint8_t> other(3 * 4 * 2 * 6 * 5);
   write(H5::H5File((folder / "b.h5").c_str(), H5F_ACC_TRUNC), {"mel", P::STD_U8LE, {3, 4, 2, 6, 5}},
@@ -138,7 +138,7 @@ TEST_CASE("files of one table need the same fields") {
 }
 
 TEST_CASE("a group stands for its datasets, those of other files and groups excepted") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "groups.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
@@ -158,7 +158,7 @@ TEST_CASE("a group stands for its datasets, those of other files and groups exce
 }
 
 TEST_CASE("attributes come as numbers and texts") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "attributes.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
@@ -189,7 +189,7 @@ TEST_CASE("attributes come as numbers and texts") {
 }
 
 TEST_CASE("a staged file is read from its copy, which leaves nothing behind") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "staged.h5";
   fs::create_directory(folder / "stage");
   write_segments(path, 3, {1, 4, 2, 6, 5}, 0);

@@ -12,7 +12,7 @@
 #include <headrace/engine/error.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -85,7 +85,7 @@ Hdf5Table table_of(const std::filesystem::path& file, std::vector<std::string> d
 }  // namespace
 
 TEST_CASE("every type in either byte order gives the bytes of H5Dread, in every residence") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const TypeCase& type : number_types()) {
     const auto path = folder / "types.h5";
     const std::vector<std::byte> values = counting(40 * 6, type.memory);
@@ -104,7 +104,7 @@ TEST_CASE("every type in either byte order gives the bytes of H5Dread, in every 
 }
 
 TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "special.h5";
   H5::FloatType brain(H5::PredType::IEEE_F32LE);
   brain.setFields(15, 7, 8, 0, 7);
@@ -151,7 +151,7 @@ TEST_CASE("bfloat16, booleans, enumerations, strings and arrays become fields") 
 
 TEST_CASE("compact and unwritten datasets come through the library, and a note says so") {
   using P = H5::PredType;
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "layouts.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
@@ -184,7 +184,7 @@ TEST_CASE("compact and unwritten datasets come through the library, and a note s
 }
 
 TEST_CASE("a user block moves every offset") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "block.h5";
   H5::FileCreatPropList creation;
   creation.setUserblock(1024);
@@ -198,7 +198,7 @@ TEST_CASE("a user block moves every offset") {
 }
 
 TEST_CASE("rows far apart, close together and repeated are joined rightly") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "wide.h5";
   const hsize_t rows = 3000, bytes = 700;
   const std::vector<std::byte> values = noise(rows * bytes);
@@ -217,7 +217,7 @@ TEST_CASE("rows far apart, close together and repeated are joined rightly") {
 }
 
 TEST_CASE("the budget goes to the smallest datasets first, and is kept") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "two.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
@@ -248,7 +248,7 @@ TEST_CASE("the budget goes to the smallest datasets first, and is kept") {
 }
 
 TEST_CASE("resident rows are lent, not copied, and outlive file and table") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "lent.h5";
   const std::vector<std::byte> values = noise(10 * 16);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", H5::PredType::STD_U8LE, {10, 16}},
@@ -267,7 +267,7 @@ TEST_CASE("resident rows are lent, not copied, and outlive file and table") {
 TEST_CASE(
     "fields take their names from the options or the path, and origins name file, dataset and "
     "row") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "names.h5";
   {
     const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
@@ -295,7 +295,7 @@ TEST_CASE(
 }
 
 TEST_CASE("many threads gather from one table at once") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "threads.h5";
   const std::vector<std::byte> values = noise(500 * 32);
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC),
@@ -319,7 +319,7 @@ TEST_CASE("many threads gather from one table at once") {
 }
 
 TEST_CASE("a dataset without rows is a table of size 0") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "empty.h5";
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", H5::PredType::STD_U8LE, {0, 5}}, "",
         H5::PredType::NATIVE_UINT8);

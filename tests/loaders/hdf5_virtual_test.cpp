@@ -11,7 +11,7 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -69,7 +69,7 @@ std::string refusal(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("virtual datasets equal H5Dread: any source, holes, every residence that may be") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_source(folder / "plain.h5", 30, {"", P::STD_I32LE, {}});
   write_source(folder / "sub/packed.h5", 40, {"", P::STD_I32LE, {}, {7, 3}, 5});
   write_source(folder / "swapped.h5", 10, {"", P::STD_I32BE, {}});
@@ -95,7 +95,7 @@ TEST_CASE("virtual datasets equal H5Dread: any source, holes, every residence th
 }
 
 TEST_CASE("a virtual dataset of its own file, and one beside a staged file, are read") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_source(folder / "own.h5", 20, {"", P::STD_I32LE, {}});
   {
     const H5::H5File file((folder / "own.h5").c_str(), H5F_ACC_RDWR);
@@ -120,7 +120,7 @@ TEST_CASE("a virtual dataset of its own file, and one beside a staged file, are 
 }
 
 TEST_CASE("sources outside the folder are refused, however they are reached") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_source(folder / "secret.h5", 4, {"", P::STD_I32LE, {}});
   fs::create_directory(folder / "data");
   fs::create_symlink(folder / "secret.h5", folder / "data/link.h5");
@@ -136,7 +136,7 @@ TEST_CASE("sources outside the folder are refused, however they are reached") {
 }
 
 TEST_CASE("a source that cannot be read alone is refused by name, not read as fill values") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "virtual.h5";
   write_virtual(path, 4, {{"missing.h5", 0, 4}});
   CHECK(contains(refusal(path), "missing.h5; put it back"));
@@ -156,7 +156,7 @@ TEST_CASE("a source that cannot be read alone is refused by name, not read as fi
 }
 
 TEST_CASE("virtual datasets that grow with their sources are read, patterns of names refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const hsize_t extents[2] = {10, 8}, most[2] = {H5S_UNLIMITED, 8};
   const hsize_t start[2] = {0, 0}, once[2] = {1, 8}, without_end[2] = {H5S_UNLIMITED, 1};
   const auto path = folder / "growing.h5";
@@ -187,7 +187,7 @@ TEST_CASE("virtual datasets that grow with their sources are read, patterns of n
 }
 
 TEST_CASE("sources with external storage, external links or plugins are refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder / "passwords") << std::string(128, 'x');
   const hsize_t extents[2] = {4, 8};
   const H5::DataSpace space(2, extents);
@@ -211,7 +211,7 @@ TEST_CASE("sources with external storage, external links or plugins are refused"
 }
 
 TEST_CASE("a source that is changed under the table gives an error with its name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_source(folder / "source.h5", 4, {"", P::STD_I32LE, {}});
   write_virtual(folder / "virtual.h5", 4, {{"source.h5", 0, 4}});
   const Hdf5Table table = open(folder / "virtual.h5");

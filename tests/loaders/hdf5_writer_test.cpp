@@ -15,7 +15,7 @@
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -28,7 +28,7 @@ std::size_t files_in(const std::filesystem::path& folder) {
 }  // namespace
 
 TEST_CASE("what is written comes back, for every dtype") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   Schema schema;
   for (int code = 0; code <= static_cast<int>(DType::boolean); ++code) {
     const auto dtype = static_cast<DType>(code);
@@ -63,7 +63,7 @@ TEST_CASE("what is written comes back, for every dtype") {
 }
 
 TEST_CASE("the file appears when it is complete, and nothing is left of one that is not") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "x.h5";
   {
     Hdf5Writer writer(path);
@@ -83,7 +83,7 @@ TEST_CASE("the file appears when it is complete, and nothing is left of one that
 }
 
 TEST_CASE("rows that do not fit are refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   Hdf5Writer writer(folder / "x.h5");
   writer.add("x", DType::uint8, 2, {3});
   CHECK_THROWS_AS(writer.append("y", Tensor::zeros(DType::uint8, {1, 3})), ConfigError);
@@ -113,7 +113,7 @@ TEST_CASE("the HDF5 thread is one thread, passes errors on and may be entered tw
 }
 
 TEST_CASE("packed chunks come back, whatever pieces they were appended in") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const SyntheticSource source({.rows = 1000,
                                 .fields = Schema{FieldSpec::fixed("a", DType::float32, {7}),
                                                  FieldSpec::fixed("b", DType::uint8, {3, 5}),
@@ -148,7 +148,7 @@ TEST_CASE("packed chunks come back, whatever pieces they were appended in") {
 }
 
 TEST_CASE("a packed dataset needs rows in a chunk") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   Hdf5Writer writer(folder / "x.h5");
   CHECK_THROWS_AS(writer.add("x", DType::uint8, 5, Shape{}, {.codec = Hdf5Codec::zstd}),
                   ConfigError);

@@ -10,7 +10,7 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -45,7 +45,7 @@ std::string refusal(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("an IDX file reads the same plain and packed") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string bytes = idx(8, {2, 3, 1}, "abcdef");
   for (const auto& file : {plain(folder / "a", bytes), packed(folder / "a.gz", bytes)}) {
     const Tensor array = read_idx(file);
@@ -57,7 +57,7 @@ TEST_CASE("an IDX file reads the same plain and packed") {
 }
 
 TEST_CASE("every IDX type comes in the byte order of the machine") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto read = [&](unsigned char code, const std::string& data, std::uint32_t n) {
     return read_idx(plain(folder / "x", idx(code, {n}, data)));
   };
@@ -70,7 +70,7 @@ TEST_CASE("every IDX type comes in the byte order of the machine") {
 }
 
 TEST_CASE("a pair of files is a table of images and int64 labels") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const IdxDataset data(
       {.images = packed(folder / "images.gz", idx(8, {3, 2, 2}, "aaaabbbbcccc")),
        .labels = packed(folder / "labels.gz", idx(8, {3}, std::string("\x07\x00\x09", 3)))});
@@ -86,7 +86,7 @@ TEST_CASE("a pair of files is a table of images and int64 labels") {
 }
 
 TEST_CASE("a pair that does not belong together is refused with both numbers") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto images = plain(folder / "images", idx(8, {3, 1}, "abc"));
   const auto pair = [&](const std::filesystem::path& labels) {
     return message_of<DataError>([&] { IdxDataset({.images = images, .labels = labels}); });
@@ -99,7 +99,7 @@ TEST_CASE("a pair that does not belong together is refused with both numbers") {
 }
 
 TEST_CASE("a file that is not a whole IDX file is refused by name, with the rule") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto check = [&](const std::string& bytes, const std::string& rule) {
     for (const auto& file :
          {plain(folder / "broken", bytes), packed(folder / "broken.gz", bytes)}) {
@@ -122,7 +122,7 @@ TEST_CASE("a file that is not a whole IDX file is refused by name, with the rule
 }
 
 TEST_CASE("a packed file that is cut or damaged is refused") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::string data(5000, '\0');
   for (std::size_t i = 0; i < data.size(); ++i)
     data[i] = static_cast<char>(i * i * 31 >> 3);
@@ -137,7 +137,7 @@ TEST_CASE("a packed file that is cut or damaged is refused") {
 }
 
 TEST_CASE("sizes over the limit and files that are not there have errors of their own") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = plain(folder / "x", idx(8, {100}, std::string(100, 'x')));
   CHECK(contains(message_of<ResourceError>([&] { read_idx(file, 99); }), "the limit is 99"));
   CHECK(read_idx(file, 100).elements() == 100);

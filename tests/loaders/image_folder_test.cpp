@@ -7,7 +7,7 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/image_folder.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 namespace fs = std::filesystem;
@@ -45,7 +45,7 @@ bool mentions(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("classes and files are sorted by name, at any depth, by extension in any case") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "dog/b.JPG", "bbb");
   write(root / "dog/a.png", "a");
   write(root / "cat/deep/er/z.tiff", "zz");
@@ -74,7 +74,7 @@ TEST_CASE("classes and files are sorted by name, at any depth, by extension in a
 }
 
 TEST_CASE("folders without classes or without images are refused") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   CHECK(mentions(refusal(root / "nowhere"), "must be a folder"));
   fs::create_directories(root / "empty");
   CHECK(mentions(refusal(root / "empty"), "must hold one folder per class"));
@@ -84,7 +84,7 @@ TEST_CASE("folders without classes or without images are refused") {
 }
 
 TEST_CASE("links may lead to files inside the folder and nowhere else") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "secret.jpg", "secret");
   write(root / "data/cat/a.jpg", "a");
   fs::create_symlink("a.jpg", root / "data/cat/b.jpg");
@@ -100,7 +100,7 @@ TEST_CASE("links may lead to files inside the folder and nowhere else") {
 }
 
 TEST_CASE("files that vanish or change their length are named") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "cat/a.jpg", "aaaa");
   write(root / "cat/b.jpg", "bbbb");
   write(root / "cat/c.jpg", "cccc");
@@ -117,7 +117,7 @@ TEST_CASE("files that vanish or change their length are named") {
 }
 
 TEST_CASE("control characters of file names are escaped in messages") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "cat/a\x1b[2J\n.jpg", "a");
   CHECK(ImageFolder(root / "").origin(0) == "cat/a\\x1b[2J\\x0a.jpg");
 }

@@ -9,7 +9,7 @@
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::contains;
@@ -44,7 +44,7 @@ struct Data {
   std::string refusal(const std::string& name, const std::string& text) const {
     return test::message_of<ConfigError>([&] { read(name, text); });
   }
-  test::TempFolder root;
+  test::TemporaryFolder root;
 };
 
 }  // namespace
@@ -175,7 +175,7 @@ TEST_CASE("paths of a manifest may not leave its root") {
 }
 
 TEST_CASE("pairs join images and masks by name") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "images/x/b.jpg", "b");
   write(root / "images/a.png", "aa");
   write(root / "masks/x/b_mask.png", "mb");

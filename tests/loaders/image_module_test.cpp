@@ -13,8 +13,8 @@
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 
@@ -70,7 +70,7 @@ TEST_CASE("without the codec module WebP and BMP say their format and the module
   const fs::path program = fs::read_symlink("/proc/self/exe");
   if (fs::canonical(self.dli_fname) != program)
     return test::skip("the module is looked for beside a shared library");
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   fs::copy_file(program, folder / "program");
   const std::string command = "'" + (folder / "program").string() +
                               "' --no-skip --test-case='in a folder without the codec module'";

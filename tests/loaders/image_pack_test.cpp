@@ -19,7 +19,7 @@
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::Bytes;
@@ -115,7 +115,7 @@ constexpr std::size_t entry(std::size_t i) {
 }  // namespace
 
 TEST_CASE("a pack of originals gives the files, labels and names of the folder") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   const PackProgress done = pack_images(folder, {.file = root / "data.pack"});
@@ -140,7 +140,7 @@ TEST_CASE("a pack of originals gives the files, labels and names of the folder")
 }
 
 TEST_CASE("a crop-indexed pack holds the same pixels, other formats as they are") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   const PackProgress done = pack_images(folder, {.file = root / "data.pack", .crop_index = true});
@@ -154,7 +154,7 @@ TEST_CASE("a crop-indexed pack holds the same pixels, other formats as they are"
 }
 
 TEST_CASE("shrinking keeps ratios and leaves small images alone") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "data.pack", .longest_side = 100, .quality = 95});
@@ -176,7 +176,7 @@ TEST_CASE("shrinking keeps ratios and leaves small images alone") {
 }
 
 TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack", .crop_index = true});
@@ -209,7 +209,7 @@ TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") 
 }
 
 TEST_CASE("what a killed run left half-written is written anew") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack"});
@@ -236,7 +236,7 @@ TEST_CASE("what a killed run left half-written is written anew") {
 }
 
 TEST_CASE("bad images end the packing, or are left out and counted") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const Bytes good = content_of(root / "data/cat/12.jpg");
   write(root / "data/cat/12.jpg", Bytes(good.begin(), good.begin() + 500));
@@ -267,7 +267,7 @@ TEST_CASE("bad images end the packing, or are left out and counted") {
 }
 
 TEST_CASE("options that cannot be right are refused before anything is written") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   const auto refused = [&](PackOptions options) {
@@ -285,7 +285,7 @@ TEST_CASE("options that cannot be right are refused before anything is written")
 TEST_CASE("damage of any byte that means something is found, at opening or when it is read") {
   using detail::PackEntry;
   using detail::PackFormat;
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const Bytes whole = content_of(root / "data.pack");
@@ -323,7 +323,7 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
 }
 
 TEST_CASE("a pack that is cut off anywhere is refused") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const Bytes whole = content_of(root / "data.pack");
@@ -342,7 +342,7 @@ TEST_CASE("a pack that is cut off anywhere is refused") {
 }
 
 TEST_CASE("a pack that lies with right checksums is refused by name") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const auto forged = [&](const std::function<void(Bytes&)>& change) {
@@ -386,7 +386,7 @@ TEST_CASE("a pack that lies with right checksums is refused by name") {
 }
 
 TEST_CASE("a pack that shrinks after it was opened gives errors, not crashes") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
   const ImagePack pack(root / "data.pack");

@@ -11,7 +11,7 @@
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::contains;
@@ -74,7 +74,7 @@ struct Folder {
   }
   fs::path cache() const { return root / "listing"; }
 
-  test::TempFolder root;
+  test::TemporaryFolder root;
   Log log;
   std::int64_t size = 0;
   std::vector<std::string> names;
@@ -179,7 +179,7 @@ TEST_CASE("a listing that cannot be kept is no error") {
 }
 
 TEST_CASE("a manifest's listing is used while length, time and contents are the same") {
-  test::TempFolder root;
+  test::TemporaryFolder root;
   write(root / "a.jpg", "a");
   write(root / "bb.jpg", "bb");
   const fs::path manifest = root / "m.csv";

@@ -9,7 +9,7 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
@@ -32,7 +32,7 @@ std::string refusal(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("rows come in the machine's byte order") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "x.npy";
   write_npy(path, "{'descr': '>u2', 'fortran_order': False, 'shape': (3, 2), }",
             std::string("\0\1\0\2\0\3\0\4\0\5\1\0", 12));
@@ -47,7 +47,7 @@ TEST_CASE("rows come in the machine's byte order") {
 }
 
 TEST_CASE("one axis, and types of every size") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const auto& [code, dtype] : {std::pair{"|u1", DType::uint8},
                                     {"<f2", DType::float16},
                                     {"<f8", DType::float64},
@@ -63,7 +63,7 @@ TEST_CASE("one axis, and types of every size") {
 }
 
 TEST_CASE("files that are none, or lie, are refused by name") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder / "bad.npy";
   const auto tried = [&](const std::string& dictionary, const std::string& data) {
     write_npy(path, dictionary, data);

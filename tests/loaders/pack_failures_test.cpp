@@ -15,7 +15,7 @@
 #include <headrace/loaders/image/pack/verify_pack.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 namespace fs = std::filesystem;
@@ -65,7 +65,7 @@ class NoMoreFiles {
 }  // namespace
 
 TEST_CASE("a pack whose manifest gives other labels or weights meanwhile begins anew") {
-  const test::TempFolder root;
+  const test::TemporaryFolder root;
   make_images(root / "data");
   const fs::path manifest = root / "data/m.csv";
   for (const bool label : {true, false}) {
@@ -91,7 +91,7 @@ TEST_CASE("a pack whose manifest gives other labels or weights meanwhile begins 
 
 TEST_CASE(
     "lack of descriptors ends packing and verifying, on whatever thread, and blames no file") {
-  const test::TempFolder root;
+  const test::TemporaryFolder root;
   make_images(root / "data/all");
   const ImageFolder folder(root / "data");
   const fs::path file = root / "data.pack";

@@ -15,7 +15,7 @@
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/loaders/temp_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using detail::PackEntry;
@@ -83,7 +83,7 @@ std::uint64_t peak_bytes() {
 }  // namespace
 
 TEST_CASE("a sparse pack that claims a gigabyte of names takes no memory for them") {
-  const test::TempFolder root;
+  const test::TemporaryFolder root;
   const Bytes pack = packed_pictures(root / "");
   constexpr std::uint64_t hole = 1 << 30;
   for (const std::uint32_t classes : {2U, 1U << 20, (1U << 28) - 1}) {
@@ -102,7 +102,7 @@ TEST_CASE("a sparse pack that claims a gigabyte of names takes no memory for the
 }
 
 TEST_CASE("the same without a hole is a sound pack") {
-  const test::TempFolder root;
+  const test::TemporaryFolder root;
   write_sparse(root / "again.pack", packed_pictures(root / ""), 0, 2);
   CHECK(ImagePack(root / "again.pack").size() == 3);
 }

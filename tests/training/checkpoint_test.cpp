@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include <headrace/tests/support/temporary_folder.h>
 #include "../support/torch_doctest.h"
-#include "temporary_folder.h"
+
+using headrace::test::TemporaryFolder;
 
 using namespace headrace::training;
 

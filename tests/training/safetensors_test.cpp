@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include <headrace/tests/support/temporary_folder.h>
 #include "../support/torch_doctest.h"
-#include "temporary_folder.h"
+
+using headrace::test::TemporaryFolder;
 
 using namespace headrace::training;
 

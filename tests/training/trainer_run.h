@@ -18,12 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include <headrace/tests/support/temporary_folder.h>
 #include "../support/torch_doctest.h"
 #include "small_network.h"
-#include "temporary_folder.h"
 
 // What the tests of the trainer share: a small source, loaders, and a run as a program makes it.
 namespace headrace::training {
+
+using test::TemporaryFolder;
 
 // Images whose mean tells their class, with a pattern of their own.
 class PatternSource final : public headrace::Source {

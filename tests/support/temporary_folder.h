@@ -9,20 +9,21 @@
 namespace headrace::test {
 
 /// A folder of its own that is removed with the object.
-class TempFolder {
+class TemporaryFolder {
  public:
-  TempFolder() {
+  TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "headrace-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }
-  ~TempFolder() {
+  ~TemporaryFolder() {
     std::error_code none;
     std::filesystem::remove_all(path_, none);
   }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
  private:
