@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Which names do our shared libraries export? All must be of headrace::v1, declared in an installed
-header; a name of `detail` only where a public header declares it for its templates.
+header; a name of `detail` only where a public header declares it for its templates, or one of ours
+that is not installed for our other libraries.
 
-usage: symbols.py INCLUDE_FOLDER LIBRARY...   prints each breach; exit status 1 if there is one
+usage: symbols.py INCLUDE_FOLDER[:HEADER...] LIBRARY...   prints each breach; exit status 1 if there is one
 """
 import pathlib
 import re
@@ -12,10 +13,10 @@ import sys
 WHAT = re.compile(r"^(typeinfo for|typeinfo name for|vtable for|VTT for|non-virtual thunk to|virtual thunk to) ")
 
 
-def words_of(folder):
+def words_of(folder, *headers):
     """Every word of every header, comments left out; and the classes that are only declared there."""
     words, opaque = set(), set()
-    for header in pathlib.Path(folder).rglob("*.h"):
+    for header in [*pathlib.Path(folder).rglob("*.h"), *map(pathlib.Path, headers)]:
         text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", header.read_text(encoding="utf-8"), flags=re.S)
         words.update(re.findall(r"~?\w+", text))
         opaque.update(re.findall(r"^  (?:struct|class) (\w+);", text, re.M))
@@ -62,7 +63,7 @@ def breach(name, words, opaque):
 
 
 def main():
-    words, opaque = words_of(sys.argv[1])
+    words, opaque = words_of(*sys.argv[1].split(":"))
     breaches, homes = 0, {}
     for library in sys.argv[2:]:
         names = sorted({name for _, name in exported(library)})

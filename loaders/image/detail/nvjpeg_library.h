@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
 #include <headrace/loaders/image/detail/nvjpeg_abi.h>
 
 namespace headrace::inline v1::detail {
@@ -19,13 +18,13 @@ struct NvjpegLibrary {
 /// Where the library is looked for, in this order: the loader's path (which also finds one that is
 /// loaded already), beside the CUDA runtime that the process has loaded, and where the packages of
 /// PyPI put it, seen from a loaded LibTorch.
-HEADRACE_API std::vector<std::string> nvjpeg_places();
+std::vector<std::string> nvjpeg_places();
 
 /// Opens the first of `places` that is nvJPEG 13.
-HEADRACE_API NvjpegLibrary open_nvjpeg(std::span<const std::string> places);
+NvjpegLibrary open_nvjpeg(std::span<const std::string> places);
 
 /// The process's own, opened on first use and never closed. Throws ConfigError where there is none,
 /// saying how to get it. Thread-safe.
-HEADRACE_API const nvjpeg::Functions& require_nvjpeg(const std::string& who);
+const nvjpeg::Functions& require_nvjpeg(const std::string& who);
 
 }  // namespace headrace::inline v1::detail
