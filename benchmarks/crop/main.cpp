@@ -146,7 +146,8 @@ int main(int argc, char** argv) {
       .add("cache", "/tmp/headrace-bench", "where made pictures are kept")
       .add("crops", "4", "of each picture and round")
       .add("segment", "64", "pixels between two places where a part may begin")
-      .add("repeats", "7", "rounds in turn");
+      .add("repeats", "7", "rounds in turn")
+      .add("only", "", "the contender of this name, for a profiler");
   options.parse(argc, argv);
   const std::string& data = options.text("data");
   const ImageFolder folder(data.empty() ? picture_folder(options.text("cache"), 64)
@@ -156,13 +157,19 @@ int main(int argc, char** argv) {
   require_same_pixels(original, packed);
   std::printf("%s\n%zu pictures; a file has %.1f KiB, crop-indexed %.1f KiB; one thread\n",
               machine_line().c_str(), original.files.size(), kib(original), kib(packed));
-  const std::vector<Contender> contenders = {
+  std::vector<Contender> contenders = {
       {"whole decode, then crop and resize", crops_after_whole(original)},
       {"crop of the original, full scale", crops_alone(original, false)},
       {"crop of the original", crops_alone(original, true)},
       {"crop-indexed, full scale", crops_alone(packed, false)},
       {"crop-indexed", crops_alone(packed, true)}};
+  const std::string& only = options.text("only");
+  std::string reference = contenders[2].name;
+  if (!only.empty()) {
+    std::erase_if(contenders, [&](const Contender& contender) { return contender.name != only; });
+    reference = only;
+  }
   print("random-resized crop to 224, antialiased", "crops",
-        compare(contenders, options.number("repeats")), contenders[2].name);
+        compare(contenders, options.number("repeats")), reference);
   return 0;
 }

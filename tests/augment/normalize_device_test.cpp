@@ -11,20 +11,15 @@
 #include <headrace/tests/support/skip.h>
 
 #ifdef HEADRACE_CUDA
-#include <cuda_runtime_api.h>
+#include <headrace/tests/support/cuda_present.h>
 #endif
 
 using namespace headrace;
 
 #ifdef HEADRACE_CUDA
-namespace {
+using test::device_present;
 
-bool device_present() {
-  int count = 0;
-  const bool present = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  return present;
-}
+namespace {
 
 /// Device memory with the given bytes in it, `shift` bytes behind an aligned address.
 class DeviceBytes {

@@ -1,5 +1,4 @@
 // The gather kernel against its twin on the host; needs a GPU.
-#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -9,17 +8,11 @@
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/device_table.h>
 #include <headrace/tests/loaders/device_table_data.h>
+#include <headrace/tests/support/cuda_present.h>
 #include <headrace/tests/support/skip.h>
 
 namespace headrace::test {
 namespace {
-
-bool device_present() {
-  int count = 0;
-  const bool present = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  return present;
-}
 
 struct TrainerStream {
   TrainerStream() { REQUIRE(cudaStreamCreate(&handle) == cudaSuccess); }

@@ -13,6 +13,7 @@
 
 using namespace headrace;
 using headrace::test::Bytes;
+using headrace::test::farthest;
 using headrace::test::Pixels;
 
 namespace {
@@ -58,14 +59,6 @@ const Pixels crop_resized = {
     225, 215, 206, 192, 175, 158, 127, 136, 147, 241, 238, 227, 222, 227, 232, 191, 189, 185,
     145, 145, 144, 123, 143, 165, 218, 237, 239, 190, 202, 216, 157, 159, 161, 132, 136, 143,
     153, 167, 185, 187, 213, 238, 159, 176, 195, 139, 136, 135, 156, 155, 155, 182, 191, 202};
-
-int farthest(const Pixels& a, const Pixels& b) {
-  REQUIRE(a.size() == b.size());
-  int most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
 
 Tensor as_tensor(const Bytes& file) {
   return Tensor::of(std::span(reinterpret_cast<const std::uint8_t*>(file.data()), file.size()),

@@ -37,6 +37,15 @@ inline Pixels picture(int width, int height, int channels, unsigned seed = 1) {
   return pixels;
 }
 
+/// The largest difference of two values; pictures of different sizes differ by 256.
+inline int farthest(const Pixels& a, const Pixels& b) {
+  if (a.size() != b.size()) return 256;
+  int most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
 struct JpegSpec {
   int width = 64;
   int height = 48;

@@ -17,6 +17,7 @@
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -24,35 +25,22 @@
 using namespace headrace;
 using test::Bytes;
 using test::contains;
+using test::file_bytes;
+using test::write_bytes;
 namespace fs = std::filesystem;
 
 namespace {
-
-void write(const fs::path& path, const Bytes& bytes) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
-
-Bytes content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
 
 /// Two classes, twelve photographs and a PNG.
 void make_images(const fs::path& root) {
   for (int i = 0; i < 12; ++i) {
     const int width = 90 + 7 * i;
     const test::JpegSpec spec{.width = width, .height = 80, .progressive = i % 3 == 0};
-    write(root / (i % 2 == 0 ? "cat" : "dog") / (std::to_string(10 + i) + ".jpg"),
-          test::encode_jpeg(spec, test::picture(width, 80, 3, static_cast<unsigned>(i))));
+    write_bytes(root / (i % 2 == 0 ? "cat" : "dog") / (std::to_string(10 + i) + ".jpg"),
+                test::encode_jpeg(spec, test::picture(width, 80, 3, static_cast<unsigned>(i))));
   }
-  write(root / "dog/z.png",
-        test::encode_png({.width = 40, .height = 30}, test::picture(40, 30, 3), 120));
+  write_bytes(root / "dog/z.png",
+              test::encode_png({.width = 40, .height = 30}, test::picture(40, 30, 3), 120));
 }
 
 Bytes bytes_of(const Source& source, std::int64_t index) {
@@ -82,7 +70,7 @@ std::string refusal(const fs::path& file) {
 /// again.
 void forge(const fs::path& from, const fs::path& to, const std::function<void(Bytes&)>& change) {
   using detail::PackFormat;
-  Bytes bytes = content_of(from);
+  Bytes bytes = file_bytes(from);
   change(bytes);
   std::uint64_t records = 0;
   std::memcpy(&records, bytes.data() + 16, 8);
@@ -100,7 +88,7 @@ void forge(const fs::path& from, const fs::path& to, const std::function<void(By
   }
   const std::uint32_t sum = detail::checksum_of(bytes.data(), PackFormat::page - 4);
   std::memcpy(bytes.data() + PackFormat::page - 4, &sum, 4);
-  write(to, bytes);
+  write_bytes(to, bytes);
 }
 
 template <class T>
@@ -180,11 +168,11 @@ TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") 
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack", .crop_index = true});
-  const Bytes expected = content_of(root / "one.pack");
+  const Bytes expected = file_bytes(root / "one.pack");
   for (const int threads : {2, 8}) {
     const fs::path file = root / ("threads" + std::to_string(threads));
     pack_images(folder, {.file = file, .crop_index = true, .threads = threads});
-    CHECK(content_of(file) == expected);
+    CHECK(file_bytes(file) == expected);
   }
   for (std::int64_t stop_after = 1; stop_after < 13; stop_after += 3) {
     CAPTURE(stop_after);
@@ -201,11 +189,11 @@ TEST_CASE("the bytes of a pack depend neither on threads nor on interruptions") 
     options.on_progress = {};
     const PackProgress second = pack_images(folder, options);
     CHECK(second.resumed == stop_after);
-    CHECK(content_of(file) == expected);
+    CHECK(file_bytes(file) == expected);
   }
   pack_images(folder,
               {.file = root / "other.pack", .crop_index = true, .index = {.segment_pixels = 32}});
-  CHECK(content_of(root / "other.pack") != expected);
+  CHECK(file_bytes(root / "other.pack") != expected);
 }
 
 TEST_CASE("what a killed run left half-written is written anew") {
@@ -213,7 +201,7 @@ TEST_CASE("what a killed run left half-written is written anew") {
   make_images(root / "data");
   const ImageFolder folder(root / "data");
   pack_images(folder, {.file = root / "one.pack"});
-  const Bytes whole = content_of(root / "one.pack");
+  const Bytes whole = file_bytes(root / "one.pack");
   // As a kill leaves it: header without its end, some entries, a record cut off.
   std::stop_source stop;
   PackOptions options{.file = root / "two.pack", .stop = stop.get_token()};
@@ -227,20 +215,20 @@ TEST_CASE("what a killed run left half-written is written anew") {
   options.stop = {};
   options.on_progress = {};
   CHECK(pack_images(folder, options).resumed == 5);
-  CHECK(content_of(root / "two.pack") == whole);
+  CHECK(file_bytes(root / "two.pack") == whole);
   // A file begun with other options is not gone on with.
-  write(root / "three.pack.partial", Bytes(10000, std::byte{1}));
+  write_bytes(root / "three.pack.partial", Bytes(10000, std::byte{1}));
   options.file = root / "three.pack";
   CHECK(pack_images(folder, options).resumed == 0);
-  CHECK(content_of(root / "three.pack") == whole);
+  CHECK(file_bytes(root / "three.pack") == whole);
 }
 
 TEST_CASE("bad images end the packing, or are left out and counted") {
   test::TemporaryFolder root;
   make_images(root / "data");
-  const Bytes good = content_of(root / "data/cat/12.jpg");
-  write(root / "data/cat/12.jpg", Bytes(good.begin(), good.begin() + 500));
-  write(root / "data/dog/13.jpg", Bytes(100, std::byte{7}));
+  const Bytes good = file_bytes(root / "data/cat/12.jpg");
+  write_bytes(root / "data/cat/12.jpg", Bytes(good.begin(), good.begin() + 500));
+  write_bytes(root / "data/dog/13.jpg", Bytes(100, std::byte{7}));
   const ImageFolder folder(root / "data");
   PackOptions options{.file = root / "data.pack", .threads = 2};
   CHECK(contains(test::message_of<DataError>([&] { pack_images(folder, options); }),
@@ -288,7 +276,7 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
   test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
-  const Bytes whole = content_of(root / "data.pack");
+  const Bytes whole = file_bytes(root / "data.pack");
   const detail::PackHeader header = detail::PackHeader::decode(whole);
   std::vector<bool> means(whole.size());
   const auto mark = [&](std::uint64_t first, std::uint64_t bytes) {
@@ -308,7 +296,7 @@ TEST_CASE("damage of any byte that means something is found, at opening or when 
     if (!means[at]) continue;
     Bytes bytes = whole;
     bytes[at] ^= std::byte{0x40};
-    write(damaged, bytes);
+    write_bytes(damaged, bytes);
     if (!refusal(damaged).empty()) continue;
     const ImagePack pack(damaged);
     bool found = false;
@@ -326,14 +314,14 @@ TEST_CASE("a pack that is cut off anywhere is refused") {
   test::TemporaryFolder root;
   make_images(root / "data");
   pack_images(ImageFolder(root / "data"), {.file = root / "data.pack"});
-  const Bytes whole = content_of(root / "data.pack");
+  const Bytes whole = file_bytes(root / "data.pack");
   for (std::size_t cut = 0; cut < whole.size(); cut += 997) {
     CAPTURE(cut);
-    write(root / "cut.pack",
-          Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)));
+    write_bytes(root / "cut.pack",
+                Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)));
     CHECK_FALSE(refusal(root / "cut.pack").empty());
   }
-  write(root / "long.pack", [&] {
+  write_bytes(root / "long.pack", [&] {
     Bytes bytes = whole;
     bytes.resize(bytes.size() + 10);
     return bytes;

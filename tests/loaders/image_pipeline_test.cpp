@@ -9,6 +9,7 @@
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/resize_image.h>
 #include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/loaders/picture_pairs.h>
 
 using namespace headrace;
 using headrace::test::Bytes;
@@ -16,7 +17,7 @@ using headrace::test::Bytes;
 namespace {
 
 /// Pictures of several kinds, each with a mask.
-class Pairs final : public Source {
+class Pairs final : public test::PicturePairs {
  public:
   Pairs() {
     for (int i = 0; i < 40; ++i) {
@@ -25,35 +26,16 @@ class Pairs final : public Source {
       const auto seed = static_cast<unsigned>(i);
       const test::Pixels rgb = test::picture(width, height, 3, seed);
       const test::PngSpec mask{.width = width, .height = height, .colour = PNG_COLOR_TYPE_GRAY};
-      images_.push_back(i % 4 == 3 ? test::encode_tiff({.width = width, .height = height}, rgb)
-                                   : test::encode_jpeg({.width = width,
-                                                        .height = height,
-                                                        .h_samp = 1 + i % 2,
-                                                        .progressive = i % 4 == 2},
-                                                       rgb));
-      masks_.push_back(test::encode_png(mask, test::picture(width, height, 1, seed),
-                                        static_cast<std::size_t>(width)));
+      add(i % 4 == 3 ? test::encode_tiff({.width = width, .height = height}, rgb)
+                     : test::encode_jpeg({.width = width,
+                                          .height = height,
+                                          .h_samp = 1 + i % 2,
+                                          .progressive = i % 4 == 2},
+                                         rgb),
+          test::encode_png(mask, test::picture(width, height, 1, seed),
+                           static_cast<std::size_t>(width)));
     }
   }
-  std::string name() const override { return "pairs"; }
-  std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
-  Schema fields() const override {
-    return {FieldSpec::ragged("image", DType::uint8, 60'000),
-            FieldSpec::ragged("mask", DType::uint8, 60'000)};
-  }
-  void read(std::int64_t index, Sample& sample) const override {
-    put(sample, "image", images_[static_cast<std::size_t>(index)]);
-    put(sample, "mask", masks_[static_cast<std::size_t>(index)]);
-  }
-
- private:
-  static void put(Sample& sample, const char* field, const Bytes& bytes) {
-    const Shape shape{static_cast<std::int64_t>(bytes.size())};
-    std::memcpy(sample.make(field, DType::uint8, shape).raw(), bytes.data(), bytes.size());
-  }
-
-  std::vector<Bytes> images_;
-  std::vector<Bytes> masks_;
 };
 
 /// Every byte of two epochs.

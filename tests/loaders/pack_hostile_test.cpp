@@ -13,6 +13,7 @@
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -22,32 +23,20 @@ using detail::PackEntry;
 using detail::PackFormat;
 using detail::PackHeader;
 using test::Bytes;
+using test::file_bytes;
+using test::write_bytes;
 namespace fs = std::filesystem;
 
 namespace {
 
-Bytes content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
-
-void write(const fs::path& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
-
 Bytes packed_pictures(const fs::path& root) {
   for (const char* name : {"cat/1.png", "cat/2.png", "dog/3.png"}) {
     fs::create_directories((root / name).parent_path());
-    write(root / name,
-          test::encode_png({.width = 8, .height = 8}, test::picture(8, 8, 3), std::size_t{3} * 8));
+    write_bytes(root / name, test::encode_png({.width = 8, .height = 8}, test::picture(8, 8, 3),
+                                              std::size_t{3} * 8));
   }
   pack_images(ImageFolder(root), {.file = root / "sound.pack"});
-  return content_of(root / "sound.pack");
+  return file_bytes(root / "sound.pack");
 }
 
 /// A sparse file: the pack's index and names, then `hole` zeros that are said to be names, too.
@@ -66,7 +55,7 @@ void write_sparse(const fs::path& to, Bytes pack, std::uint64_t hole, std::uint3
   header.index_checksum = detail::checksum_of(index, header.index_bytes);
   const auto page = header.encode();
   std::memcpy(pack.data(), page.data(), page.size());
-  write(to, pack);
+  write_bytes(to, pack);
   fs::resize_file(to, header.file_bytes);
 }
 

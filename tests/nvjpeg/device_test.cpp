@@ -32,14 +32,6 @@ bool nvjpeg_present() {
   return headrace::detail::open_nvjpeg(headrace::detail::nvjpeg_places()).is_open;
 }
 
-int farthest(const Pixels& a, const Pixels& b) {
-  REQUIRE(a.size() == b.size());
-  int most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
-
 /// Colours that run slowly, as in a photograph.
 Pixels smooth(int width, int height) {
   Pixels pixels;

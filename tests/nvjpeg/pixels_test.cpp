@@ -9,6 +9,7 @@
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>
 #include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/loaders/picture_pairs.h>
 
 #include "begin.h"
 #include "decoding.h"
@@ -143,7 +144,7 @@ TEST_CASE("Odd files come out as on the CPU, but for damage in the scan that nvJ
 }
 
 /// Photographs of many sizes, some of which a device does not take, with masks.
-class Pictures final : public Source {
+class Pictures final : public PicturePairs {
  public:
   Pictures() {
     for (int i = 0; i < 40; ++i) {
@@ -152,31 +153,12 @@ class Pictures final : public Source {
       const Bytes file = encode_jpeg(
           {.width = width, .height = height, .h_samp = 1 + i % 2, .progressive = i % 5 == 4},
           picture(width, height, 3, static_cast<unsigned>(i)));
-      images_.push_back(with_orientation(file, 1 + i % 4));
-      masks_.push_back(encode_png({.width = width, .height = height, .colour = PNG_COLOR_TYPE_GRAY},
-                                  picture(width, height, 1, static_cast<unsigned>(i)),
-                                  static_cast<std::size_t>(width)));
+      add(with_orientation(file, 1 + i % 4),
+          encode_png({.width = width, .height = height, .colour = PNG_COLOR_TYPE_GRAY},
+                     picture(width, height, 1, static_cast<unsigned>(i)),
+                     static_cast<std::size_t>(width)));
     }
   }
-  std::string name() const override { return "pictures"; }
-  std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
-  Schema fields() const override {
-    return {FieldSpec::ragged("image", DType::uint8, 60'000),
-            FieldSpec::ragged("mask", DType::uint8, 60'000)};
-  }
-  void read(std::int64_t index, Sample& sample) const override {
-    put(sample, "image", images_[static_cast<std::size_t>(index)]);
-    put(sample, "mask", masks_[static_cast<std::size_t>(index)]);
-  }
-
- private:
-  static void put(Sample& sample, const char* field, const Bytes& bytes) {
-    const Shape shape{static_cast<std::int64_t>(bytes.size())};
-    std::memcpy(sample.make(field, DType::uint8, shape).raw(), bytes.data(), bytes.size());
-  }
-
-  std::vector<Bytes> images_;
-  std::vector<Bytes> masks_;
 };
 
 /// Every byte of two epochs.
