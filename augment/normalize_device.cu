@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include <headrace/augment/detail/normalize_task.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -272,48 +271,27 @@ void launch(const NormalizeTask& task, cudaStream_t stream) {
   }
 }
 
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  throw DeviceError(std::string("[normalize] ") + what + ": " + cudaGetErrorString(status));
-}
-
-/// Makes a device the thread's current one for a while.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int wanted) {
-    check(cudaGetDevice(&before_), "the current device cannot be asked");
-    if (before_ != wanted) check(cudaSetDevice(wanted), "the batch's device cannot be used");
-    changed_ = before_ != wanted;
-  }
-  ~CurrentDevice() {
-    if (changed_) cudaSetDevice(before_);
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
-
-}  // namespace
-
-void normalize_on_device(const NormalizeTask& task, Device device, void* stream) {
-  if (task.pictures * task.pixels == 0) return;
-  const CurrentDevice current(device.index);
-  const auto on = static_cast<cudaStream_t>(stream);
+int normalize(const NormalizeTask& task, cudaStream_t stream) {
+  if (task.pictures * task.pixels == 0) return cudaSuccess;
   switch (task.dtype) {
     case DType::float16:
-      launch<__half>(task, on);
+      launch<__half>(task, stream);
       break;
     case DType::bfloat16:
-      launch<__nv_bfloat16>(task, on);
+      launch<__nv_bfloat16>(task, stream);
       break;
     default:
-      launch<float>(task, on);
+      launch<float>(task, stream);
       break;
   }
-  check(cudaGetLastError(), "the kernel cannot be started");
+  return cudaGetLastError();
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail
+
+extern "C" HEADRACE_API int headrace_normalize(const void* task, void* stream) {
+  using headrace::detail::NormalizeTask;
+  return headrace::detail::normalize(*static_cast<const NormalizeTask*>(task),
+                                     static_cast<cudaStream_t>(stream));
+}

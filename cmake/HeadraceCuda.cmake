@@ -42,4 +42,6 @@ add_library(headrace_cudart INTERFACE)
 add_library(headrace::cudart ALIAS headrace_cudart)
 target_include_directories(headrace_cudart SYSTEM INTERFACE "${HEADRACE_CUDA_INCLUDE}")
 target_link_libraries(headrace_cudart INTERFACE "${HEADRACE_CUDART}")
-target_compile_definitions(headrace_cudart INTERFACE HEADRACE_CUDA=1)
+# What the engine looks for where the process has not loaded it already.
+set(HEADRACE_CUDA_RUNTIME "libcudart.so.${CMAKE_CUDA_COMPILER_VERSION}")
+string(REGEX REPLACE "(so[.][0-9]+).*" "\\1" HEADRACE_CUDA_RUNTIME "${HEADRACE_CUDA_RUNTIME}")

@@ -37,7 +37,7 @@ foreach(component IN LISTS components)
     NAMESPACE headrace:: DESTINATION ${package_dir} COMPONENT headrace_libraries)
 endforeach()
 
-# Device code is part of core and of its operations; the component says that it is there.
+# Device code is a module that core opens; the component says that it is there.
 set(HEADRACE_COMPONENTS_BUILT ${components})
 if(HEADRACE_CUDA)
   list(APPEND HEADRACE_COMPONENTS_BUILT cuda)
@@ -54,7 +54,7 @@ if(HEADRACE_TORCH)
 endif()
 configure_package_config_file(cmake/headrace-config.cmake.in "${made}/headrace-config.cmake"
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
-write_basic_package_version_file("${made}/headrace-config-version.cmake" COMPATIBILITY SameMajorVersion)
+write_basic_package_version_file("${made}/headrace-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${made}/headrace-config.cmake" "${made}/headrace-config-version.cmake"
               cmake/headrace-libtorch.cmake
   DESTINATION ${package_dir} COMPONENT headrace_libraries)

@@ -52,12 +52,13 @@ function(headrace_use_torch_pch target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
-# headrace_library(<room> SOURCES ... [CUDA_SOURCES ...] [HOST_SOURCES ...]
+# headrace_library(<room> SOURCES ... [CUDA_SOURCES ...] [HOST_SOURCES ...] [MODULE_SOURCES ...]
 #                  [PUBLIC_LINK ...] [PRIVATE_LINK ...] [TORCH])
 # Makes headrace_<room>, alias headrace::<room>. Of CUDA_SOURCES and HOST_SOURCES one list is
-# compiled, by HEADRACE_CUDA. A room above one that is not built is skipped.
+# compiled, by HEADRACE_CUDA: no library of a room links CUDA. What calls it or runs on a device is in
+# MODULE_SOURCES, for headrace_device_module(). A room above one that is not built is skipped.
 function(headrace_library room)
-  cmake_parse_arguments(arg "TORCH" "" "SOURCES;CUDA_SOURCES;HOST_SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "" "SOURCES;CUDA_SOURCES;HOST_SOURCES;MODULE_SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   headrace_missing_target(missing ${arg_PUBLIC_LINK} ${arg_PRIVATE_LINK})
   if(HEADRACE_CUDA)
     headrace_sources(sources ${arg_SOURCES} ${arg_CUDA_SOURCES})
@@ -86,9 +87,8 @@ function(headrace_library room)
     PUBLIC ${arg_PUBLIC_LINK} PRIVATE ${arg_PRIVATE_LINK} Threads::Threads)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${room} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-  if(HEADRACE_CUDA)
-    target_link_libraries(${target} PRIVATE headrace_cudart)
-  endif()
+  list(TRANSFORM arg_MODULE_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_DEVICE_SOURCES ${arg_MODULE_SOURCES})
   if(arg_TORCH)
     target_link_libraries(${target} PUBLIC headrace_torch_cpu)
     headrace_common(${target} TORCH)
@@ -158,13 +158,34 @@ function(headrace_module name)
   endif()
   set(target headrace_${name})
   add_library(${target} MODULE ${sources})
+  headrace_module_properties(${target})
+  target_link_libraries(${target} PRIVATE ${arg_LINK})
+endfunction()
+
+function(headrace_module_properties target)
   set_target_properties(${target} PROPERTIES
     PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/headrace")
   target_include_directories(${target} PRIVATE "${HEADRACE_INCLUDE_DIR}")
   target_compile_definitions(${target} PRIVATE HEADRACE_BUILD=1)
-  target_link_libraries(${target} PRIVATE ${arg_LINK})
   headrace_common(${target})
   set_property(GLOBAL APPEND PROPERTY HEADRACE_MODULES ${target})
+endfunction()
+
+# The module headrace_cuda: all device code of the rooms, the only thing of ours that links the CUDA
+# runtime. Programs open it on first use of a device. Called when the rooms are there.
+function(headrace_device_module)
+  get_property(sources GLOBAL PROPERTY HEADRACE_DEVICE_SOURCES)
+  if(NOT HEADRACE_CUDA OR NOT sources)
+    return()
+  endif()
+  add_library(headrace_cuda MODULE ${sources})
+  headrace_module_properties(headrace_cuda)
+  target_link_libraries(headrace_cuda PRIVATE headrace_cudart)
+  add_dependencies(headrace_engine headrace_cuda)
+  if(NOT PROJECT_IS_TOP_LEVEL)  # programs of a project that adds this one find it from their place
+    target_link_options(headrace_engine INTERFACE
+      $<BUILD_INTERFACE:-Wl,-rpath,${PROJECT_BINARY_DIR}/lib/headrace>)
+  endif()
 endfunction()
 
 # headrace_test(<name> SOURCES ... LINK ... [TORCH] [TIMEOUT seconds] [SERIAL <file>...])

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <headrace/engine/detail/flow.h>
+#include <headrace/engine/detail/trace_range.h>
 #include <headrace/engine/error.h>
 
 namespace headrace::inline v1::detail {

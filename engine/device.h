@@ -22,6 +22,11 @@ struct Device {
 /// "cpu" or "cuda:0".
 HEADRACE_API std::string to_string(Device device);
 
+/// The CUDA runtime that devices are used through, for logs: its file and who chose it, as in
+/// "/opt/lib/libcudart.so.13 (loaded already)". Loads the device module. Throws DeviceError where
+/// there is none.
+HEADRACE_API std::string device_runtime();
+
 /// A stream of work on a device: the CUDA stream handle as a plain pointer (null is the default
 /// stream; ignored on the CPU), so that no CUDA header is needed to name one.
 struct Stream {

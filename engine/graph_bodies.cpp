@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <headrace/engine/detail/loader_core.h>
+#include <headrace/engine/detail/trace_range.h>
 #include <headrace/engine/error.h>
 
 namespace headrace::inline v1::detail {

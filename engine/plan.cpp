@@ -56,7 +56,12 @@ Plan::Plan(const Recipe& wanted, const LoaderOptions& wished)
   lay_out_nodes();
   count_memory();
   name_stages();
-  if (options.log) options.log(LogLevel::info, describe(Loader::Format::text));
+  if (!options.log) return;
+  if (recipe.device.is_cuda()) {
+    options.log(LogLevel::info,
+                who(recipe) + to_string(recipe.device) + " through " + device_runtime());
+  }
+  options.log(LogLevel::info, describe(Loader::Format::text));
 }
 
 void Plan::check() const {

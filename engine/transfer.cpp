@@ -28,8 +28,7 @@ Tensor BatchMemory::make(DType dtype, const Shape& shape) {
     room += bytes;
     room_left -= bytes;
   } else {
-    const DeviceScope scope(device);
-    to = more.emplace_back(allocate_on_device(bytes)).get();
+    to = more.emplace_back(allocate_on_device(device, bytes)).get();
   }
   return Tensor::borrow(to, dtype, shape, {}, device);
 }
@@ -38,10 +37,9 @@ Transfer::Transfer(Device device, const Sizes& sizes)
     : device_(device),
       sizes_(sizes),
       stride_(aligned(sizes.slab_bytes) + aligned(sizes.made_bytes)) {
-  const DeviceScope scope(device_);
-  memory_ = allocate_on_device(stride_ * static_cast<std::size_t>(sizes.slots));
-  copies_ = make_stream(false);
-  operations_ = make_stream(true);
+  memory_ = allocate_on_device(device_, stride_ * static_cast<std::size_t>(sizes.slots));
+  copies_ = make_stream(device_, false);
+  operations_ = make_stream(device_, true);
   free_.reserve(static_cast<std::size_t>(sizes.slots));
   for (int i = 0; i < sizes.slots; ++i) {
     auto slot = std::make_unique<DeviceSlot>();
@@ -49,15 +47,15 @@ Transfer::Transfer(Device device, const Sizes& sizes)
     slot->device = device_;
     slot->room = slot->memory + aligned(sizes.slab_bytes);
     slot->room_left = aligned(sizes.made_bytes);
-    slot->copied = make_event(false);
-    slot->ready = make_event(false);
+    slot->copied = make_event(device_, false);
+    slot->ready = make_event(device_, false);
     slots_.push_back(std::move(slot));
     free_.push_back(slots_.back().get());
   }
   if (sizes.timed) times_.resize(most_timed);
   for (TransferTimes& times : times_) {
     for (DeviceEvent* event : {&times.begun, &times.copied, &times.asked, &times.granted})
-      *event = make_event(true);
+      *event = make_event(device_, true);
     unused_times_.push_back(&times);
   }
   stats_.device_bytes = static_cast<std::int64_t>(bytes());
@@ -73,9 +71,8 @@ Transfer::~Transfer() {
 }
 
 std::string Transfer::lock_host_memory(std::byte* memory, std::size_t bytes) {
-  const DeviceScope scope(device_);
   std::string refusal;
-  pages_ = lock_pages(memory, bytes, refusal);
+  pages_ = lock_pages(device_, memory, bytes, refusal);
   stats_.page_locked = pages_ != nullptr;
   return refusal;
 }
@@ -147,7 +144,7 @@ void Transfer::finish(DeviceSlot& slot) {
 
 void Transfer::lend(DeviceSlot& slot, Stream to, std::size_t lent) {
   const DeviceScope scope(device_);
-  if (slot.released.size() == lent) slot.released.push_back(make_event(false));
+  if (slot.released.size() == lent) slot.released.push_back(make_event(device_, false));
   const bool timed = lent == 0 && slot.times != nullptr;
   if (timed) record(slot.times->asked, to);
   wait_for(slot.ready, to);

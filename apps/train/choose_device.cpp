@@ -10,21 +10,19 @@
 namespace headrace::inline v1::app {
 namespace {
 
-#ifdef HEADRACE_CUDA
-constexpr bool device_code = true;
-#else
-constexpr bool device_code = false;
-#endif
-
 // Why no GPU can be used; empty when one can.
 std::string obstacle() {
-  if (!device_code) return "this build has no device code";
   if (::access("/dev/nvidiactl", F_OK) != 0) return "this machine has no GPU that its driver shows";
   // Its kernels register themselves; it stays open for the life of the process.
   if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return std::string("LibTorch's CUDA library cannot be opened: ") + ::dlerror();
   }
   if (!at::globalContext().hasCUDA()) return "LibTorch finds no GPU it can use";
+  try {
+    device_runtime();
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
   return {};
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <headrace/engine/device.h>
+#include <headrace/engine/detail/kernel.h>
 #include <headrace/engine/dtype.h>
 
 namespace headrace::inline v1::detail {
@@ -32,8 +32,7 @@ struct NormalizeTask {
 /// target, or on the given one; false when there is none of that number.
 bool normalize_on_host(const NormalizeTask& task, int target = -1);
 
-/// In memory of a device, on a CUDA stream of it; the thread's current device stays. Throws
-/// DeviceError where the kernel cannot be started or this build has no device code.
-void normalize_on_device(const NormalizeTask& task, Device device, void* stream);
+/// Takes a NormalizeTask in memory of the device.
+inline constexpr Kernel normalize_kernel{.who = "normalize", .function = "headrace_normalize"};
 
 }  // namespace headrace::inline v1::detail

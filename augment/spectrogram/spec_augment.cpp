@@ -281,7 +281,13 @@ void ApplySpecAugment::operator()(Batch& batch, Stream stream) const {
   }
   const SpecTask task = batch_task(augment, batch, from, masks.data<std::int32_t>());
   if (from.device().is_cuda()) {
-    detail::spec_augment_on_device(task, stream.handle);
+    if (task.fill_per_bin && task.bins > detail::most_filled_bins) {
+      throw DeviceError("[spec augment] on a device at most " +
+                        std::to_string(detail::most_filled_bins) +
+                        " bins may have a fill of their own, got " + std::to_string(task.bins) +
+                        "; give one for all");
+    }
+    detail::start(detail::spec_augment_kernel, &task, from.device(), stream);
   } else {
     detail::spec_augment_on_host(task);
   }

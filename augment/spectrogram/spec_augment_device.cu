@@ -2,10 +2,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
-#include <string>
-
 #include <headrace/augment/spectrogram/detail/spec_task.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -105,35 +103,31 @@ void launch(const SpecTask& task, const Fill& fill, cudaStream_t stream) {
   spec_augment<T><<<grid, static_cast<unsigned>(threads), 0, stream>>>(task, fill);
 }
 
-}  // namespace
-
-void spec_augment_on_device(const SpecTask& task, void* stream) {
+int augment(const SpecTask& task, cudaStream_t stream) {
   Fill fill{};
   const std::int64_t values = task.fill_per_bin ? task.bins : 1;
-  if (values > most_filled_bins) {
-    throw DeviceError("[spec augment] on a device at most " + std::to_string(most_filled_bins) +
-                      " bins may have a fill of their own, got " + std::to_string(values) +
-                      "; give one for all");
-  }
+  if (values > most_filled_bins) return cudaErrorInvalidValue;
   for (std::int64_t i = 0; i < values; ++i)
     fill.of_bin[i] = task.fill[i];
-  const auto on = static_cast<cudaStream_t>(stream);
   switch (task.dtype) {
     case DType::float16:
-      launch<__half>(task, fill, on);
+      launch<__half>(task, fill, stream);
       break;
     case DType::bfloat16:
-      launch<__nv_bfloat16>(task, fill, on);
+      launch<__nv_bfloat16>(task, fill, stream);
       break;
     default:
-      launch<float>(task, fill, on);
+      launch<float>(task, fill, stream);
       break;
   }
-  const cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    throw DeviceError(std::string("[spec augment] the kernel cannot be started: ") +
-                      cudaGetErrorString(error));
-  }
+  return cudaGetLastError();
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail
+
+extern "C" HEADRACE_API int headrace_spec_augment(const void* task, void* stream) {
+  using headrace::detail::SpecTask;
+  return headrace::detail::augment(*static_cast<const SpecTask*>(task),
+                                   static_cast<cudaStream_t>(stream));
+}

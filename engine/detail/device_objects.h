@@ -5,20 +5,23 @@
 #include <optional>
 #include <string>
 
+#include <headrace/engine/detail/device_api.h>
 #include <headrace/engine/device.h>
 #include <headrace/engine/export.h>
 
 namespace headrace::inline v1::detail {
 
-/// What the transfer stage and decoders on a device need of CUDA: memory, page locks, streams,
-/// events. Functions that may fail throw DeviceError. While the process is ending nothing calls
-/// CUDA: what is left is the system's. A host build has the same functions; none is reached there.
+/// What the transfer stage, decoders and operations on a device need of CUDA: memory, page locks,
+/// streams, events; through the device module. Functions that may fail throw DeviceError.
+/// Calls on a stream or an event are made inside a DeviceScope of its device. While the process is
+/// ending nothing calls CUDA: what is left is the system's.
 
-/// Throws DeviceError when batches cannot be delivered to that device by this build on this
-/// machine; the CPU always can.
+/// Throws DeviceError, in the name of `who`, when this machine and this build cannot use that
+/// device; the CPU always can.
 HEADRACE_API void require_device(Device device, const std::string& who);
 
-/// Makes a device current for the calling thread, and puts back what was.
+/// Makes a device current for the calling thread, and puts back what was. No other device gets a
+/// context by it, and a graph that another thread captures meanwhile stays whole.
 class HEADRACE_API DeviceScope {
  public:
   explicit DeviceScope(Device device);
@@ -27,19 +30,25 @@ class HEADRACE_API DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
-  int before_ = -1;
+  bool entered_ = false;
+  DeviceVisit visit_;
 };
 
+/// Gives an object of a device back, on any thread.
 struct HEADRACE_API FreeDeviceMemory {
+  int device = 0;
   void operator()(std::byte* memory) const noexcept;
 };
 struct HEADRACE_API UnlockPages {
+  int device = 0;
   void operator()(std::byte* memory) const noexcept;
 };
 struct HEADRACE_API DestroyStream {
+  int device = 0;
   void operator()(void* stream) const noexcept;
 };
 struct HEADRACE_API DestroyEvent {
+  int device = 0;
   void operator()(void* event) const noexcept;
 };
 using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
@@ -48,17 +57,18 @@ using DeviceStream = std::unique_ptr<void, DestroyStream>;
 using DeviceEvent = std::unique_ptr<void, DestroyEvent>;
 
 /// Throws ResourceError naming the bytes when the device has not got them.
-HEADRACE_API DeviceMemory allocate_on_device(std::size_t bytes);
+HEADRACE_API DeviceMemory allocate_on_device(Device device, std::size_t bytes);
 /// Memory that the device has left.
 HEADRACE_API std::size_t free_device_bytes(Device device);
 /// Null, with the reason in `refusal`, where the system does not allow it.
-HEADRACE_API PageLock lock_pages(std::byte* memory, std::size_t bytes, std::string& refusal);
+HEADRACE_API PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes,
+                                 std::string& refusal);
 /// A stream that does not wait for the default one; an urgent one goes first.
-HEADRACE_API DeviceStream make_stream(bool urgent);
+HEADRACE_API DeviceStream make_stream(Device device, bool urgent);
 /// An event, with a time stamp if asked for.
-DeviceEvent make_event(bool timed);
+DeviceEvent make_event(Device device, bool timed);
 /// An event whose waiting thread sleeps instead of spinning, for await().
-HEADRACE_API DeviceEvent make_awaited_event();
+HEADRACE_API DeviceEvent make_awaited_event(Device device);
 
 HEADRACE_API void record(const DeviceEvent& event, Stream on);
 void wait_for(const DeviceEvent& event, Stream on);
@@ -68,7 +78,7 @@ HEADRACE_API void copy_to_device(std::byte* to, const std::byte* from, std::size
 HEADRACE_API void copy_rows_to_host(std::byte* to, const std::byte* from, std::size_t stride,
                                     std::size_t row_bytes, std::size_t rows, Stream on);
 /// Calls `function(argument)` on a thread of the driver once the stream has come here; it must not
-/// call CUDA.
+/// call CUDA, nor wait.
 void call_when_reached(Stream on, void (*function)(void*), void* argument);
 /// Waits until the stream's work is done; not on the hot path.
 HEADRACE_API void drain(Stream stream) noexcept;
@@ -80,16 +90,9 @@ HEADRACE_API void await(const DeviceEvent& event);
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept;
 /// Throws DeviceError if the device has failed since.
 HEADRACE_API void require_health(Stream stream);
+/// Whether the stream's work is being captured into a graph instead of being done.
+bool is_capturing(Stream stream);
 /// Whether the process is ending, so that nothing may call CUDA any more.
 HEADRACE_API bool is_process_ending() noexcept;
-
-/// A range on the time line of a profiler: from construction to destruction, on this thread.
-class TraceRange {
- public:
-  explicit TraceRange(const std::string& name) noexcept;
-  ~TraceRange();
-  TraceRange(const TraceRange&) = delete;
-  TraceRange& operator=(const TraceRange&) = delete;
-};
 
 }  // namespace headrace::inline v1::detail

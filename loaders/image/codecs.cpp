@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <headrace/engine/detail/open_module.h>
 #include <headrace/engine/error.h>
 #include <headrace/loaders/image/detail/indexed_bmp.h>
 #include <headrace/loaders/image/opencv_codecs_abi.h>
@@ -21,39 +22,19 @@ constexpr const char* module_file = "headrace_opencv_codecs.so";
 
 struct Module {
   HeadraceDecodeImage* decode = nullptr;
-  std::string reason;
+  std::string reason{};
 };
 
-/// In headrace/ beside the library that holds this code, in lib/headrace beside a program's bin/
-/// or, for the tests of a build, beside tests/ and benchmarks/.
-std::vector<std::string> module_places() {
-  std::vector<std::string> places;
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&name_of), &self) != 0 && self.dli_fname != nullptr) {
-    const std::string file = self.dli_fname;
-    const std::string folder = file.substr(0, file.find_last_of('/') + 1);
-    places.push_back(folder + "headrace/" + module_file);
-    places.push_back(folder + "../lib/headrace/" + module_file);
-    places.push_back(folder + "../../lib/headrace/" + module_file);
-  }
-  return places;
-}
-
-Module open_module() {
-  Module module;
-  for (const std::string& place : module_places()) {
-    if (void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      module.decode =
-          reinterpret_cast<HeadraceDecodeImage*>(dlsym(handle, HEADRACE_DECODE_IMAGE_SYMBOL));
-      if (module.decode != nullptr) return module;
-    }
-    if (const char* error = dlerror()) module.reason = error;
-  }
-  return module;
+Module open_codecs() {
+  const detail::Module file = detail::open_module(module_file);
+  if (file.handle == nullptr) return {.reason = file.reason};
+  auto* decode =
+      reinterpret_cast<HeadraceDecodeImage*>(dlsym(file.handle, HEADRACE_DECODE_IMAGE_SYMBOL));
+  return {.decode = decode, .reason = "it has no " HEADRACE_DECODE_IMAGE_SYMBOL};
 }
 
 const Module& the_module() {
-  static const Module module = open_module();
+  static const Module module = open_codecs();
   return module;
 }
 

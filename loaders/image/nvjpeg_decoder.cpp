@@ -83,9 +83,9 @@ struct NvjpegDecoder::State {
   bool ready = false;  ///< the decoder's state, for the next image
   detail::DeviceStream stream;
   detail::DeviceEvent done;
-  detail::PinnedBuffer file;
-  detail::DeviceBuffer picture;
-  detail::PinnedBuffer packed;
+  detail::PinnedBuffer file{device};
+  detail::DeviceBuffer picture{device};
+  detail::PinnedBuffer packed{device};
   detail::PixelBuffer pixels;
 
   State(Device device, const nvjpeg::Functions& call);
@@ -98,8 +98,8 @@ struct NvjpegDecoder::State {
 NvjpegDecoder::State::State(Device wanted, const nvjpeg::Functions& functions)
     : device(wanted), call(functions) {
   const detail::DeviceScope scope(device);
-  stream = detail::make_stream(false);
-  done = detail::make_awaited_event();
+  stream = detail::make_stream(device, false);
+  done = detail::make_awaited_event(device);
   handle = handle_of(call, device);
   void* made = nullptr;
   check(call.create_stream(handle.get(), &made), device, "making a header reader");

@@ -123,11 +123,12 @@ void DeviceTable::Core::load_on_host() {
 
 void DeviceTable::Core::load_on_device() {
   const detail::DeviceScope scope(options.device);
-  detail::DeviceMemory table = detail::allocate_on_device(std::max(bytes, alignment));
+  detail::DeviceMemory table =
+      detail::allocate_on_device(options.device, std::max(bytes, alignment));
   const detail::RecordReader reader(*source);
   const std::int64_t step = piece_records();
   const std::vector<std::size_t> offsets = piece_offsets();
-  detail::DeviceUpload upload(offsets.back());
+  detail::DeviceUpload upload(options.device, offsets.back());
   for (std::int64_t first = 0; first < rows; first += step) {
     const std::int64_t count = std::min(step, rows - first);
     std::byte* from = upload.next();
@@ -245,7 +246,7 @@ void DeviceTable::GatherStep::operator()(Batch& batch, Stream stream) const {
     task.out = static_cast<std::byte*>(
         batch.make(column.spec.name, column.spec.dtype, column.spec.shape.batched(count)).raw());
     if (rows.device().is_cuda()) {
-      detail::gather_on_device(task, stream.handle);
+      detail::start(detail::gather_kernel, &task, rows.device(), stream);
     } else {
       detail::gather_on_host(task);
     }

@@ -1,9 +1,8 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/export.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
 
 namespace headrace::inline v1::detail {
@@ -50,27 +49,27 @@ void launch(const TableGather& task, cudaStream_t stream) {
   }
 }
 
-}  // namespace
-
-void gather_on_device(const TableGather& task, void* stream) {
-  if (task.count == 0 || task.row_bytes == 0) return;
-  const auto on = static_cast<cudaStream_t>(stream);
+int gather(const TableGather& task, cudaStream_t stream) {
+  if (task.count == 0 || task.row_bytes == 0) return cudaSuccess;
   if (task.row_bytes % sizeof(uint4) == 0) {
-    launch<uint4>(task, on);
+    launch<uint4>(task, stream);
   } else if (task.row_bytes % sizeof(uint2) == 0) {
-    launch<uint2>(task, on);
+    launch<uint2>(task, stream);
   } else if (task.row_bytes % sizeof(unsigned) == 0) {
-    launch<unsigned>(task, on);
+    launch<unsigned>(task, stream);
   } else if (task.row_bytes % sizeof(unsigned short) == 0) {
-    launch<unsigned short>(task, on);
+    launch<unsigned short>(task, stream);
   } else {
-    launch<unsigned char>(task, on);
+    launch<unsigned char>(task, stream);
   }
-  const cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    throw DeviceError(std::string("[gather] the kernel cannot be started: ") +
-                      cudaGetErrorString(error));
-  }
+  return cudaGetLastError();
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail
+
+extern "C" HEADRACE_API int headrace_gather(const void* task, void* stream) {
+  using headrace::detail::TableGather;
+  return headrace::detail::gather(*static_cast<const TableGather*>(task),
+                                  static_cast<cudaStream_t>(stream));
+}

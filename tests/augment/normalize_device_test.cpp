@@ -8,36 +8,14 @@
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/error.h>
 #include <headrace/tests/augment/pixels.h>
+#include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>
 
-#ifdef HEADRACE_CUDA
-#include <headrace/tests/support/cuda_present.h>
-#endif
-
 using namespace headrace;
-
-#ifdef HEADRACE_CUDA
 using test::device_present;
+using test::DeviceBytes;
 
 namespace {
-
-/// Device memory with the given bytes in it, `shift` bytes behind an aligned address.
-class DeviceBytes {
- public:
-  DeviceBytes(const void* from, std::size_t bytes, std::size_t shift = 0) : shift_(shift) {
-    REQUIRE(cudaMalloc(&memory_, bytes + shift) == cudaSuccess);
-    if (from != nullptr)
-      REQUIRE(cudaMemcpy(data(), from, bytes, cudaMemcpyHostToDevice) == cudaSuccess);
-  }
-  ~DeviceBytes() { cudaFree(memory_); }
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  std::uint8_t* data() const { return static_cast<std::uint8_t*>(memory_) + shift_; }
-
- private:
-  void* memory_ = nullptr;
-  std::size_t shift_;
-};
 
 struct Case {
   int pictures;
@@ -72,7 +50,7 @@ bool agree(const Case& one, DType dtype, bool first, bool flips, bool levels) {
                  {0.5F + 0.1F * static_cast<float>(p % 7), static_cast<float>(p % 5) - 2.5F});
   }
   const std::size_t bytes = from.size() * size_of(dtype);
-  std::vector<std::uint8_t> wanted(bytes);
+  std::vector<std::byte> wanted(bytes);
   detail::NormalizeTask task = task_of(one, dtype, first);
   task.from = from.data();
   task.to = wanted.data();
@@ -84,21 +62,17 @@ bool agree(const Case& one, DType dtype, bool first, bool flips, bool levels) {
   const DeviceBytes marks(flip.data(), flip.size());
   const DeviceBytes gains(level.data(), level.size() * sizeof(float));
   const DeviceBytes result(nullptr, bytes);
-  task.from = source.data();
+  task.from = reinterpret_cast<const std::uint8_t*>(source.data());
   task.to = result.data();
-  if (flips) task.flips = marks.data();
+  if (flips) task.flips = reinterpret_cast<const std::uint8_t*>(marks.data());
   if (levels) task.levels = reinterpret_cast<const float*>(gains.data());
-  detail::normalize_on_device(task, Device::cuda(0), nullptr);
-  std::vector<std::uint8_t> got(bytes);
-  REQUIRE(cudaMemcpy(got.data(), result.data(), bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
-  return got == wanted;
+  detail::start(detail::normalize_kernel, &task, Device::cuda(0), {});
+  return result.read() == wanted;
 }
 
 }  // namespace
-#endif
 
 TEST_CASE("the device's values are the host's, bit for bit") {
-#ifdef HEADRACE_CUDA
   if (!device_present()) return test::skip("needs a GPU");
   const Case cases[] = {{1, 1, 1, 3},      {3, 224, 224, 3}, {5, 32, 40, 3}, {2, 7, 16, 3},
                         {4, 30, 31, 3},    {3, 17, 8, 1},    {2, 9, 24, 4},  {2, 5, 6, 6},
@@ -121,9 +95,6 @@ TEST_CASE("the device's values are the host's, bit for bit") {
       }
     }
   }
-#else
-  test::skip("needs a build with CUDA and a GPU");
-#endif
 }
 
 TEST_CASE("without a device, or without device code, normalising on one says so") {
@@ -131,8 +102,6 @@ TEST_CASE("without a device, or without device code, normalising on one says so"
   float value = 0;
   detail::NormalizeTask task{
       .from = &level, .to = &value, .pictures = 1, .pixels = 1, .width = 1, .channels = 1};
-#ifdef HEADRACE_CUDA
   if (device_present()) return test::skip("needs a machine without a GPU");
-#endif
-  CHECK_THROWS_AS(detail::normalize_on_device(task, Device::cuda(0), nullptr), DeviceError);
+  CHECK_THROWS_AS(detail::start(detail::normalize_kernel, &task, Device::cuda(0), {}), DeviceError);
 }

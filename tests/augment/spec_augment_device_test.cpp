@@ -4,55 +4,37 @@
 #include <string>
 #include <vector>
 
-#include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
 #include <headrace/augment/spectrogram/detail/spec_masks.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/tests/augment/waves.h>
+#include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>
 
 using namespace headrace;
 
 namespace {
 
-struct DeviceMemory {
-  explicit DeviceMemory(std::size_t bytes) { REQUIRE(cudaMalloc(&data, bytes) == cudaSuccess); }
-  ~DeviceMemory() { cudaFree(data); }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  void* data = nullptr;
-};
-
-void to_device(void* to, const void* from, std::size_t bytes) {
-  REQUIRE(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) == cudaSuccess);
-}
-
 /// Runs a task that has host pointers on the device, over the same input.
 std::vector<std::byte> on_device(detail::SpecTask task, std::size_t bytes, std::int64_t mask_rows) {
   const std::size_t mask_bytes =
       static_cast<std::size_t>(mask_rows * task.mask_values) * sizeof(std::int32_t);
-  const DeviceMemory from(bytes);
-  const DeviceMemory to(bytes);
-  const DeviceMemory masks(mask_bytes);
-  to_device(from.data, task.from, bytes);
-  to_device(masks.data, task.masks, mask_bytes);
-  task.to = task.from == task.to ? from.data : to.data;
-  task.from = from.data;
-  task.masks = static_cast<const std::int32_t*>(masks.data);
-  detail::spec_augment_on_device(task, nullptr);
-  std::vector<std::byte> out(bytes);
-  REQUIRE(cudaMemcpy(out.data(), task.to, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
-  return out;
+  const test::DeviceBytes from(task.from, bytes);
+  const test::DeviceBytes to(nullptr, bytes);
+  const test::DeviceBytes masks(task.masks, mask_bytes);
+  const bool in_place = task.from == task.to;
+  task.to = in_place ? from.data() : to.data();
+  task.from = from.data();
+  task.masks = reinterpret_cast<const std::int32_t*>(masks.data());
+  detail::start(detail::spec_augment_kernel, &task, Device::cuda(0), {});
+  return in_place ? from.read() : to.read();
 }
 
 }  // namespace
 
 TEST_CASE("the device gives the host's bits, masked and warped, in place and not") {
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    return test::skip("SpecAugment on a device needs a GPU");
-  }
+  if (!test::device_present()) return test::skip("SpecAugment on a device needs a GPU");
   constexpr std::int64_t planes = 12;
   constexpr std::int64_t bins = 20;
   constexpr std::int64_t frames = 130;

@@ -4,6 +4,7 @@
 set -euo pipefail
 base="${HEADRACE_CLEAN_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/fresh-debian/base}"
 
+source "$SOURCE/tests/support/own_mounts.sh"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "SKIPPED: $*"; exit 0; }
 archive() { ls "$WORK"/made/headrace-*.tar.gz; }
@@ -20,10 +21,11 @@ test_contents() {
   unpack "$WORK/looked-at"
   cd "$WORK/looked-at"
   ! find . -name 'libtorch*' -o -name 'libc10*' -o -name 'libc.so*' -o -name '*imgcodecs*' -o -name '*gdal*' | grep . || fail "came in, and must not"
-  ! find . -path ./lib/no-cuda -prune -o \( -name 'libcu[dbfs]*' -o -name 'libnv*' \) -print | grep . || fail "CUDA came in"
+  ! find . -name 'libcu[dbfs]*' -o -name 'libnv*' | grep . || fail "CUDA came in"
   local file
-  for file in programs/headrace lib/*.so* tests/*; do
+  for file in programs/headrace lib/*.so* lib/headrace/*.so tests/*; do
     ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path of its own"
+    [[ "$file" == lib/headrace/* ]] || ! readelf -d "$file" | grep -E 'NEEDED.*lib(cu(da|blas|dnn|fft|file|pti|rand|solver|sparse)|nv)' || fail "$file needs CUDA"
   done
   [[ -x tests/headrace_engine_tests && -x benchmarks/stage_overhead_benchmark ]] || fail "tests or benchmarks are missing"
   grep -E '^glibc=2\.[0-9]+' lib/requirements || fail "does not say which C library it needs"
@@ -57,7 +59,7 @@ test_elsewhere() {
 # In a Debian that has none of our packages; everything of the test lies in its /tmp.
 test_clean_debian() {
   [[ $(id -u) -eq 0 ]] || skip "the bundle on a clean Debian needs root"
-  unshare --mount true 2>/dev/null || skip "the bundle on a clean Debian needs mount namespaces"
+  own_mounts true || skip "the bundle on a clean Debian needs mount namespaces"
   if [[ ! -e "$base/bin/sh" ]]; then
     command -v debootstrap >/dev/null || skip "the bundle on a clean Debian needs debootstrap, or a root in HEADRACE_CLEAN_ROOT"
     debootstrap --variant=minbase bookworm "$base.new" >"$WORK/debootstrap.log" 2>&1 || skip "debootstrap could not make a clean Debian"
@@ -71,12 +73,13 @@ test_clean_debian() {
   export -f in_clean_debian fail
   export tarball
   tarball=$(archive)
-  unshare --mount --propagation private bash -euo pipefail -c in_clean_debian
+  own_mounts bash -euo pipefail -c in_clean_debian
 }
 
 in_clean_debian() {
   local root="$WORK/root"
   mkdir -p "$root"
+  trap "umount -R '$root'" EXIT
   mount --bind "$base" "$root"
   mount -t tmpfs tmpfs "$root/tmp"
   mount -t proc proc "$root/proc"
@@ -88,6 +91,8 @@ in_clean_debian() {
   inside './headrace --help' >/dev/null
   inside './headrace bench loader configs/bench-table.yaml --batches 30 --set source.rows=100000'
   inside './run tests/headrace_loaders_tests --source-file=*hdf5*,*image_jpeg*' | tail -n 3
+  # No CUDA at all: whoever asks for a device is told so.
+  inside "./run tests/headrace_augment_tests --test-case='without a device*'" | tail -n 3
   [[ "$TORCH" == 1 ]] || return 0
 
   # A python3 with torch: this machine's, seen through /tmp.
@@ -103,6 +108,10 @@ in_clean_debian() {
   cp "$WORK/small.h5" "$root/tmp/small.h5"
   inside 'cd /tmp; place/headrace train place/configs/glaucoma-demo.yaml --set data.file=/tmp/small.h5 --set training.epochs=1 --set training.batch=32'
   inside 'ls /tmp/runs/*/checkpoints/* >/dev/null' || fail "the training left no checkpoint"
+  local status=0
+  inside './headrace bench loader configs/glaucoma-demo.yaml --set data.file=/tmp/small.h5 --set device=cuda' 2>"$WORK/no-device.txt" || status=$?
+  [[ $status -eq 7 ]] || fail "a device that is not there must end with 7, got $status: $(cat "$WORK/no-device.txt")"
+  grep -F "cuda:0 was asked for" "$WORK/no-device.txt" || fail "said: $(cat "$WORK/no-device.txt")"
 }
 
 declare -F "test_$1" >/dev/null || fail "no test '$1'"

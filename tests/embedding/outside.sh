@@ -42,9 +42,10 @@ test_install() {
 
 # Every exported symbol is a public name; the same check must find planted ones.
 test_symbols() {
-  # Images and tables reach the device through the engine.
-  local shared="$here/../../engine/detail/device_objects.h"
-  "$PYTHON3" "$here/symbols.py" "$installed/include:$shared" "$installed"/lib/libheadrace_*.so
+  # Images, tables and operations reach the device and modules through the engine.
+  local shared header
+  for header in device_objects kernel open_module; do shared+=":$here/../../engine/detail/$header.h"; done
+  "$PYTHON3" "$here/symbols.py" "$installed/include$shared" "$installed"/lib/libheadrace_*.so
   cat >"$WORK/leak.cpp" <<'CODE'
 namespace headrace::inline v1 {
 namespace detail { void secret_of_ours() {} }
@@ -93,6 +94,78 @@ test_relocatable() {
     ! readelf -d "$library" | grep -E 'R(UN)?PATH' | grep -F "$BUILD" || fail "$library: search path in the build"
     ! strings "$library" 2>/dev/null | grep -F "$BUILD/" || fail "$library: names the build"
   done
+}
+
+# No library of ours lists a CUDA library among what it needs, and no program either; the device module
+# lists one.
+test_needs_no_cuda() {
+  local file
+  for file in "$installed"/lib/*.so "$BUILD"/apps/headrace*; do
+    [[ -f "$file" ]] || continue
+    ! readelf -d "$file" 2>/dev/null | grep -E 'NEEDED.*\[lib(cu(da|blas|dnn|fft|file|pti|rand|solver|sparse)|nv)' || fail "$file needs CUDA"
+  done
+  [[ "$CUDA" == 1 ]] || return 0
+  readelf -d "$installed/lib/headrace/headrace_cuda.so" | grep -E 'NEEDED.*\[libcudart\.so\.' || fail "the device module uses no shared runtime"
+  ! readelf -d "$installed/lib/headrace/headrace_cuda.so" | grep -E 'R(UN)?PATH' || fail "the device module has a search path of its own"
+}
+
+# make_runtime <file> <status of counting devices> <version of the driver>: a CUDA runtime that has all names the
+# device module asks for, and no device.
+make_runtime() {
+  local file="$1" module="$installed/lib/headrace/headrace_cuda.so" symbol
+  mkdir -p "${file%/*}"
+  {
+    echo 'static void* nothing;'
+    nm -D --undefined-only "$module" | sed -nE "s/.* ([^ @]+)@${file##*/}.*/\1/p" | sort -u | while read -r symbol; do
+      case "$symbol" in
+        cudaGetErrorString) echo "const char* $symbol(int e) { (void)e; return \"an answer of a made-up runtime\"; }" ;;
+        cudaGetDeviceCount) echo "int $symbol(int* count) { *count = 0; return $2; }" ;;
+        cudaRuntimeGetVersion) echo "int $symbol(int* version) { *version = 99000; return 0; }" ;;
+        cudaDriverGetVersion) echo "int $symbol(int* version) { *version = $3; return 0; }" ;;
+        __cudaRegisterFatBinary) echo "void** $symbol(void* binary) { (void)binary; return &nothing; }" ;;
+        *) echo "int $symbol(void) { return 35; }" ;;
+      esac
+    done
+  } >"$WORK/made_up.c"
+  printf '%s { global: cuda*; __cuda*; local: *; };\n' "${file##*/}" >"$WORK/made_up.map"
+  gcc -O1 -fno-builtin -shared -fPIC -nostdlib -Wl,-soname,"${file##*/}" -Wl,--version-script="$WORK/made_up.map" -o "$file" "$WORK/made_up.c"
+}
+
+# One installed tree on machines with a driver that is too old, with none, and without any CUDA: it says which runtime
+# it took, refuses the device by name, and works on.
+test_runtime() {
+  local ask="$WORK/build-runtime/ask_for_device" name folder said
+  configure "$SOURCE/tests/embedding/ask_for_device" "$WORK/build-runtime" -DCMAKE_PREFIX_PATH="$installed"
+  "$CMAKE" --build "$WORK/build-runtime" -j 2
+  if [[ "$CUDA" != 1 ]]; then
+    "$ask" | grep -F "this build has no device code; configure with HEADRACE_CUDA=ON" || fail "said: $("$ask")"
+    return 0
+  fi
+  name=$(readelf -d "$installed/lib/headrace/headrace_cuda.so" | sed -nE 's/.*NEEDED.*\[(libcudart[^]]*)\].*/\1/p')
+  folder="$WORK/some runtime"
+  says() { # <expected words>...: of what was said
+    local words
+    for words in "$@"; do grep -F "$words" <<<"$said" || fail "expected '$words', said: $said"; done
+    grep -F "8 batches on the CPU" <<<"$said" || fail "did not work on: $said"
+  }
+  make_runtime "$folder/$name" 35 12020
+  said=$(LD_LIBRARY_PATH="$folder" "$ask")
+  says "runtime: $folder/$name (the system's)" "cuda:0 was asked for" "the driver is for CUDA 12.2, the runtime 99.0"
+  said=$("$ask" "$folder/$name")
+  says "runtime: $folder/$name (loaded already)"
+  make_runtime "$folder/$name" 35 0
+  said=$(LD_LIBRARY_PATH="$folder" "$ask")
+  says "there is no driver: install one, or deliver to the CPU"
+  # What follows needs a machine whose system has no CUDA runtime.
+  if [[ -e "/usr/local/cuda/lib64/$name" ]] || { /sbin/ldconfig -p || ldconfig -p; } | grep -qF "$name"; then
+    echo "the system has $name: not tried without, nor with a Python environment's"
+    return 0
+  fi
+  said=$(env -u VIRTUAL_ENV -u CONDA_PREFIX -u CUDA_HOME -u CUDA_PATH "$ask")
+  says "the CUDA runtime $name is needed, none is loaded, nor in the system"
+  make_runtime "$WORK/environment/lib/python3.11/site-packages/nvidia/cu${name##*.}/lib/$name" 35 0
+  said=$(VIRTUAL_ENV="$WORK/environment" "$ask")
+  says "(the Python environment's)"
 }
 
 test_installed() {
@@ -146,6 +219,7 @@ PROJECT
   ask -Dwanted="core" -Dtargets="core" -Dversion=0.1
   refused "has no component 'video'; there are: core, image, hdf5," -Dwanted="core;video"
   refused 'version "1.0"' -Dwanted=core -Dversion=1.0
+  refused 'version "0.0"' -Dwanted=core -Dversion=0.0  # below 1.0 every minor version may change names
   if [[ "$CUDA" == 1 ]]; then
     ask -Dwanted=cuda -Dtargets="core;cuda"
   else

@@ -8,34 +8,25 @@
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/device_table.h>
 #include <headrace/tests/loaders/device_table_data.h>
-#include <headrace/tests/support/cuda_present.h>
+#include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>
 
 namespace headrace::test {
 namespace {
 
-struct TrainerStream {
-  TrainerStream() { REQUIRE(cudaStreamCreate(&handle) == cudaSuccess); }
-  ~TrainerStream() { cudaStreamDestroy(handle); }
-  TrainerStream(const TrainerStream&) = delete;
-  TrainerStream& operator=(const TrainerStream&) = delete;
-  cudaStream_t handle = nullptr;
-};
-
 /// A field's bytes, wherever it lies.
-std::string bytes_on(const Tensor& field, cudaStream_t stream) {
-  std::string bytes(field.bytes(), '\0');
-  if (bytes.empty()) return bytes;
-  REQUIRE(cudaMemcpyAsync(bytes.data(), field.raw(), bytes.size(), cudaMemcpyDefault, stream) ==
-          cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
-  return bytes;
+std::string bytes_on(const Tensor& field, Stream stream) {
+  if (!field.device().is_cuda()) return {static_cast<const char*>(field.raw()), field.bytes()};
+  const detail::DeviceScope scope(field.device());
+  detail::drain(stream);
+  const std::vector<std::byte> bytes = bytes_on_device(field.raw(), field.bytes());
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::vector<std::string> epoch_of(Pipeline pipeline, const Schema& fields, cudaStream_t stream) {
+std::vector<std::string> epoch_of(Pipeline pipeline, const Schema& fields, Stream stream) {
   Loader loader = std::move(pipeline).build();
   std::vector<std::string> batches;
-  for (Batch& batch : loader.epoch(0, Stream{stream})) {
+  for (Batch& batch : loader.epoch(0, stream)) {
     std::string& into = batches.emplace_back();
     for (const FieldSpec& field : fields)
       into += bytes_on(batch[field.name], stream);
@@ -48,7 +39,8 @@ std::vector<std::string> epoch_of(Pipeline pipeline, const Schema& fields, cudaS
 
 TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and numbers outside") {
   if (!device_present()) return skip("a table on a device needs a GPU");
-  const TrainerStream stream;
+  const detail::DeviceStream trainer = detail::make_stream(Device::cuda(0), false);
+  const Stream stream{trainer.get()};
   const auto source = every_layout(8000, true);
   const Schema fields = source->fields();
   auto table = std::make_shared<DeviceTable>(source, DeviceTableOptions{.device = Device::cuda(0)});
@@ -60,14 +52,13 @@ TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and 
   };
   for (const Tail tail : {Tail::shorter, Tail::pad}) {
     const auto made = epoch_of(ordered(table, tail).to(Device::cuda(0)).then(table->gather_step()),
-                               fields, stream.handle);
-    CHECK((made == epoch_of(ordered(source, tail), fields, stream.handle)));
+                               fields, stream);
+    CHECK((made == epoch_of(ordered(source, tail), fields, stream)));
   }
   const auto outside = [](Batch& batch, Stream on) {
-    const std::int64_t number = 8000;
-    REQUIRE(cudaMemcpyAsync(batch["table_row"].raw(), &number, sizeof number,
-                            cudaMemcpyHostToDevice,
-                            static_cast<cudaStream_t>(on.handle)) == cudaSuccess);
+    static const std::int64_t number = 8000;
+    detail::copy_to_device(static_cast<std::byte*>(batch["table_row"].raw()),
+                           reinterpret_cast<const std::byte*>(&number), sizeof number, on);
   };
   Loader loader = ordered(table, Tail::drop)
                       .to(Device::cuda(0))
@@ -75,9 +66,9 @@ TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and 
                       .then(table->gather_step())
                       .build();
   const Batch batch = loader.next().batch;
-  batch.also_used_on(Stream{stream.handle});
+  batch.also_used_on(stream);
   for (const FieldSpec& field : fields) {
-    const std::string first = bytes_on(batch[field.name].row(0), stream.handle);
+    const std::string first = bytes_on(batch[field.name].row(0), stream);
     CHECK(first == std::string(first.size(), '\0'));
   }
 }

@@ -1,159 +1,131 @@
-#include "cuda_stand_in.h"
-
-#include <cuda_runtime_api.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
+// The stand-in's form of the CUDA runtime: the calls that the engine makes.
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <random>
+#include <new>
 #include <thread>
 #include <utility>
 
-#include <headrace/tests/transfer/stand_in_queue.h>
+#include "stand_in_state.h"
+
+using namespace headrace::test::device;
 
 namespace {
 
-using headrace::test::device::Behaviour;
-using headrace::test::device::Calls;
-using headrace::test::device::Queue;
-
-std::mutex state_mutex;
-Behaviour behaviour;
-Calls counts;
-std::map<void*, std::size_t> allocations;
-std::atomic<bool> failed{false};
-std::atomic<bool> forbidden{false};
-thread_local int current_device = 0;
-thread_local cudaError_t last_error = cudaSuccess;
-
-cudaError_t answer(cudaError_t status) {
-  if (status != cudaSuccess) last_error = status;
-  return status;
+/// Stands in for a context of the driver: the number of its device, and one.
+void* context_of(int device) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
 }
 
-void enter() {
-  if (forbidden.load()) ::_exit(3);
+int retain_primary(void** context, int device) {
+  std::lock_guard lock(state().mutex);
+  state().contexts.insert(device);
+  *context = context_of(device);
+  return 0;
 }
 
-struct Event {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::int64_t recorded = 0;  ///< calls of record
-  std::int64_t reached = 0;   ///< of those, done
-  std::chrono::steady_clock::time_point when;
-  bool timed = false;
+int push_context(void* context) {
+  thread_state().push(static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1);
+  return 0;
+}
 
-  void reach(std::int64_t version) {
-    {
-      std::lock_guard lock(mutex);
-      reached = version;
-      when = std::chrono::steady_clock::now();
-    }
-    changed.notify_all();
+int pop_context(void** context) {
+  ThreadState& thread = thread_state();
+  if (thread.depth == 0) return cudaErrorDeviceUninitialized;
+  *context = context_of(thread.current());
+  --thread.depth;
+  return 0;
+}
+
+bool is_being_captured(Queue& queue) {
+  std::lock_guard lock(state().mutex);
+  return state().capturing == &queue;
+}
+
+cudaError_t start_copy(Queue& queue, std::function<void()> copy) {
+  State& s = state();
+  {
+    std::lock_guard lock(s.mutex);
+    if (s.counts.copies++ == s.behaviour.fail_copy) s.failed = true;
   }
-  void await(std::int64_t version) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return reached >= version; });
-  }
-};
-
-using SharedEvent = std::shared_ptr<Event>;
-
-Queue& default_queue() {
-  static auto* queue = new Queue();
-  return *queue;
+  if (s.failed) return answer(cudaErrorLaunchFailure);
+  queue.push([copy = std::move(copy), delay = copy_delay()] {
+    std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    copy();
+    std::lock_guard lock(state().mutex);
+    ++state().counts.copies_done;
+  });
+  return cudaSuccess;
 }
 
-Queue& queue_of(cudaStream_t stream) {
-  return stream == nullptr ? default_queue() : *reinterpret_cast<Queue*>(stream);
-}
-
-SharedEvent& event_of(cudaEvent_t event) {
-  return *reinterpret_cast<SharedEvent*>(event);
-}
-
-int delay_us() {
-  thread_local std::minstd_rand random(
-      static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
-  std::lock_guard lock(state_mutex);
-  return behaviour.copy_delay_us == 0
-             ? 0
-             : static_cast<int>(random() % static_cast<unsigned>(behaviour.copy_delay_us));
+/// A call that needs nothing but to be allowed.
+cudaError_t plain(const char* name) {
+  const cudaError_t status = enter(name);
+  return status == cudaSuccess && state().failed ? answer(cudaErrorLaunchFailure) : status;
 }
 
 }  // namespace
 
-namespace headrace::test::device {
-
-void reset(Behaviour wanted) {
-  std::lock_guard lock(state_mutex);
-  behaviour = wanted;
-  counts = {.live_allocations = counts.live_allocations,
-            .live_streams = counts.live_streams,
-            .live_events = counts.live_events};
-  failed = false;
-}
-
-Calls calls() {
-  std::lock_guard lock(state_mutex);
-  return counts;
-}
-
-TrainerStream::TrainerStream() : handle_(new Queue()) {}
-TrainerStream::~TrainerStream() {
-  delete static_cast<Queue*>(handle_);
-}
-void TrainerStream::run(std::function<void()> kernel) {
-  static_cast<Queue*>(handle_)->push(std::move(kernel));
-}
-void TrainerStream::finish() {
-  static_cast<Queue*>(handle_)->finish();
-}
-
-void run_on(headrace::Stream stream, std::function<void()> kernel) {
-  queue_of(static_cast<cudaStream_t>(stream.handle)).push(std::move(kernel));
-}
-
-int current() {
-  return current_device;
-}
-void make_current(int number) {
-  current_device = number;
-}
-void forbid_calls() {
-  forbidden = true;
-}
-
-}  // namespace headrace::test::device
-
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  enter();
-  std::lock_guard lock(state_mutex);
-  *count = behaviour.devices;
-  return answer(behaviour.devices > 0 ? cudaSuccess : cudaErrorNoDevice);
+  if (const cudaError_t status = enter("cudaGetDeviceCount"); status != cudaSuccess) return status;
+  std::lock_guard lock(state().mutex);
+  *count = state().behaviour.devices;
+  return answer(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* number) {
-  enter();
-  *number = current_device;
+  if (const cudaError_t status = enter("cudaGetDevice"); status != cudaSuccess) return status;
+  *number = current();
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int number) {
-  enter();
-  current_device = number;
+  if (const cudaError_t status = enter("cudaSetDevice"); status != cudaSuccess) return status;
+  thread_state().set(number);
+  use_current_device();  // since CUDA 12 this makes the context
+  return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+#else
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* result) {
+#endif
+  if (const cudaError_t status = enter("cudaGetDriverEntryPoint"); status != cudaSuccess)
+    return status;
+  const std::map<std::string, void*> known{
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&retain_primary)},
+      {"cuCtxPushCurrent", reinterpret_cast<void*>(&push_context)},
+      {"cuCtxPopCurrent", reinterpret_cast<void*>(&pop_context)}};
+  const auto found = known.find(name);
+  *function = found == known.end() ? nullptr : found->second;
+  if (result != nullptr) *result = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  if (const cudaError_t status = enter("cudaThreadExchangeStreamCaptureMode");
+      status != cudaSuccess)
+    return status;
+  std::swap(*mode, thread_state().mode);
   return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError() {
-  return std::exchange(last_error, cudaSuccess);
+  return std::exchange(thread_state().last_error, cudaSuccess);
 }
 
 const char* cudaGetErrorString(cudaError_t) {
@@ -161,153 +133,209 @@ const char* cudaGetErrorString(cudaError_t) {
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
-  std::lock_guard lock(state_mutex);
-  *free = *all = behaviour.free_bytes;
+  if (const cudaError_t status = enter("cudaMemGetInfo"); status != cudaSuccess) return status;
+  use_current_device();
+  std::lock_guard lock(state().mutex);
+  *free = *all = state().behaviour.free_bytes;
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  enter();
+  if (const cudaError_t status = enter_unsafe("cudaMalloc"); status != cudaSuccess) return status;
+  use_current_device();
   if (bytes > (std::size_t{1} << 40)) return answer(cudaErrorMemoryAllocation);
   *memory = ::operator new(bytes, std::align_val_t(256));
   std::memset(*memory, 0xEE, bytes);
-  std::lock_guard lock(state_mutex);
-  allocations[*memory] = bytes;
-  ++counts.allocations;
-  ++counts.live_allocations;
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  s.allocations[*memory] = bytes;
+  ++s.counts.allocations;
+  ++s.counts.live_allocations;
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* memory) {
-  enter();
+  if (const cudaError_t status = enter_unsafe("cudaFree"); status != cudaSuccess) return status;
+  use_current_device();
   if (memory == nullptr) return cudaSuccess;
+  State& s = state();
   {
-    std::lock_guard lock(state_mutex);
-    std::memset(memory, 0xDD, allocations.at(memory));
-    allocations.erase(memory);
-    --counts.live_allocations;
+    std::lock_guard lock(s.mutex);
+    std::memset(memory, 0xDD, s.allocations.at(memory));
+    s.allocations.erase(memory);
+    --s.counts.live_allocations;
   }
   ::operator delete(memory, std::align_val_t(256));
   return cudaSuccess;
 }
 
-cudaError_t cudaHostRegister(void*, std::size_t, unsigned) {
-  enter();
-  std::lock_guard lock(state_mutex);
-  if (behaviour.refuse_page_locks) return answer(cudaErrorMemoryAllocation);
-  ++counts.page_locks;
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
+  if (const cudaError_t status = enter_unsafe("cudaHostRegister"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  State& s = state();
+  std::function<void()> watch;
+  {
+    std::lock_guard lock(s.mutex);
+    watch = s.behaviour.on_page_lock;
+  }
+  if (watch) watch();
+  std::lock_guard lock(s.mutex);
+  if (s.behaviour.refuse_page_locks) return answer(cudaErrorMemoryAllocation);
+  s.page_locked[memory] = bytes;
+  ++s.counts.page_locks;
   return cudaSuccess;
 }
 
-cudaError_t cudaHostUnregister(void*) {
-  enter();
-  std::lock_guard lock(state_mutex);
-  --counts.page_locks;
+cudaError_t cudaHostUnregister(void* memory) {
+  if (const cudaError_t status = enter_unsafe("cudaHostUnregister"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  std::lock_guard lock(state().mutex);
+  state().page_locked.erase(memory);
+  --state().counts.page_locks;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (const cudaError_t status = enter("cudaDeviceGetStreamPriorityRange"); status != cudaSuccess)
+    return status;
+  use_current_device();
   *least = 0;
   *greatest = -5;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  enter();
-  *stream = reinterpret_cast<cudaStream_t>(new Queue());
-  std::lock_guard lock(state_mutex);
-  ++counts.live_streams;
+  if (const cudaError_t status = enter("cudaStreamCreateWithPriority"); status != cudaSuccess)
+    return status;
+  *stream = reinterpret_cast<cudaStream_t>(new Queue(use_current_device()));
+  std::lock_guard lock(state().mutex);
+  ++state().counts.live_streams;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  enter();
+  if (const cudaError_t status = enter("cudaStreamDestroy"); status != cudaSuccess) return status;
+  use_current_device();
   delete reinterpret_cast<Queue*>(stream);
-  std::lock_guard lock(state_mutex);
-  --counts.live_streams;
+  std::lock_guard lock(state().mutex);
+  --state().counts.live_streams;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  enter();
+  if (const cudaError_t status = enter_unsafe("cudaStreamSynchronize"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  if (is_being_captured(queue_of(stream))) return spoil(cudaErrorStreamCaptureUnsupported);
   {
-    std::lock_guard lock(state_mutex);
-    ++counts.synchronisations;
+    std::lock_guard lock(state().mutex);
+    ++state().counts.synchronisations;
   }
   queue_of(stream).finish();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  enter();
-  if (failed) return answer(cudaErrorLaunchFailure);
-  return queue_of(stream).idle() ? cudaSuccess : cudaErrorNotReady;
+  if (const cudaError_t status = enter_unsafe("cudaStreamQuery"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  if (is_being_captured(queue_of(stream))) return spoil(cudaErrorStreamCaptureUnsupported);
+  if (state().failed) return answer(cudaErrorLaunchFailure);
+  return queue_of(stream).idle() ? cudaSuccess : answer(cudaErrorNotReady);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  if (const cudaError_t failed = enter("cudaStreamIsCapturing"); failed != cudaSuccess)
+    return failed;
+  use_current_device();
+  *status = is_being_captured(queue_of(stream)) ? cudaStreamCaptureStatusActive
+                                                : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  enter();
+  if (const cudaError_t status = enter("cudaEventCreateWithFlags"); status != cudaSuccess)
+    return status;
   auto made = std::make_shared<Event>();
+  made->device = use_current_device();
   made->timed = (flags & cudaEventDisableTiming) == 0;
   *event = reinterpret_cast<cudaEvent_t>(new SharedEvent(std::move(made)));
-  std::lock_guard lock(state_mutex);
-  ++counts.live_events;
+  std::lock_guard lock(state().mutex);
+  ++state().counts.live_events;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  enter();
+  if (const cudaError_t status = enter("cudaEventDestroy"); status != cudaSuccess) return status;
+  use_current_device();
   delete &event_of(event);
-  std::lock_guard lock(state_mutex);
-  --counts.live_events;
+  std::lock_guard lock(state().mutex);
+  --state().counts.live_events;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  enter();
-  if (failed) return answer(cudaErrorLaunchFailure);
+  if (const cudaError_t status = plain("cudaEventRecord"); status != cudaSuccess) return status;
+  const int device = use_current_device();
   SharedEvent shared = event_of(event);
+  Queue& queue = queue_of(stream);
+  if (shared->device != (stream == nullptr ? device : queue.device()))
+    return answer(cudaErrorInvalidResourceHandle);
+  const bool captured = is_being_captured(queue);
   std::int64_t version = 0;
   {
     std::lock_guard lock(shared->mutex);
+    shared->captured = captured;
     version = ++shared->recorded;
   }
-  queue_of(stream).push([shared, version] { shared->reach(version); });
+  if (!captured) queue.push([shared, version] { shared->reach(version); });
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  enter();
-  if (failed) return answer(cudaErrorLaunchFailure);
+  if (const cudaError_t status = plain("cudaStreamWaitEvent"); status != cudaSuccess) return status;
+  use_current_device();
   if (stream == nullptr) {
-    std::lock_guard lock(state_mutex);
-    if (behaviour.refuse_waits-- > 0) return answer(cudaErrorInvalidResourceHandle);
+    std::lock_guard lock(state().mutex);
+    if (state().behaviour.refuse_waits-- > 0) return answer(cudaErrorInvalidResourceHandle);
   }
   SharedEvent shared = event_of(event);
   std::int64_t version = 0;
+  bool captured = false;
   {
     std::lock_guard lock(shared->mutex);
     version = shared->recorded;
+    captured = shared->captured;
   }
-  queue_of(stream).push([shared, version] { shared->await(version); });
+  // A wait of either side for the other would pull work from outside into the graph.
+  if (captured != is_being_captured(queue_of(stream)))
+    return spoil(cudaErrorStreamCaptureIsolation);
+  if (!captured) queue_of(stream).push([shared, version] { shared->await(version); });
   return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  enter();
-  if (failed) return answer(cudaErrorLaunchFailure);
+  if (const cudaError_t status = enter_unsafe("cudaEventSynchronize"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  if (state().failed) return answer(cudaErrorLaunchFailure);
   SharedEvent shared = event_of(event);
   std::int64_t version = 0;
   {
-    std::scoped_lock lock(shared->mutex, state_mutex);
+    std::scoped_lock lock(shared->mutex, state().mutex);
     version = shared->recorded;
-    ++counts.synchronisations;
+    ++state().counts.synchronisations;
   }
   shared->await(version);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  enter();
+  if (const cudaError_t status = enter_unsafe("cudaEventElapsedTime"); status != cudaSuccess)
+    return status;
+  use_current_device();
   std::scoped_lock lock(event_of(from)->mutex, event_of(to)->mutex);
   const Event& first = *event_of(from);
   const Event& last = *event_of(to);
@@ -321,31 +349,41 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t row, std::size_t rows,
                               cudaMemcpyKind, cudaStream_t stream) {
-  enter();
-  {
-    std::lock_guard lock(state_mutex);
-    if (counts.copies++ == behaviour.fail_copy) failed = true;
-  }
-  if (failed) return answer(cudaErrorLaunchFailure);
-  const int delay = delay_us();
-  queue_of(stream).push([=] {
-    std::this_thread::sleep_for(std::chrono::microseconds(delay));
+  if (const cudaError_t status = plain("cudaMemcpy2DAsync"); status != cudaSuccess) return status;
+  use_current_device();
+  return start_copy(queue_of(stream), [=] {
     for (std::size_t y = 0; y < rows; ++y)
       std::memcpy(static_cast<char*>(to) + to_pitch * y,
                   static_cast<const char*>(from) + from_pitch * y, row);
   });
-  return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+  if (const cudaError_t status = plain("cudaMemcpyAsync"); status != cudaSuccess) return status;
+  use_current_device();
+  const bool staged = kind == cudaMemcpyHostToDevice && !is_page_locked(from, bytes);
+  // The driver stages pageable memory when the stream has come here, and the caller waits for it.
+  if (staged) queue_of(stream).finish();
+  const cudaError_t status = start_copy(queue_of(stream), [=] { std::memcpy(to, from, bytes); });
+  if (staged) queue_of(stream).finish();
+  return status;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  enter();
-  if (failed) return answer(cudaErrorLaunchFailure);
-  queue_of(stream).push([=] { function(argument); });
+  if (const cudaError_t status = plain("cudaLaunchHostFunc"); status != cudaSuccess) return status;
+  use_current_device();
+  queue_of(stream).push([=] {
+    std::function<void()> watch;
+    {
+      std::lock_guard lock(state().mutex);
+      watch = state().behaviour.on_callback;
+    }
+    thread_state().in_callback = true;
+    if (watch) watch();
+    function(argument);
+    thread_state().in_callback = false;
+  });
   return cudaSuccess;
 }
 

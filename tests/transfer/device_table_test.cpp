@@ -13,17 +13,19 @@
 #include <headrace/tests/loaders/gathered.h>
 
 #include "device_reading.h"
-
-namespace headrace::inline v1::detail {
-
-void gather_on_device(const TableGather& task, void* stream) {
-  test::device::run_on({stream}, [task] { gather_on_host(task); });
-}
-
-}  // namespace headrace::inline v1::detail
+#include "stand_in_module.h"
 
 namespace headrace::test {
 namespace {
+
+/// The kernel's twin on the host, run when the stream comes to it.
+int gather(const void* task, void* stream) {
+  device::run_on({stream}, [task = *static_cast<const detail::TableGather*>(task)] {
+    detail::gather_on_host(task);
+  });
+  return 0;
+}
+const bool provided = (device::provide_kernel("headrace_gather", gather), true);
 
 Pipeline ordered(std::shared_ptr<const Source> source, Tail tail) {
   return Pipeline::from(std::move(source))

@@ -100,7 +100,7 @@ TEST_CASE("A batch that the trainer's stream could not wait for is there at the 
 TEST_CASE("The caller's current device stays as it was") {
   device::reset({.devices = 4});
   device::make_current(3);
-  TrainerStream stream;
+  TrainerStream stream(1);
   {
     Loader loader = loader_on(Device::cuda(1), 2);
     read_through(loader, stream, 1, 0);

@@ -10,10 +10,10 @@
 
 namespace headrace::test::device {
 
-/// A thread that does what it is told in order.
+/// A stream: a thread that does what it is told in order.
 class Queue {
  public:
-  Queue() : thread_([this] { live(); }) {}
+  explicit Queue(int device = 0) : device_(device), thread_([this] { live(); }) {}
   ~Queue() {
     push([this] { ended_ = true; });
     thread_.join();
@@ -21,6 +21,7 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
+  int device() const noexcept { return device_; }
   void push(std::function<void()> work) {
     {
       std::lock_guard lock(mutex_);
@@ -58,6 +59,7 @@ class Queue {
     }
   }
 
+  int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;

@@ -149,7 +149,7 @@ struct Double {
 
 TEST_CASE("Batch operations run behind the copy and before the trainer, in memory of the ring") {
   device::reset({.devices = 2});
-  TrainerStream stream;
+  TrainerStream stream(1);
   Loader loader =
       recipe(Device::cuda(1)).then(Double{}).build({.runtime = Runtime({.threads = 2})});
   std::vector<std::pair<std::string, std::string>> pairs(54);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <headrace/engine/detail/kernel.h>
 #include <headrace/engine/dtype.h>
 
 #ifdef __CUDACC__
@@ -61,8 +62,9 @@ HEADRACE_ON_BOTH inline WarpTap warp_tap(std::int64_t point, std::int64_t moved,
 /// In host memory, on the calling thread.
 void spec_augment_on_host(const SpecTask& task);
 
-/// In device memory, masks too, on a CUDA stream. Throws DeviceError where this build has no device
-/// code.
-void spec_augment_on_device(const SpecTask& task, void* stream);
+/// Takes a SpecTask in memory of the device, masks too; its fill in host memory, of at most
+/// most_filled_bins bins.
+inline constexpr Kernel spec_augment_kernel{.who = "spec augment",
+                                            .function = "headrace_spec_augment"};
 
 }  // namespace headrace::inline v1::detail

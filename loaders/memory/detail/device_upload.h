@@ -9,17 +9,17 @@
 
 namespace headrace::inline v1::detail {
 
-/// Copies pieces to the current device through two page-locked buffers, one filled while the other
-/// travels. For loading: it waits for the device. Throws DeviceError.
+/// Copies pieces to a device, the current one, through two page-locked buffers, one filled while
+/// the other travels. For loading: it waits for the device. Throws DeviceError.
 class DeviceUpload {
  public:
   /// Buffers of `bytes` each.
-  explicit DeviceUpload(std::size_t bytes) : stream_(make_stream(false)) {
+  DeviceUpload(Device device, std::size_t bytes) : stream_(make_stream(device, false)) {
     for (Buffer& buffer : buffers_) {
       buffer.memory = HugePages(bytes);
       std::string refusal;  // the copy is then slower, and no less right
-      buffer.lock = lock_pages(buffer.memory.data(), bytes, refusal);
-      buffer.copied = make_awaited_event();
+      buffer.lock = lock_pages(device, buffer.memory.data(), bytes, refusal);
+      buffer.copied = make_awaited_event(device);
     }
   }
   ~DeviceUpload() { drain(stream()); }

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <headrace/engine/detail/kernel.h>
+
 namespace headrace::inline v1::detail {
 
 /// Rows of a packed table that become a field of a batch. Tables and fields begin at multiples of
@@ -19,8 +21,8 @@ struct TableGather {
 
 /// All pointers are the host's. Throws PipelineError for a row number outside the table.
 void gather_on_host(const TableGather& task);
-/// All pointers are the device's, which is the current one. Queues one kernel; a row number outside
-/// the table gives zeros. Throws DeviceError where it cannot be started.
-void gather_on_device(const TableGather& task, void* stream);
+/// Takes a TableGather whose pointers are all the device's; a row number outside the table gives
+/// zeros.
+inline constexpr Kernel gather_kernel{.who = "gather", .function = "headrace_gather"};
 
 }  // namespace headrace::inline v1::detail
