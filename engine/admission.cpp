@@ -25,7 +25,7 @@ std::shared_ptr<EpochRun> LoaderCore::make_run(std::int64_t epoch, std::int64_t 
 BatchPlace LoaderCore::place_at(std::int64_t position) const {
   const Batching& batching = *plan_->recipe.batching;
   const auto [rank, world] = plan_->recipe.ranks;
-  const std::int64_t global = std::min(batching.size, plan_->order->length() - position);
+  const std::int64_t global = std::min(batching.size, plan_->order_length - position);
   BatchPlace place;
   place.number = ceil_div(position, batching.size);
   place.after = position + global;
@@ -83,9 +83,11 @@ void LoaderCore::admit_one(Flight& flight) {
   flight.error_row = std::numeric_limits<std::int64_t>::max();
   flight.error = nullptr;
   flight.replaced.clear();
+  flight.bad.clear();
   flight.done = false;
   flight.ready = false;
-  flight.sent = false;
+  flight.lent = false;
+  flight.slab_gone = false;
   admit_position_ = flight.place.after;
   --free_slabs_;
   flight.span.publish(published_tickets_, static_cast<std::uint64_t>(flight.blocks));
@@ -112,7 +114,7 @@ void LoaderCore::admit(Lock& lock) {
     const EpochRun& run = *runs_.back();
     if (run.failed_at.load(std::memory_order_relaxed) < admit_sequence_) break;
     const std::int64_t end = run.start + run.batches * plan_->recipe.batching->size;
-    if (admit_position_ >= std::min(end, plan_->order->length()) || run.batches == 0) {
+    if (admit_position_ >= std::min(end, plan_->order_length) || run.batches == 0) {
       if (!plan_->options.join_epochs || runs_.size() > 2) break;
       if (!join(run.epoch + 1)) break;
       continue;
@@ -129,66 +131,76 @@ void LoaderCore::admit(Lock& lock) {
   lock.lock();
 }
 
-/// The next block in order, if the budget lets it in; the oldest may always come in when no other
-/// is on its way.
-Block* LoaderCore::next_block_to_read() {
-  Block* block = std::exchange(held_back_, nullptr);
-  while (block == nullptr) {
-    if (pump_sequence_ == admit_sequence_) return nullptr;
-    Flight& flight = flight_at(pump_sequence_);
-    if (flight.next_block == flight.blocks) {
-      ++pump_sequence_;
-      continue;
-    }
-    block = spare_blocks_.back();
-    spare_blocks_.pop_back();
-    block->flight = &flight;
-    block->ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
-    std::tie(block->first, block->rows) = flight.rows_of(flight.next_block++);
-    block->busy_ns = 0;
-    block->reserved = 0;
-    runner_.order(*block);
-    if (!plan_->gathers && !flight.skipped()) {
-      block->reserved = runner_.estimate(*block);
-    }
-  }
-  if (live_blocks_ > 0 && reserved_ + block->reserved > plan_->sample_bytes && !plan_->gathers) {
-    held_back_ = block;
-    return nullptr;
-  }
-  ++live_blocks_;
-  reserved_ += block->reserved;
+/// The next block in order, weighed; null when there is none. Unlocks while the order and the
+/// source are asked, which are the user's.
+Block* LoaderCore::next_block(Lock& lock) {
+  if (held_back_ != nullptr) return std::exchange(held_back_, nullptr);
+  while (pump_sequence_ != admit_sequence_ &&
+         flight_at(pump_sequence_).next_block == flight_at(pump_sequence_).blocks)
+    ++pump_sequence_;
+  if (pump_sequence_ == admit_sequence_) return nullptr;
+  Flight& flight = flight_at(pump_sequence_);
+  Block* block = spare_blocks_.back();
+  spare_blocks_.pop_back();
+  block->flight = &flight;
+  block->ticket = next_ticket_.fetch_add(1, std::memory_order_relaxed);
+  std::tie(block->first, block->rows) = flight.rows_of(flight.next_block++);
+  block->busy_ns = 0;
+  block->reserved = 0;
+  lock.unlock();
+  runner_.order(*block);
+  if (!plan_->gathers && !flight.skipped()) block->reserved = runner_.estimate(*block);
+  lock.lock();
   return block;
 }
 
-/// Staged graphs: sends blocks to be read while budget and places last. While the workers have read
-/// blocks to go on with, it fills up only when half of them are through: I/O threads then wake once
-/// for several blocks. When they have none, storage is the slow side, and its threads must not
-/// wait.
+/// Staged graphs: sends blocks to be read while budget and places last. One thread at a time does,
+/// since blocks are weighed in order; the others leave it their request.
 void LoaderCore::pump(Lock& lock) {
-  for (;;) {
-    if (live_blocks_ <= plan_->staged_blocks / 2) filling_ = true;
-    if (plan_->io && live_blocks_ - io_jobs_ < plan_->runtime.threads()) filling_ = true;
-    if (live_blocks_ >= plan_->staged_blocks) filling_ = false;
-    if (!filling_) return;
-    Block* block = next_block_to_read();
-    if (block == nullptr) return;
-    gauge_.hold(static_cast<std::int64_t>(pool_->bytes() + reserved_));
-    block->handed.store(true, std::memory_order_release);
-    block->unread = plan_->reads_now && blocks_by_io_ == 0;
-    const bool by_io = plan_->io && !block->unread;
-    if (by_io) ++io_jobs_;
-    if (by_io && blocks_by_io_ > 0) --blocks_by_io_;
-    lock.unlock();
-    if (by_io) {
-      send_to_io(block);
-    } else {
-      const std::size_t node = block->unread ? 1 : 0;
-      queues_[node].push(block);
-      graph_->put(static_cast<int>(node), 1);
+  pump_again_ = true;
+  if (pumping_) return;
+  pumping_ = true;
+  while (std::exchange(pump_again_, false)) {
+    while (pump_one(lock)) {
     }
-    lock.lock();
   }
+  pumping_ = false;
+  if (closed_) changed_.notify_all();
+}
+
+/// Sends one block to be read; false when none may go. While the workers have read blocks to go on
+/// with, it fills up only when half of them are through: I/O threads then wake once for several
+/// blocks. When they have none, storage is the slow side, and its threads must not wait. The oldest
+/// block may exceed the budget, when no other is on its way.
+bool LoaderCore::pump_one(Lock& lock) {
+  if (live_blocks_ <= plan_->staged_blocks / 2) filling_ = true;
+  if (plan_->io && live_blocks_ - io_jobs_ < plan_->runtime.threads()) filling_ = true;
+  if (live_blocks_ >= plan_->staged_blocks) filling_ = false;
+  if (!filling_) return false;
+  Block* block = next_block(lock);
+  if (block == nullptr) return false;
+  if (live_blocks_ > 0 && reserved_ + block->reserved > plan_->sample_bytes && !plan_->gathers) {
+    held_back_ = block;
+    return false;
+  }
+  ++live_blocks_;
+  reserved_ += block->reserved;
+  gauge_.hold(static_cast<std::int64_t>(pool_->bytes() + reserved_));
+  block->handed.store(true, std::memory_order_release);
+  block->unread = plan_->reads_now && blocks_by_io_ == 0;
+  const bool by_io = plan_->io && !block->unread;
+  if (by_io) ++io_jobs_;
+  if (by_io && blocks_by_io_ > 0) --blocks_by_io_;
+  lock.unlock();
+  if (by_io) {
+    send_to_io(block);
+  } else {
+    const std::size_t node = block->unread ? 1 : 0;
+    queues_[node].push(block);
+    graph_->put(static_cast<int>(node), 1);
+  }
+  lock.lock();
+  return true;
 }
 
 /// A block that is through: its place and its bytes go to the next one.

@@ -75,7 +75,7 @@ void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std:
   try {
     const BadSamples::Rule rule = plan_.recipe.bad_samples.rule;
     if (rule == BadSamples::Rule::fail || !caught.about_data) {
-      log_.add(bad, plan_.epoch_samples);
+      note(block, bad);
       fail(block, k, with_stage(bad.stage, bad.origin, caught.error));
     } else if (rule == BadSamples::Rule::shrink) {
       shrink(block, k, bad);
@@ -106,15 +106,14 @@ void BlockRunner::fail(Block& block, std::int64_t k, std::exception_ptr error) c
   block.flight->fail(block.first + k, std::move(error));
 }
 
-bool BlockRunner::within_budget(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const {
-  const std::string exhausted = log_.add(bad, plan_.epoch_samples);
-  if (exhausted.empty()) return true;
-  fail(block, k, std::make_exception_ptr(PipelineError(exhausted)));
-  return false;
+/// For the time when the batch is delivered.
+void BlockRunner::note(Block& block, const BadSampleLog::Case& bad) const {
+  std::lock_guard lock(block.flight->mutex);
+  block.flight->bad.push_back(bad);
 }
 
 void BlockRunner::shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const {
-  if (!within_budget(block, k, bad)) return;
+  note(block, bad);
   std::byte* memory = block.flight->bind(pool_)->memory;
   plan_.layout.clear_row(memory, block.first + k);
   plan_.layout.set_valid(memory, block.first + k, false);
@@ -129,7 +128,7 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
   while (block.attempts[at] < attempts) {
     const std::uint32_t attempt = block.attempts[at] + 1;
     bad.replacement = replacement(block, k, attempt);
-    if (!within_budget(block, k, bad)) return;
+    note(block, bad);
     block.attempts[at] = attempt;
     block.indices[at] = bad.replacement;
     std::size_t stage = plan_.read_stage();
@@ -157,7 +156,7 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
   }
   bad.replacement = -1;
   bad.cause += "; " + std::to_string(attempts) + " replacements failed too";
-  if (!within_budget(block, k, bad)) return;
+  note(block, bad);
   fail(block, k, std::make_exception_ptr(DataError(bad.stage, bad.origin, bad.cause)));
 }
 

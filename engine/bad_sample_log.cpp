@@ -60,30 +60,36 @@ const char* word(BadSamples::Rule rule) {
 
 }  // namespace
 
-std::string BadSampleLog::add(const Case& bad, std::int64_t epoch_samples) {
-  std::lock_guard lock(mutex_);
-  ++count_;
-  const std::int64_t in_epoch = ++by_epoch_[bad.origin.epoch];
-  write(bad);
+BadSampleLog::Verdict BadSampleLog::add(std::span<const Case> cases, std::int64_t& in_pass,
+                                        std::int64_t epoch_samples) {
+  Verdict verdict;
+  for (const Case& bad : cases) {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    ++in_pass;
+    write(bad);
+    if (!verdict.text.empty()) continue;
+    verdict.text = judge(bad, in_pass, epoch_samples);
+    if (!verdict.text.empty()) verdict.row = bad.origin.row;
+  }
+  return verdict;
+}
+
+std::string BadSampleLog::judge(const Case& bad, std::int64_t in_pass,
+                                std::int64_t epoch_samples) const {
   const std::string who = "[" + loader_ + "] " + to_string(bad.origin) + ": ";
-  if (rule_.most >= 0 && count_ > rule_.most) {
+  if (rule_.most >= 0 && count() > rule_.most) {
     return who + "at most " + std::to_string(rule_.most) +
-           " bad samples are allowed, this is number " + std::to_string(count_) + " (" + bad.cause +
-           "); mend the data or raise BadSamples.most";
+           " bad samples are allowed, this is number " + std::to_string(count()) + " (" +
+           bad.cause + "); mend the data or raise BadSamples.most";
   }
   if (rule_.most_share < 1.0 &&
-      static_cast<double>(in_epoch) > rule_.most_share * static_cast<double>(epoch_samples)) {
+      static_cast<double>(in_pass) > rule_.most_share * static_cast<double>(epoch_samples)) {
     return who + "at most " + std::to_string(rule_.most_share) + " of " +
            std::to_string(epoch_samples) + " samples may be bad, this is number " +
-           std::to_string(in_epoch) + " (" + bad.cause +
+           std::to_string(in_pass) + " (" + bad.cause +
            "); mend the data or raise BadSamples.most_share";
   }
   return {};
-}
-
-std::int64_t BadSampleLog::count() const {
-  std::lock_guard lock(mutex_);
-  return count_;
 }
 
 void BadSampleLog::write(const Case& bad) {

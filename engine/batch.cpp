@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <headrace/engine/detail/slab.h>
+#include <headrace/engine/detail/loan.h>
 
 namespace headrace::inline v1 {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include <headrace/engine/detail/flow.h>
+#include <headrace/engine/detail/crew.h>
 #include <headrace/engine/detail/trace_range.h>
 #include <headrace/engine/error.h>
 
@@ -101,8 +101,8 @@ class BlockRunner::Stopwatch {
   std::array<std::int64_t, most> split_{};
 };
 
-BlockRunner::BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder, BadSampleLog& log)
-    : plan_(plan), pool_(pool), recorder_(recorder), log_(log) {
+BlockRunner::BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder)
+    : plan_(plan), pool_(pool), recorder_(recorder) {
   const bool replaces = plan.recipe.bad_samples.rule == BadSamples::Rule::replace;
   for (const SampleStep& step : plan.recipe.sample_steps)
     gates_.push_back(replaces && step.limit > 0 ? std::make_unique<Gate>(step.limit) : nullptr);

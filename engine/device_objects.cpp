@@ -1,5 +1,7 @@
 #include <headrace/engine/detail/device_objects.h>
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -126,6 +128,7 @@ void FreeDeviceMemory::operator()(std::byte* memory) const noexcept {
 }
 void UnlockPages::operator()(std::byte* memory) const noexcept {
   quietly_on(device, [&] { return api().unlock_pages(memory); });
+  if (!ending()) ::madvise(memory, bytes, MADV_DOFORK);
 }
 void DestroyStream::operator()(void* stream) const noexcept {
   quietly_on(device, [&] { return api().destroy_stream(stream); });
@@ -163,7 +166,10 @@ std::size_t free_device_bytes(Device device) {
 PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes, std::string& refusal) {
   const DeviceScope scope(device);
   const int status = api().lock_pages(memory, bytes);
-  if (status == 0) return PageLock(memory, {device.index});
+  if (status == 0) {
+    ::madvise(memory, bytes, MADV_DONTFORK);
+    return PageLock(memory, {device.index, bytes});
+  }
   api().forget_error();
   refusal = api().text(status);
   return {};

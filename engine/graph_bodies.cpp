@@ -18,14 +18,6 @@ bool younger(const Block* a, const Block* b) {
   return a->ticket > b->ticket;
 }
 
-/// The copy of a slab is done.
-void return_slab(void* argument) {
-  auto* slab = static_cast<Slab*>(argument);
-  LoaderLink& link = *slab->home->link();
-  std::lock_guard lock(link.mutex);
-  link.core != nullptr ? link.core->refill(slab) : slab->home->give_back(slab);
-}
-
 }  // namespace
 
 void BlockQueue::reserve(std::size_t blocks) {
@@ -48,17 +40,23 @@ Block* BlockQueue::pop() {
 }
 
 void LoaderCore::build_graph() {
-  if (graph_) return;
+  {
+    const Lock lock(mutex_);
+    if (graph_) return;
+  }
   watch();
   prepare_blocks();
   building_ = true;  // by a thread of the crew, which another loader may keep
+  std::unique_ptr<FlowGraph> graph;
   try {
-    graph_ = make_graph();
+    graph = make_graph();
   } catch (...) {
     building_ = false;
     throw;
   }
   building_ = false;
+  const Lock lock(mutex_);
+  graph_ = std::move(graph);
 }
 
 std::unique_ptr<FlowGraph> LoaderCore::make_graph() {
@@ -73,6 +71,7 @@ std::unique_ptr<FlowGraph> LoaderCore::make_graph() {
   }
   transfer_node_ = graph->add_node(1, [this] { return run_transfer(); });
   graph->connect(last, transfer_node_);
+  if (plan_->device_slots > 0) returns_node_ = graph->add_node(1, [this] { return run_returns(); });
   return graph;
 }
 
@@ -88,6 +87,7 @@ void LoaderCore::watch() {
 
 /// Memory for all blocks that can be on their way at once: from then on admission takes none.
 void LoaderCore::prepare_blocks() {
+  resting_.reserve(worker_blocks_.size() + static_cast<std::size_t>(plan_->staged_blocks) + 1);
   if (plan_->direct) return;
   const std::size_t most = static_cast<std::size_t>(plan_->staged_blocks) + 1;  // one held back
   for (BlockQueue& queue : queues_)
@@ -228,37 +228,17 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
   const std::int64_t begun = recorder_.on() ? now_ns() : 0;
   std::int64_t in_steps = 0;
   std::size_t stage = plan_->transfer_stage();
-  Activity& activity = recorder_.activity(Crew::slot());
-  const Activity::Work work(activity, {.stage = static_cast<std::int64_t>(stage),
-                                       .epoch = flight.place.epoch,
-                                       .batch = flight.place.number});
+  const Activity::Work work(recorder_.activity(Crew::slot()),
+                            {.stage = static_cast<std::int64_t>(stage),
+                             .epoch = flight.place.epoch,
+                             .batch = flight.place.number});
   try {
-    Slab* slab = flight.slab.load(std::memory_order_acquire);
-    flight.loan =
-        std::make_shared<Loan>(Loan::Context{pool_, plan_->recipe.source, plan_->order, transfer_},
-                               slab, slot, flight.place);
-    flight.loan->replaced = std::move(flight.replaced);
     Stream stream;
     std::optional<DeviceScope> device;  // batch operations start kernels
-    if (slot != nullptr) {
-      device.emplace(slot->device);
-      transfer_->send(*slot, slab->memory, return_slab, slab);
-      flight.slab.store(nullptr, std::memory_order_relaxed);
-      flight.sent = true;
-      stream = transfer_->operations(*slot);
-    }
-    Batch batch = Loan::batch(flight.loan);
-    for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
-      stage = plan_->batch_step_stage(s);
-      activity.enter(stage);
-      const TraceRange step(plan_->stages[stage].name);
-      const std::int64_t since = recorder_.on() ? now_ns() : 0;
-      plan_->recipe.batch_steps[s].run(batch, stream);
-      if (!recorder_.on()) continue;
-      const std::int64_t took = now_ns() - since;
-      in_steps += took;
-      recorder_.add(Crew::slot(), stage, 1, took);
-    }
+    if (slot != nullptr) device.emplace(slot->device);
+    make_loan(flight, slot);
+    if (slot != nullptr) stream = transfer_->operations(*slot);
+    run_batch_steps(flight, stream, stage, in_steps);
     stage = plan_->transfer_stage();
     if (slot != nullptr) transfer_->finish(*slot);
   } catch (...) {
@@ -266,11 +246,60 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     origin.epoch = flight.place.epoch;
     origin.batch = flight.place.number;
     recorder_.fail(Crew::slot(), stage);
-    if (slot != nullptr && !flight.loan) transfer_->put_back(slot);
     flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
+    if (slot != nullptr) abandon(flight, slot);
   }
   if (recorder_.on()) {
     recorder_.add(Crew::slot(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
+  }
+}
+
+/// The batch as the trainer will have it: the slab itself, or a slot with the slab's copy on its
+/// way.
+void LoaderCore::make_loan(Flight& flight, DeviceSlot* slot) {
+  Slab* slab = flight.slab.load(std::memory_order_acquire);
+  if (slot != nullptr) transfer_->prepare(*slot);
+  flight.loan = std::make_shared<Loan>(
+      Loan::Context{pool_, plan_->recipe.source, plan_->order, transfer_, link_}, slab, slot,
+      flight.place);
+  flight.loan->replaced = std::move(flight.replaced);
+  // From here on the slab is the loan's, or the copy's.
+  flight.slab.store(nullptr, std::memory_order_relaxed);
+  flight.slab_gone = true;
+  if (slot == nullptr) return;
+  try {
+    transfer_->copy(*slot, *slab);
+  } catch (...) {
+    const Lock lock(mutex_);
+    ++lost_slabs_;
+    throw;
+  }
+}
+
+void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& stage,
+                                 std::int64_t& in_steps) {
+  Batch batch = Loan::batch(flight.loan);
+  for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
+    stage = plan_->batch_step_stage(s);
+    recorder_.activity(Crew::slot()).enter(stage);
+    const TraceRange step(plan_->stages[stage].name);
+    const std::int64_t since = recorder_.on() ? now_ns() : 0;
+    plan_->recipe.batch_steps[s].run(batch, stream);
+    if (!recorder_.on()) continue;
+    const std::int64_t took = now_ns() - since;
+    in_steps += took;
+    recorder_.add(Crew::slot(), stage, 1, took);
+  }
+}
+
+/// After a failure on the way to the device: what was queued for the slot may still run, so the
+/// next copy must wait for it.
+void LoaderCore::abandon(Flight& flight, DeviceSlot* slot) noexcept {
+  try {
+    if (flight.loan) return transfer_->finish(*slot);
+    transfer_->set_free(slot);
+  } catch (...) {
+    transfer_->lose(*slot);
   }
 }
 

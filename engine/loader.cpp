@@ -85,7 +85,7 @@ std::int64_t Loader::batches_per_epoch() const {
   return core_->plan().batches();
 }
 std::int64_t Loader::samples_per_epoch() const {
-  return core_->plan().order->length();
+  return core_->plan().order_length;
 }
 MemoryForecast Loader::forecast() const {
   return core_->plan().forecast();

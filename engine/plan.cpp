@@ -42,12 +42,13 @@ Plan::Plan(const Recipe& wanted, const LoaderOptions& wished)
   seed = recipe.seed.value_or(order->seed());
   loader_hash = hash_name(recipe.name);
   rows = recipe.batching->size / recipe.ranks.world;
-  epoch_samples = order->length();
+  order_length = order->length();
+  epoch_samples = order_length;
   if (recipe.batching->tail == Tail::drop)
     epoch_samples = epoch_samples / recipe.batching->size * recipe.batching->size;
   if (epoch_samples == 0) {
     throw DataError(who(recipe) + "an epoch must fill at least one batch, got " +
-                    std::to_string(order->length()) + " samples for a batch of " +
+                    std::to_string(order_length) + " samples for a batch of " +
                     std::to_string(recipe.batching->size) +
                     " with the tail dropped; lower the batch size or deliver the tail");
   }
@@ -225,7 +226,7 @@ void Plan::name_stages() {
 
 std::int64_t Plan::batches(std::int64_t from) const noexcept {
   const std::int64_t size = recipe.batching->size;
-  const std::int64_t left = std::max<std::int64_t>(0, order->length() - from);
+  const std::int64_t left = std::max<std::int64_t>(0, order_length - from);
   return recipe.batching->tail == Tail::drop ? left / size : ceil_div(left, size);
 }
 

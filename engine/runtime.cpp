@@ -4,16 +4,18 @@
 #include <system_error>
 #include <utility>
 
+#include <headrace/engine/detail/own_thread.h>
 #include <headrace/engine/detail/runtime_core.h>
 #include <headrace/engine/error.h>
 
 #include <pthread.h>
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 
 namespace detail {
 
-IoPool::IoPool(int threads) {
+IoPool::IoPool(int threads, const void* owner) : owner_(owner) {
   try {
     threads_.reserve(static_cast<std::size_t>(threads));
     for (int i = 0; i < threads; ++i)
@@ -78,6 +80,7 @@ void IoPool::live(int slot) {
   char name[16];
   std::snprintf(name, sizeof name, "headrace-io-%d", slot);
   pthread_setname_np(pthread_self(), name);
+  owner_of_this_thread = owner_;
   for (;;) {
     Job job;
     {
@@ -92,16 +95,49 @@ void IoPool::live(int slot) {
   }
 }
 
+RuntimeCore::~RuntimeCore() {
+  if (!forked()) return;
+  // There is nobody to join: what is left of the threads stays.
+  static_cast<void>(crew_.release());
+  static_cast<void>(io_.release());
+}
+
 Crew& RuntimeCore::crew() {
   std::lock_guard lock(mutex_);
-  if (!crew_) crew_ = std::make_unique<Crew>(options_.threads);
+  if (!crew_) {
+    crew_ = std::make_unique<Crew>(options_.threads, this);
+    home_ = ::getpid();
+  }
   return *crew_;
 }
 
 IoPool& RuntimeCore::io() {
   std::lock_guard lock(mutex_);
-  if (!io_) io_ = std::make_unique<IoPool>(options_.io_threads);
+  if (!io_) {
+    io_ = std::make_unique<IoPool>(options_.io_threads, this);
+    home_ = ::getpid();
+  }
   return *io_;
+}
+
+bool RuntimeCore::forked() const noexcept {
+  const pid_t home = home_.load(std::memory_order_relaxed);
+  return home != 0 && home != ::getpid();
+}
+
+void RuntimeCore::require_usable(const std::string& who) const {
+  if (forked()) {
+    throw PipelineError(who + " was called in process " + std::to_string(::getpid()) +
+                        ", which was forked from process " + std::to_string(home_.load()) +
+                        " after its runtime's threads were started: they are not in this one; "
+                        "fork before the first epoch, or give the loader a Runtime made here");
+  }
+  if (owner_of_this_thread == this) {
+    throw PipelineError(who +
+                        " was called by a source or step on a thread of the loader's own "
+                        "runtime, which would wait for itself; give this loader a Runtime of its "
+                        "own");
+  }
 }
 
 void RuntimeCore::acquire(std::size_t bytes, const std::string& who) {

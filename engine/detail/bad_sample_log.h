@@ -1,10 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
+#include <limits>
+#include <span>
 #include <string>
 
 #include <headrace/engine/error.h>
@@ -12,7 +12,9 @@
 
 namespace headrace::inline v1::detail {
 
-/// Counts bad samples against their budget and writes one JSON line for each.
+/// Counts bad samples against their budgets and writes one JSON line for each, batch by batch as
+/// they are delivered: what was read ahead and never asked for does not count, so that the count
+/// depends on the place in the epoch alone.
 class BadSampleLog {
  public:
   BadSampleLog(BadSamples rule, std::string loader)
@@ -25,19 +27,26 @@ class BadSampleLog {
     std::int64_t replacement = -1;  ///< index of the record tried instead, or -1
   };
 
-  /// Returns why the run must end, empty while the budget holds. `epoch_samples` is what the share
-  /// refers to.
-  std::string add(const Case& bad, std::int64_t epoch_samples);
-  std::int64_t count() const;
+  /// Where a budget is used up.
+  struct Verdict {
+    std::int64_t row = std::numeric_limits<std::int64_t>::max();  ///< of the case that was too many
+    std::string text{};  ///< why the run must end; empty while the budgets hold
+  };
+
+  /// Writes down the cases of a batch that is being delivered, by row. `in_pass` counts those of
+  /// the pass over the epoch, to which the share of `epoch_samples` refers. For one thread at a
+  /// time.
+  Verdict add(std::span<const Case> cases, std::int64_t& in_pass, std::int64_t epoch_samples);
+  /// Cases so far; any thread.
+  std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   void write(const Case& bad);
+  std::string judge(const Case& bad, std::int64_t in_pass, std::int64_t epoch_samples) const;
 
   BadSamples rule_;
   std::string loader_;
-  mutable std::mutex mutex_;
-  std::int64_t count_ = 0;
-  std::map<std::int64_t, std::int64_t> by_epoch_;
+  std::atomic<std::int64_t> count_{0};
   std::ofstream file_;
 };
 

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include <headrace/engine/detail/device_objects.h>
+#include <headrace/engine/detail/returns.h>
 #include <headrace/engine/tensor.h>
 
 namespace headrace::inline v1::detail {
 
 /// Memory that a batch lives in, at an address that never changes: a slab of the host, or a slot of
 /// a device.
-struct BatchMemory {
+struct BatchMemory : Returnable {
   std::byte* memory = nullptr;
   Device device;
   std::vector<std::pair<std::string, Tensor>>

@@ -60,7 +60,7 @@ class BlockRunner {
   /// Sources with more fields are read row by row.
   static constexpr std::size_t most_gathered = 64;
 
-  BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder, BadSampleLog& log);
+  BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder);
 
   /// Asks the order which records the block's rows are; if it throws, the batch fails.
   void order(Block& block) const noexcept;
@@ -93,7 +93,7 @@ class BlockRunner {
                int slot) const;
   void shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
   void fail(Block& block, std::int64_t k, std::exception_ptr error) const;
-  bool within_budget(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
+  void note(Block& block, const BadSampleLog::Case& bad) const;
   std::int64_t replacement(const Block& block, std::int64_t k, std::uint32_t attempt) const;
   RandomKey key(const Block& block, std::int64_t k, std::uint32_t operation) const;
   Origin origin(const Block& block, std::int64_t k) const;
@@ -104,7 +104,6 @@ class BlockRunner {
   const Plan& plan_;
   SlabPool& pool_;
   Recorder& recorder_;
-  BadSampleLog& log_;
   std::vector<std::unique_ptr<Gate>>
       gates_;  ///< of the steps with a limit, where rows are replaced
 };

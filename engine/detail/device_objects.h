@@ -41,6 +41,7 @@ struct HEADRACE_API FreeDeviceMemory {
 };
 struct HEADRACE_API UnlockPages {
   int device = 0;
+  std::size_t bytes = 0;
   void operator()(std::byte* memory) const noexcept;
 };
 struct HEADRACE_API DestroyStream {
@@ -60,7 +61,8 @@ using DeviceEvent = std::unique_ptr<void, DestroyEvent>;
 HEADRACE_API DeviceMemory allocate_on_device(Device device, std::size_t bytes);
 /// Memory that the device has left.
 HEADRACE_API std::size_t free_device_bytes(Device device);
-/// Null, with the reason in `refusal`, where the system does not allow it.
+/// Null, with the reason in `refusal`, where the system does not allow it. A forked process does
+/// not get these pages: the device would write to one copy and this process read another.
 HEADRACE_API PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes,
                                  std::string& refusal);
 /// A stream that does not wait for the default one; an urgent one goes first.

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/detail/slab.h>
+#include <headrace/engine/detail/bad_sample_log.h>
+#include <headrace/engine/detail/loan.h>
 #include <headrace/engine/sample.h>
 
 namespace headrace::inline v1::detail {
@@ -20,6 +21,7 @@ struct EpochRun {
   std::int64_t start = 0;  ///< global position of the first sample
   std::int64_t batches = 0;
   std::int64_t delivered = 0;     ///< to the trainer
+  std::int64_t bad = 0;           ///< bad samples of delivered batches; the consumer's
   std::atomic<bool> left{false};  ///< nobody wants its batches any more
   std::atomic<std::int64_t> failed_at{
       std::numeric_limits<std::int64_t>::max()};  ///< sequence of the first bad batch
@@ -68,10 +70,12 @@ struct Flight {
   std::int64_t error_row = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;
+  std::vector<BadSampleLog::Case> bad;
   std::shared_ptr<Loan> loan;  ///< once the transfer stage has it
   bool done = false;           ///< guarded by the loader's mutex, as all below
   bool ready = false;
-  bool sent = false;  ///< its slab comes back when the copy is done
+  bool lent = false;       ///< the stream of the trainer waits for it
+  bool slab_gone = false;  ///< its slab is the loan's or the copy's, and comes back from there
   std::int64_t done_ns = 0;
 
   bool skipped() const noexcept {

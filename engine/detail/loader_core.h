@@ -4,14 +4,17 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <headrace/engine/detail/block_runner.h>
 #include <headrace/engine/detail/flight.h>
+#include <headrace/engine/detail/flow_graph.h>
 #include <headrace/engine/detail/gauge.h>
 #include <headrace/engine/detail/plan.h>
 #include <headrace/engine/detail/runtime_core.h>
@@ -34,8 +37,9 @@ class BlockQueue {
 
 /// The engine of one loader: admits batches while slabs are free, runs their blocks through the
 /// graph, delivers them in order. Slabs are the only ticket: a batch is admitted when one is free,
-/// and takes its memory late, from the slab that came back last.
-class LoaderCore {
+/// and takes its memory late, from the slab that came back last. No code of the user's runs, and
+/// no tensor of theirs dies, while the mutex is held.
+class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, private Lender {
  public:
   explicit LoaderCore(std::shared_ptr<const Plan> plan);
   ~LoaderCore();
@@ -58,20 +62,16 @@ class LoaderCore {
   LoaderStats stats() const;
   void reset_stats();
 
-  /// A loan has ended; any thread.
-  void give_back(Slab* slab) noexcept;
-  void give_back(DeviceSlot* slot) noexcept;
-  /// A slab has been copied to the device and may be filled again; a thread of the driver.
-  void refill(Slab* slab) noexcept;
   /// Whether this run is the one being consumed.
   bool consumes(const EpochRun* run) const noexcept;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-  class WaitingScope;
   /// A read that would have made a worker wait says that the next ones would, too.
   static constexpr int blocks_until_retry = 64;
+
+  std::string who() const { return "[" + plan_->recipe.name + "] "; }
 
   // the graph
   void build_graph();
@@ -81,7 +81,11 @@ class LoaderCore {
   int run_direct();
   int run_staged(std::size_t node);
   int run_transfer();
+  int run_returns();
   void load(Flight& flight, DeviceSlot* slot);
+  void make_loan(Flight& flight, DeviceSlot* slot);
+  void run_batch_steps(Flight& flight, Stream stream, std::size_t& stage, std::int64_t& in_steps);
+  void abandon(Flight& flight, DeviceSlot* slot) noexcept;
   void unpark(Lock& lock, int permits);
   void send_to_io(Block* block);
   void read_block(Block* block, int slot);
@@ -97,21 +101,31 @@ class LoaderCore {
   BatchPlace place_at(std::int64_t position) const;
   std::int64_t rows_per_block() const;
   void pump(Lock& lock);
-  Block* next_block_to_read();
+  bool pump_one(Lock& lock);
+  Block* next_block(Lock& lock);
   void recycle(Block* block);
+
+  // memory
+  void slab_came_back(Slab* slab, bool delivered) noexcept override;
+  void slot_came_back(bool delivered, std::exception_ptr failure) noexcept override;
+  void take_returned(Lock& lock);
+  void take_memory(Lock& lock);
+  std::shared_ptr<Transfer> open_device();
+  void rest_if_idle(Lock& lock);
 
   // delivery
   void refuse_if_exhausted() const;
   void drop_unwanted(Lock& lock);
-  void recycle(Flight& flight);
-  void rest_if_idle();
+  void drop(Flight& flight, Lock& lock);
+  void leave_all_runs();
   void observe();
-  void materialise();
-  void open_device();
   bool wait_for_front(Lock& lock, Deadline deadline, const std::stop_token& stop);
-  bool lend(std::shared_ptr<Loan> loan, Lock& lock);
+  bool front_is_ready();
+  bool prepare_front(Lock& lock);
+  void lend(Flight& flight, Lock& lock);
+  void settle_bad_samples(Flight& flight, Lock& lock);
   std::shared_ptr<Loan> take(Flight& flight);
-  [[noreturn]] void deliver_error(Flight& flight, Lock& lock);
+  [[noreturn]] void end_run(std::exception_ptr error, Lock& lock);
   void begin_default_epoch(Lock& lock);
   Flight& flight_at(std::int64_t sequence) {
     return ring_[static_cast<std::size_t>(sequence) % ring_.size()];
@@ -119,19 +133,18 @@ class LoaderCore {
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<RuntimeCore> runtime_;
-  std::shared_ptr<LoaderLink> link_ = std::make_shared<LoaderLink>();
+  std::shared_ptr<LenderLink> link_ = std::make_shared<LenderLink>(static_cast<Lender*>(this));
   std::shared_ptr<SlabPool> pool_;
-  std::shared_ptr<Transfer> transfer_;  ///< made with the first epoch
   Recorder recorder_;
   BadSampleLog bad_samples_;
   BlockRunner runner_;
   std::vector<Flight> ring_;
   std::deque<BlockQueue> queues_;
   std::vector<std::unique_ptr<Block>> worker_blocks_;
-  std::unique_ptr<FlowGraph> graph_;
   std::unique_ptr<Watchdog> watchdog_;
   std::atomic<bool> building_{false};  ///< the graph; a trainer waits for it
   int transfer_node_ = 0;
+  int returns_node_ = 0;
   std::int64_t preferred_rows_ = 0;  ///< as the source says
   bool io_expected_ = false;         ///< the I/O threads have room for our blocks
   std::atomic<std::uint64_t> next_ticket_{0};
@@ -139,33 +152,49 @@ class LoaderCore {
 
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable changed_;
+  std::unique_ptr<FlowGraph> graph_;
+  std::shared_ptr<Transfer> transfer_;  ///< made with the first epoch
   bool closed_ = false;
-  bool materialised_ = false;
-  int waiting_ = 0;
-  std::uint64_t published_tickets_ = 0;
+  bool materialised_ = false;   ///< the runtime's budget holds our share
+  int waiting_ = 0;             ///< calls of the consumer that are under way, unlocked or asleep
+  int dropping_ = 0;            ///< threads that let go of a batch, unlocked
+  std::exception_ptr failure_;  ///< of the device, outside any batch; the run ends with it
+
+  // Batches are numbered from the loader's first; each counter is the number of the next one for
+  // its stage, so consume <= transfer <= finish <= admit.
   std::int64_t admit_sequence_ = 0;
-  std::int64_t pump_sequence_ = 0;
+  std::int64_t pump_sequence_ = 0;  ///< staged graphs: whose blocks are being sent to be read
   std::int64_t finish_sequence_ = 0;
   std::int64_t transfer_sequence_ = 0;
   std::int64_t consume_sequence_ = 0;
-  int parked_ = 0;  ///< permits of the transfer stage that found no slot of the device free
-  Stream stream_;   ///< of the trainer
-  int free_slabs_ = 0;
-  int on_loan_ = 0;
+  std::uint64_t published_tickets_ = 0;  ///< blocks of all batches admitted so far
+
+  int free_slabs_ = 0;  ///< slabs that no admitted batch counts on
+  int on_loan_ = 0;     ///< batches delivered to the trainer and not given back
+  int dropped_ = 0;     ///< loans that ended undelivered while somebody still holds the batch
+  int lost_slabs_ = 0;  ///< slabs that a failed copy may still read, never used again
+  int lost_slots_ = 0;  ///< slots of the device whose users nobody knows, never used again
+  int parked_ = 0;      ///< permits of the transfer stage that found no slot of the device free
+
+  Stream stream_;                               ///< of the trainer
   std::deque<std::shared_ptr<EpochRun>> runs_;  ///< admitted; the front is consumed or comes next
-  std::int64_t admit_position_ = 0;
+  std::int64_t admit_position_ = 0;             ///< in the last run, of the next batch
   std::shared_ptr<EpochRun> consuming_;
   std::int64_t next_epoch_ = 0;
   std::optional<Position> wanted_;
   Position position_;
-  int live_blocks_ = 0;
-  bool filling_ = true;
-  int io_jobs_ = 0;
-  int blocks_by_io_ = 0;  ///< blocks to go to the I/O threads before workers may try again
-  std::size_t reserved_ = 0;
-  Block* held_back_ = nullptr;
+
+  bool pumping_ = false;  ///< a thread is in pump(); others leave their request in pump_again_
+  bool pump_again_ = false;
+  bool filling_ = true;         ///< pump() goes on until the places are full
+  int live_blocks_ = 0;         ///< blocks between read and collate, those being read included
+  int io_jobs_ = 0;             ///< of these, those with the I/O threads
+  int blocks_by_io_ = 0;        ///< blocks to go to the I/O threads before workers may try again
+  std::size_t reserved_ = 0;    ///< bytes of the sample budget that live blocks hold
+  Block* held_back_ = nullptr;  ///< weighed, and over the budget
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> spare_blocks_;
+  std::vector<std::vector<Sample>> resting_;  ///< room for rest_if_idle()
   Gauge gauge_;
 };
 

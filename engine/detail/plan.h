@@ -51,6 +51,7 @@ struct Plan {
   int slabs = 0;
   int device_slots = 0;            ///< 0 where batches stay on the host
   int staged_blocks = 0;           ///< blocks between read and collate at most
+  std::int64_t order_length = 0;   ///< samples in one epoch of the order
   std::int64_t rows = 0;           ///< rows of this rank's batch
   std::int64_t epoch_samples = 0;  ///< of all ranks, after the tail's rule
   std::size_t sample_bytes = 0;    ///< budget of samples between read and collate

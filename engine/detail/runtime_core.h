@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -9,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/detail/flow.h>
+#include <headrace/engine/detail/crew.h>
 #include <headrace/engine/detail/watchdog.h>
 #include <headrace/engine/runtime.h>
 
@@ -20,7 +23,8 @@ class IoPool {
  public:
   using Job = std::function<void(int slot)>;
 
-  explicit IoPool(int threads);
+  /// `owner`: what owner_of_this_thread is on the pool's threads.
+  IoPool(int threads, const void* owner);
   ~IoPool();
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;
@@ -35,6 +39,7 @@ class IoPool {
   void stop();
   void make_room(std::size_t places);
 
+  const void* owner_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Job> jobs_;  ///< a ring
@@ -49,12 +54,18 @@ class IoPool {
 class RuntimeCore {
  public:
   explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {}
+  ~RuntimeCore();
 
   static std::shared_ptr<RuntimeCore> share(const Runtime& runtime) { return runtime.core_; }
 
   const RuntimeOptions& options() const noexcept { return options_; }
   Crew& crew();
   IoPool& io();
+  /// Whether the threads are those of a process that this one was forked from.
+  bool forked() const noexcept;
+  /// Throws PipelineError, in the name of `who`, where its threads are not in this process, and on
+  /// one of its threads, which would wait for itself.
+  void require_usable(const std::string& who) const;
   WatchList& watch_list() noexcept { return watch_list_; }
 
   /// Takes a share of the byte budget; throws ResourceError with the sum when it is not there.
@@ -64,6 +75,7 @@ class RuntimeCore {
 
  private:
   RuntimeOptions options_;
+  std::atomic<pid_t> home_{0};  ///< process of the threads; 0 while there are none
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
   WatchList watch_list_;

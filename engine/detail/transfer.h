@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include <headrace/engine/detail/batch_memory.h>
 #include <headrace/engine/detail/device_objects.h>
+#include <headrace/engine/detail/returns.h>
 #include <headrace/engine/stats.h>
 
 namespace headrace::inline v1::detail {
@@ -32,13 +34,14 @@ struct DeviceSlot : BatchMemory {
   std::vector<DeviceEvent> released;  ///< streams of the last loan are past their use
   std::size_t releases = 0;           ///< of `released`, those that count
   bool used = false;                  ///< once: `ready` was recorded
+  bool unknown = false;               ///< when it may be overwritten: nobody knows
   TransferTimes* times = nullptr;     ///< of this batch, where it is timed
 };
 
-/// The device side of a loader: a ring of device slots, a stream for copies and one for batch
-/// operations. Streams wait for each other's events; no thread does. Outlives the loader while
-/// batches are on loan. take(), put_back(), lend() and release() are for any thread, the others for
-/// the transfer stage.
+/// The device side of a loader: a ring of device slots, a stream for copies, one for batch
+/// operations and one on which slabs are called back. Streams wait for each other's events; no
+/// thread does. Outlives the loader while batches are on loan. take(), lend(), end_loan() and
+/// set_free() are for any thread, the others for the transfer stage.
 class Transfer {
  public:
   struct Sizes {
@@ -48,53 +51,75 @@ class Transfer {
     bool timed = false;  ///< measures copies and waits
   };
 
-  /// Throws DeviceError, and ResourceError when the device has not got the memory.
-  Transfer(Device device, const Sizes& sizes);
+  /// Keeps `slabs` alive. Left to the system, with the slabs, where it dies in a process that is
+  /// ending or in one that was forked: copies may still be on their way. Throws DeviceError, and
+  /// ResourceError when the device has not got the memory.
+  static std::shared_ptr<Transfer> open(Device device, const Sizes& sizes,
+                                        std::shared_ptr<const void> slabs);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  int slots() const noexcept { return static_cast<int>(slots_.size()); }
   std::size_t bytes() const noexcept { return stride_ * slots_.size(); }
+  /// Slabs whose copies are done, and slots that end_loan() could not set free at once.
+  Returns& returns() noexcept { return returns_; }
   /// Locks host memory into RAM for as long as this lives; what the system says if it refuses.
   std::string lock_host_memory(std::byte* memory, std::size_t bytes);
 
-  /// The slot that was put back first, or null.
+  /// The slot that became free first, or null.
   DeviceSlot* take();
-  void put_back(DeviceSlot* slot) noexcept;
+  /// The slot may be taken.
+  void set_free(DeviceSlot* slot) noexcept;
+  bool has_free() const noexcept;
 
-  /// Queues the copy of a slab behind the last use of the slot; then `function(argument)` is called
-  /// on a thread of the driver, and the slab may be refilled.
-  void send(DeviceSlot& slot, const std::byte* slab, void (*function)(void*), void* argument);
+  /// Has the copies wait until the slot may be overwritten.
+  void prepare(DeviceSlot& slot);
+  /// Queues the copy of a slab; the slab comes back through returns(). If this throws, the copy may
+  /// be on its way all the same: the slab must not be filled again.
+  void copy(DeviceSlot& slot, BatchMemory& slab);
   /// Where batch operations on the slot run, behind its copy.
   Stream operations(const DeviceSlot& slot);
   /// Says that the last batch operation has been queued.
   void finish(DeviceSlot& slot);
 
   /// Makes a stream of the trainer's wait for the batch; `lent` others have it already. What
-  /// release() needs is made here, where it may throw.
+  /// end_loan() needs is made here, where it may throw. Throws DeviceError for a stream that is
+  /// being captured, or of another device.
   void lend(DeviceSlot& slot, Stream to, std::size_t lent);
-  /// The loan has ended: the slot is free when these streams have come here.
-  void release(DeviceSlot& slot, std::span<const Stream> streams) noexcept;
+  /// The loan has ended: the slot goes round again behind what these streams have queued by now;
+  /// at once where copies wait on the device, else through returns(). If it fails nobody knows when
+  /// the slot's users are through: it is lost for good, and why is returned.
+  std::exception_ptr end_loan(DeviceSlot& slot, std::span<const Stream> streams) noexcept;
+  /// end_loan() is to lose the slot: what was queued for it has no event.
+  void lose(DeviceSlot& slot) noexcept { slot.unknown = true; }
 
   void require_health() const;
   TransferStats stats() const;
   void reset_stats();
 
  private:
+  Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void> slabs);
+  void make_slots();
+  void require_own(const DeviceEvent& event, Stream stream);
   TransferTimes* times_for_next();
+
   Device device_;
   Sizes sizes_;
   std::size_t stride_;
+  std::shared_ptr<const void> slabs_;
+  Returns returns_;
   PageLock pages_;
   DeviceMemory memory_;
   DeviceStream copies_;
   DeviceStream operations_;
+  DeviceStream callbacks_;
   std::vector<std::unique_ptr<DeviceSlot>> slots_;
   std::vector<TransferTimes> times_;
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of what follows
   std::vector<DeviceSlot*> free_;
+  bool lost_ = false;               ///< a slot, for good
+  std::vector<void*> own_streams_;  ///< of the trainer, seen to be of this device
   std::vector<TransferTimes*> unused_times_;
   std::deque<TransferTimes*> outstanding_times_;  ///< oldest first
   TransferStats stats_;

@@ -1,7 +1,5 @@
-// The stand-in's form of the CUDA runtime: the calls that the engine makes.
-#include <cstring>
-#include <new>
-#include <thread>
+// The stand-in's form of the CUDA runtime: devices, streams and events. Memory and copies are in
+// cuda_memory_stand_in.cpp.
 #include <utility>
 
 #include "stand_in_state.h"
@@ -38,28 +36,6 @@ int pop_context(void** context) {
 bool is_being_captured(Queue& queue) {
   std::lock_guard lock(state().mutex);
   return state().capturing == &queue;
-}
-
-cudaError_t start_copy(Queue& queue, std::function<void()> copy) {
-  State& s = state();
-  {
-    std::lock_guard lock(s.mutex);
-    if (s.counts.copies++ == s.behaviour.fail_copy) s.failed = true;
-  }
-  if (s.failed) return answer(cudaErrorLaunchFailure);
-  queue.push([copy = std::move(copy), delay = copy_delay()] {
-    std::this_thread::sleep_for(std::chrono::microseconds(delay));
-    copy();
-    std::lock_guard lock(state().mutex);
-    ++state().counts.copies_done;
-  });
-  return cudaSuccess;
-}
-
-/// A call that needs nothing but to be allowed.
-cudaError_t plain(const char* name) {
-  const cudaError_t status = enter(name);
-  return status == cudaSuccess && state().failed ? answer(cudaErrorLaunchFailure) : status;
 }
 
 }  // namespace
@@ -130,71 +106,6 @@ cudaError_t cudaGetLastError() {
 
 const char* cudaGetErrorString(cudaError_t) {
   return "an error of the stand-in";
-}
-
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
-  if (const cudaError_t status = enter("cudaMemGetInfo"); status != cudaSuccess) return status;
-  use_current_device();
-  std::lock_guard lock(state().mutex);
-  *free = *all = state().behaviour.free_bytes;
-  return cudaSuccess;
-}
-
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  if (const cudaError_t status = enter_unsafe("cudaMalloc"); status != cudaSuccess) return status;
-  use_current_device();
-  if (bytes > (std::size_t{1} << 40)) return answer(cudaErrorMemoryAllocation);
-  *memory = ::operator new(bytes, std::align_val_t(256));
-  std::memset(*memory, 0xEE, bytes);
-  State& s = state();
-  std::lock_guard lock(s.mutex);
-  s.allocations[*memory] = bytes;
-  ++s.counts.allocations;
-  ++s.counts.live_allocations;
-  return cudaSuccess;
-}
-
-cudaError_t cudaFree(void* memory) {
-  if (const cudaError_t status = enter_unsafe("cudaFree"); status != cudaSuccess) return status;
-  use_current_device();
-  if (memory == nullptr) return cudaSuccess;
-  State& s = state();
-  {
-    std::lock_guard lock(s.mutex);
-    std::memset(memory, 0xDD, s.allocations.at(memory));
-    s.allocations.erase(memory);
-    --s.counts.live_allocations;
-  }
-  ::operator delete(memory, std::align_val_t(256));
-  return cudaSuccess;
-}
-
-cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
-  if (const cudaError_t status = enter_unsafe("cudaHostRegister"); status != cudaSuccess)
-    return status;
-  use_current_device();
-  State& s = state();
-  std::function<void()> watch;
-  {
-    std::lock_guard lock(s.mutex);
-    watch = s.behaviour.on_page_lock;
-  }
-  if (watch) watch();
-  std::lock_guard lock(s.mutex);
-  if (s.behaviour.refuse_page_locks) return answer(cudaErrorMemoryAllocation);
-  s.page_locked[memory] = bytes;
-  ++s.counts.page_locks;
-  return cudaSuccess;
-}
-
-cudaError_t cudaHostUnregister(void* memory) {
-  if (const cudaError_t status = enter_unsafe("cudaHostUnregister"); status != cudaSuccess)
-    return status;
-  use_current_device();
-  std::lock_guard lock(state().mutex);
-  state().page_locked.erase(memory);
-  --state().counts.page_locks;
-  return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -277,7 +188,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (const cudaError_t status = plain("cudaEventRecord"); status != cudaSuccess) return status;
+  if (const cudaError_t status = enter_working("cudaEventRecord"); status != cudaSuccess)
+    return status;
   const int device = use_current_device();
   SharedEvent shared = event_of(event);
   Queue& queue = queue_of(stream);
@@ -295,7 +207,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  if (const cudaError_t status = plain("cudaStreamWaitEvent"); status != cudaSuccess) return status;
+  if (const cudaError_t status = enter_working("cudaStreamWaitEvent"); status != cudaSuccess)
+    return status;
   use_current_device();
   if (stream == nullptr) {
     std::lock_guard lock(state().mutex);
@@ -346,32 +259,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
-                              std::size_t from_pitch, std::size_t row, std::size_t rows,
-                              cudaMemcpyKind, cudaStream_t stream) {
-  if (const cudaError_t status = plain("cudaMemcpy2DAsync"); status != cudaSuccess) return status;
-  use_current_device();
-  return start_copy(queue_of(stream), [=] {
-    for (std::size_t y = 0; y < rows; ++y)
-      std::memcpy(static_cast<char*>(to) + to_pitch * y,
-                  static_cast<const char*>(from) + from_pitch * y, row);
-  });
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
-  if (const cudaError_t status = plain("cudaMemcpyAsync"); status != cudaSuccess) return status;
-  use_current_device();
-  const bool staged = kind == cudaMemcpyHostToDevice && !is_page_locked(from, bytes);
-  // The driver stages pageable memory when the stream has come here, and the caller waits for it.
-  if (staged) queue_of(stream).finish();
-  const cudaError_t status = start_copy(queue_of(stream), [=] { std::memcpy(to, from, bytes); });
-  if (staged) queue_of(stream).finish();
-  return status;
-}
-
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  if (const cudaError_t status = plain("cudaLaunchHostFunc"); status != cudaSuccess) return status;
+  if (const cudaError_t status = enter_working("cudaLaunchHostFunc"); status != cudaSuccess)
+    return status;
   use_current_device();
   queue_of(stream).push([=] {
     std::function<void()> watch;

@@ -24,6 +24,7 @@ struct Behaviour {
   int refuse_times = 1;         ///< so often
   std::size_t free_bytes = std::size_t{1} << 40;
   int copy_delay_us = 200;               ///< at most; drawn for every copy
+  int copy_least_us = 0;                 ///< beside it, of every copy
   std::function<void()> on_page_lock{};  ///< called while pages are being locked
   std::function<void()> on_callback{};   ///< called on the driver's thread before each callback
 };
@@ -31,6 +32,7 @@ struct Behaviour {
 struct Calls {
   std::int64_t copies = 0;
   std::int64_t copies_done = 0;
+  std::int64_t torn_copies = 0;  ///< whose source changed on the way
   std::int64_t allocations = 0;
   std::int64_t page_locks = 0;
   std::int64_t synchronisations = 0;  ///< of streams, events or the device, by the host
@@ -80,6 +82,8 @@ class Capture {
   void* queue_;
 };
 
+/// A call of CUDA that spoils a capture; throws std::runtime_error where it is refused.
+void unsafe_call();
 /// Queues work on any stream, the default one included.
 void run_on(headrace::Stream stream, std::function<void()> kernel);
 /// Devices that have a context.

@@ -38,6 +38,11 @@ inline std::vector<std::string> read_through(Loader& loader, TrainerStream& stre
                                              int delay_us) {
   std::vector<std::string> batches;
   batches.reserve(4096);
+  struct Finished {  // what is queued writes to the strings, also when the loader fails
+    TrainerStream& stream;
+    ~Finished() { stream.finish(); }
+  };
+  const Finished at_the_end{stream};
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (Batch& batch : loader.epoch(epoch, stream)) {
       std::string& into = batches.emplace_back();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -53,6 +54,11 @@ cudaError_t enter(const char* name) {
   return refused ? answer(cudaErrorUnknown) : cudaSuccess;
 }
 
+cudaError_t enter_working(const char* name) {
+  const cudaError_t status = enter(name);
+  return status == cudaSuccess && state().failed ? answer(cudaErrorLaunchFailure) : status;
+}
+
 cudaError_t enter_unsafe(const char* name) {
   if (const cudaError_t status = enter(name); status != cudaSuccess) return status;
   if (thread_state().mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
@@ -92,7 +98,8 @@ int copy_delay() {
       static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
   std::lock_guard lock(state().mutex);
   const int most = state().behaviour.copy_delay_us;
-  return most == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(most));
+  const int drawn = most == 0 ? 0 : static_cast<int>(random() % static_cast<unsigned>(most));
+  return state().behaviour.copy_least_us + drawn;
 }
 
 Queue& queue_of(cudaStream_t stream) {
@@ -161,6 +168,9 @@ bool Capture::end() {
   return state().capture_whole;
 }
 
+void unsafe_call() {
+  if (enter_unsafe("unsafe_call") != cudaSuccess) throw std::runtime_error("refused");
+}
 void run_on(headrace::Stream stream, std::function<void()> kernel) {
   queue_of(static_cast<cudaStream_t>(stream.handle)).push(std::move(kernel));
 }

@@ -70,6 +70,8 @@ using SharedEvent = std::shared_ptr<Event>;
 cudaError_t answer(cudaError_t status);
 /// What every call begins with: not in callbacks, and refused where the test wants it.
 cudaError_t enter(const char* name);
+/// As enter(), for calls that fail once the device has.
+cudaError_t enter_working(const char* name);
 /// As enter(), for calls that spoil a capture which is not theirs.
 cudaError_t enter_unsafe(const char* name);
 /// The current device of the thread, whose context there is from now on.

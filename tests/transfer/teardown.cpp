@@ -1,6 +1,8 @@
 // A loader that dies with the process must not call CUDA any more: the stand-in would end the
-// process with status 3.
+// process with status 3. With the argument `teardown_under_copies` slabs are still being copied
+// then, and their memory must outlive the loader.
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include <headrace/tests/engine/test_sources.h>
@@ -9,24 +11,40 @@
 
 namespace {
 
-struct AtTheEnd {
-  ~AtTheEnd() { headrace::test::device::forbid_calls(); }
+using namespace headrace;
+
+struct FirstToGo {
+  ~FirstToGo() { test::device::forbid_calls(); }
 };
+
+/// Waits for the copies that nobody waited for.
+struct LastToGo {
+  ~LastToGo() {
+    while (test::device::calls().copies_done < test::device::calls().copies)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+};
+
+/// What is prepared ahead is done: from here on only destructors run.
+void settle() {
+  for (std::int64_t before = -1; before != test::device::calls().copies;) {
+    before = test::device::calls().copies;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
 
 }  // namespace
 
-int main() {
-  using namespace headrace;
+int main(int count, char** arguments) {
+  const bool under_copies = count > 1 && std::string(arguments[1]) == "teardown_under_copies";
+  static const LastToGo last_to_go;
   static Batch held;
+  if (under_copies) test::device::reset({.copy_delay_us = 0, .copy_least_us = 1'500'000});
   static Loader loader = test::work_on(test::table({.records = 40}), true)
                              .batch({.size = 8})
                              .to(Device::cuda(0))
                              .build({.runtime = Runtime({.threads = 2})});
   held = loader.next().batch;
-  // What is prepared ahead is done: from here on only destructors run.
-  for (std::int64_t before = -1; before != test::device::calls().copies;) {
-    before = test::device::calls().copies;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  static const AtTheEnd first_to_go;
+  if (!under_copies) settle();
+  static const FirstToGo first_to_go;
 }

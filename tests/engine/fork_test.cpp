@@ -1,0 +1,94 @@
+// A process that is forked from one with a loader: it has the loader's memory and none of its
+// threads.
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
+
+using namespace headrace;
+using namespace headrace::test;
+
+namespace {
+
+/// What a child process says: the text that `work` returns.
+template <class Work>
+std::string in_a_child(Work work) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(sanitized ? 120 : 30);  // a hang ends it
+    const std::string said = work();
+    const bool written = write(ends[1], said.data(), said.size()) == std::ssize(said);
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said;
+  char part[512];
+  for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  return said;
+}
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool cannot_fork = true;  // ThreadSanitizer's runtime does not bear threads in a child
+#else
+constexpr bool cannot_fork = false;
+#endif
+
+}  // namespace
+
+TEST_CASE("a forked process is told that the loader's threads are not in it" *
+          doctest::skip(cannot_fork)) {
+  const Runtime runtime({.threads = 2});
+  auto loader = std::make_unique<Loader>(
+      work_on(table({.records = 400}), true).batch({.size = 8}).build({.runtime = runtime}));
+  auto held = std::make_unique<Batch>(loader->next().batch);
+  const auto error_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const PipelineError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string asked = in_a_child([&] {
+    const std::string next = error_of([&] { static_cast<void>(loader->next()); });
+    const std::string epoch = error_of([&] { static_cast<void>(loader->epoch(3)); });
+    // Ending what was made before the fork neither waits nor harms the other process.
+    held.reset();
+    loader.reset();
+    return next + "\n" + epoch;
+  });
+  CHECK(asked.find("[train] next() was called in process") != std::string::npos);
+  CHECK(asked.find("[train] epoch() was called in process") != std::string::npos);
+  CHECK(asked.find("which was forked from process " + std::to_string(getpid())) !=
+        std::string::npos);
+  CHECK(loader->next().batch.number() == 1);
+}
+
+TEST_CASE("a forked process may make loaders of its own" * doctest::skip(cannot_fork)) {
+  Loader loader = work_on(table({.records = 400}), true)
+                      .batch({.size = 8})
+                      .build({.runtime = Runtime({.threads = 2})});
+  const std::string first = bytes_of(loader.next().batch);
+  const std::string in_child = in_a_child([] {
+    Loader own = work_on(table({.records = 400}), true)
+                     .batch({.size = 8})
+                     .build({.runtime = Runtime({.threads = 2})});
+    return bytes_of(own.next().batch);
+  });
+  CHECK((in_child == first));
+}
