@@ -4,15 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <utility>
 
 #include <headrace/engine/detail/aligned_memory.h>
 #include <headrace/engine/detail/byte_count.h>
+#include <headrace/engine/detail/within.h>
 
 namespace headrace::inline v1 {
 
 namespace {
+
+using detail::within;
 
 /// Pooled memory of a field; grows to the largest value seen.
 struct Scratch {
@@ -28,14 +30,8 @@ struct Scratch {
     }
     return memory.get();
   }
+  bool has(const void* address) const noexcept { return within(address, memory.get(), bytes); }
 };
-
-bool within(const void* address, const void* first, std::size_t bytes) noexcept {
-  if (first == nullptr) return false;
-  const auto* begin = static_cast<const std::byte*>(first);
-  const std::less<const void*> before;
-  return !before(address, begin) && before(address, begin + std::max<std::size_t>(bytes, 1));
-}
 
 bool same_spec(const Tensor& row, DType dtype, const Shape& shape) noexcept {
   return row.raw() != nullptr && row.dtype() == dtype && row.shape() == shape;
@@ -53,8 +49,10 @@ struct Sample::Field {
   bool present = false;
 
   /// The scratch that does not hold the last value.
-  Scratch& free_scratch() noexcept {
-    return within(held, scratch[0].memory.get(), scratch[0].bytes) ? scratch[1] : scratch[0];
+  Scratch& free_scratch() noexcept { return scratch[0].has(held) ? scratch[1] : scratch[0]; }
+  /// Whether making this field writes there, now or later.
+  bool owns(const void* address) const noexcept {
+    return within(address, row) || scratch[0].has(address) || scratch[1].has(address);
   }
   void adopt(Tensor tensor) noexcept {
     value = std::move(tensor);
@@ -105,8 +103,7 @@ const Tensor& Sample::operator[](std::string_view name) const {
 
 Tensor& Sample::make(std::string_view name, DType dtype, const Shape& shape) {
   Field& field = find_or_add(name);
-  if (same_spec(field.row, dtype, shape) &&
-      !within(field.held, field.row.raw(), field.row.bytes())) {
+  if (same_spec(field.row, dtype, shape) && !within(field.held, field.row)) {
     field.adopt(field.row);
   } else {
     const std::size_t bytes = detail::byte_count(dtype, shape);
@@ -117,16 +114,12 @@ Tensor& Sample::make(std::string_view name, DType dtype, const Shape& shape) {
 
 void Sample::set(std::string_view name, Tensor tensor) {
   Field& field = find_or_add(name);
-  for (const auto& other : fields_) {
-    if (other.get() == &field || !within(tensor.raw(), other->row.raw(), other->row.bytes()))
-      continue;
-    // The row belongs to another field, which may be written again: its value is copied.
-    void* own = field.free_scratch().at_least(tensor.bytes());
-    std::memcpy(own, tensor.raw(), tensor.bytes());
-    tensor = Tensor::borrow(own, tensor.dtype(), tensor.shape());
-    break;
-  }
-  field.adopt(std::move(tensor));
+  const bool foreign = std::ranges::any_of(fields_, [&](const auto& other) {
+    return other.get() != &field && other->owns(tensor.raw());
+  });
+  if (!foreign) return field.adopt(std::move(tensor));
+  const Tensor& own = make(name, tensor.dtype(), tensor.shape());
+  std::memcpy(own.raw(), tensor.raw(), tensor.bytes());
 }
 
 void Sample::remove(std::string_view name) noexcept {

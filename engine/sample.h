@@ -31,7 +31,9 @@ class HEADRACE_API Sample {
   /// present value; pooled memory otherwise. The field's present tensor stays readable through a
   /// handle taken before.
   Tensor& make(std::string_view name, DType dtype, const Shape& shape);
-  /// Adopts a tensor (borrowed or owned) as the field's value.
+  /// Adopts a tensor (borrowed or owned) as the field's value. What lies in memory of another field
+  /// of this sample is copied, as make() places it: no field changes because another one is made,
+  /// set or removed.
   void set(std::string_view name, Tensor tensor);
   /// make() of a scalar and its value.
   template <class T>
