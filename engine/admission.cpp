@@ -49,17 +49,18 @@ BatchPlace LoaderCore::place_at(std::int64_t position) const {
 
 std::int64_t LoaderCore::rows_per_block() const {
   const std::int64_t rows = plan_->rows;
+  const std::int64_t fewest = ceil_div(rows, Flight::Span::most_blocks);
   if (plan_->gathers && plan_->io) {
     // Every I/O thread finds a block, and one more, among the batches that are read ahead.
     const std::int64_t io_threads = plan_->runtime.io_threads();
     const std::int64_t most = ceil_div(rows * plan_->options.prefetch, 2 * io_threads);
-    return std::min(
-        {preferred_rows_ > 0 ? preferred_rows_ : ceil_div(rows, io_threads), most, rows});
+    const std::int64_t wanted = preferred_rows_ > 0 ? preferred_rows_ : ceil_div(rows, io_threads);
+    return std::max(std::min({wanted, most, rows}), fewest);
   }
   const std::int64_t most = ceil_div(rows, plan_->runtime.threads());
   const std::int64_t known = ns_per_row_.load(std::memory_order_relaxed);
   const std::int64_t wanted = known > 0 ? block_ns / known : (plan_->gathers ? 256 : rows / 256);
-  return std::clamp<std::int64_t>(wanted, 1, most);
+  return std::max(std::min(wanted, most), fewest);
 }
 
 /// Smooths the cost of a row, from which the length of later blocks follows.

@@ -37,23 +37,28 @@ struct EpochRun {
 /// A batch in the making: an entry of the ring of admitted batches.
 struct Flight {
   /// Which tickets are this batch's blocks: first ticket and count in one word, so that a claim
-  /// reads both at once.
+  /// reads both at once. The first is known modulo 2^40. That is enough: a span is published anew
+  /// each time the ring of batches goes round, which takes far fewer tickets.
   class Span {
    public:
-    static constexpr int count_bits = 24;
+    /// Blocks of a batch at most: as many permits as a full ring of batches needs are an int.
+    static constexpr std::int64_t most_blocks = std::int64_t{1} << 16;
+
     void publish(std::uint64_t first, std::uint64_t count) noexcept {
       word_.store(first << count_bits | count, std::memory_order_release);
     }
     /// Block of a ticket, or -1 when it belongs to another batch.
     std::int64_t block(std::uint64_t ticket) const noexcept {
       const std::uint64_t word = word_.load(std::memory_order_acquire);
-      const std::uint64_t first = word >> count_bits;
-      const std::uint64_t count = word & ((1U << count_bits) - 1);
-      return ticket >= first && ticket - first < count ? static_cast<std::int64_t>(ticket - first)
-                                                       : -1;
+      const std::uint64_t count = word & ((std::uint64_t{1} << count_bits) - 1);
+      const std::uint64_t place = (ticket - (word >> count_bits)) << count_bits >> count_bits;
+      return place < count ? static_cast<std::int64_t>(place) : -1;
     }
 
    private:
+    static constexpr int count_bits = 24;
+    static_assert(most_blocks < std::int64_t{1} << count_bits);
+
     std::atomic<std::uint64_t> word_{0};
   };
 
