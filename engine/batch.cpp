@@ -147,7 +147,7 @@ void Batch::set(std::string_view name, Tensor tensor) {
   loan_->extra.emplace_back(std::string(name), std::move(tensor));
 }
 
-Tensor& Batch::make(std::string_view name, DType dtype, const Shape& shape) {
+Tensor Batch::make(std::string_view name, DType dtype, const Shape& shape) {
   auto& extra = loan_->extra;
   auto field =
       std::find_if(extra.begin(), extra.end(), [&](const auto& f) { return f.first == name; });

@@ -67,8 +67,9 @@ class HEADRACE_API Batch {
 
   /// For batch operations: adds or replaces a field of the batch, for the time of the loan.
   void set(std::string_view name, Tensor tensor);
-  /// For batch operations: memory for a new field, owned by the batch.
-  Tensor& make(std::string_view name, DType dtype, const Shape& shape);
+  /// For batch operations: memory for a field that is about to be written, contents undefined,
+  /// owned by the batch. The field's present value stays readable until it is made once more.
+  Tensor make(std::string_view name, DType dtype, const Shape& shape);
 
  private:
   friend class detail::Loan;

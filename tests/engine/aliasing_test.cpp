@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <headrace/engine/headrace.h>
@@ -151,6 +152,23 @@ TEST_CASE("a batch step that makes a field anew reads the old one and writes ano
                                                            100 * (first + 1) + 1, 100 * first + 1});
     first += 4;
   }
+}
+
+TEST_CASE("what make() gives stays good while more fields are made") {
+  Loader loader =
+      Pipeline::from(Columns(40, 1))
+          .batch({.size = 4})
+          .then([](Batch& batch) {
+            auto&& first = batch.make("first", DType::int64, Shape{4});
+            CHECK(std::is_same_v<decltype(batch.make("x", DType::int64, Shape{4})), Tensor>);
+            for (int k = 0; k < 20; ++k)
+              batch.make(std::to_string(k), DType::int64, Shape{4 + k});
+            for (int k = 0; k < 4; ++k)
+              first.data<std::int64_t>()[k] = k;
+          })
+          .build(small());
+  for (Batch& batch : loader.epoch(0))
+    CHECK(values(batch["first"]) == std::vector<std::int64_t>{0, 1, 2, 3});
 }
 
 TEST_CASE("an undefined tensor is no value of a field") {

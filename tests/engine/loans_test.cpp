@@ -193,16 +193,16 @@ TEST_CASE("a tensor alone keeps the loan") {
 
 TEST_CASE("a batch operation may add and replace fields for the time of the loan") {
   Watchdog watchdog("fields of batch operations");
-  Loader loader = Pipeline::from(table({.records = 64}))
-                      .batch({.size = 8})
-                      .then([](Batch& batch) {
-                        Tensor& doubled = batch.make("doubled", DType::int64, Shape{batch.size()});
-                        for (std::int64_t row = 0; row < batch.size(); ++row)
-                          doubled.data<std::int64_t>()[row] =
-                              2 * batch["index"].row(row).item<std::int64_t>();
-                        batch.set("value", Tensor::zeros(DType::uint8, Shape{batch.size(), 2}));
-                      })
-                      .build({.runtime = Runtime({.threads = 2})});
+  Loader loader =
+      Pipeline::from(table({.records = 64}))
+          .batch({.size = 8})
+          .then([](Batch& batch) {
+            const Tensor doubled = batch.make("doubled", DType::int64, Shape{batch.size()});
+            for (std::int64_t row = 0; row < batch.size(); ++row)
+              doubled.data<std::int64_t>()[row] = 2 * batch["index"].row(row).item<std::int64_t>();
+            batch.set("value", Tensor::zeros(DType::uint8, Shape{batch.size(), 2}));
+          })
+          .build({.runtime = Runtime({.threads = 2})});
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     std::int64_t place = 0;
     for (Batch& batch : loader.epoch(epoch)) {
