@@ -1,8 +1,11 @@
 #include <headrace/engine/detail/layout.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <headrace/engine/error.h>
 
@@ -11,6 +14,59 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr std::size_t alignment = 64;
+
+constexpr double largest_float16 = 65504.0;
+constexpr double largest_bfloat16 = 0x1.fep127;
+constexpr double largest_float32 = std::numeric_limits<float>::max();
+
+/// Whether a dtype holds a value, if need be rounded as the floats are.
+bool holds(DType dtype, double value) {
+  // The bound above is one that a double has: the largest of 64 bits is none.
+  const auto whole = [&](double lowest, double beyond) {
+    return value >= lowest && value < beyond && value == std::trunc(value);
+  };
+  const auto up_to = [&](double largest) {
+    return !std::isfinite(value) || std::abs(value) <= largest;
+  };
+  switch (dtype) {
+    case DType::uint8:
+      return whole(0, 0x1p8);
+    case DType::int8:
+      return whole(-0x1p7, 0x1p7);
+    case DType::uint16:
+      return whole(0, 0x1p16);
+    case DType::int16:
+      return whole(-0x1p15, 0x1p15);
+    case DType::uint32:
+      return whole(0, 0x1p32);
+    case DType::int32:
+      return whole(-0x1p31, 0x1p31);
+    case DType::uint64:
+      return whole(0, 0x1p64);
+    case DType::int64:
+      return whole(-0x1p63, 0x1p63);
+    case DType::float16:
+      return up_to(largest_float16);
+    case DType::bfloat16:
+      return up_to(largest_bfloat16);
+    case DType::float32:
+      return up_to(largest_float32);
+    case DType::float64:
+      return true;
+    case DType::boolean:
+      return whole(0, 2);
+  }
+  return false;
+}
+
+void require_fill(const FieldSpec& spec) {
+  if (holds(spec.dtype, spec.fill)) return;
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), spec.fill).ptr;
+  throw ConfigError("[batch] field \"" + spec.name + "\": fill must be a value that " +
+                    std::string(name_of(spec.dtype)) + " can hold, got " +
+                    std::string(digits.data(), end) + "; choose another fill or dtype");
+}
 
 template <class T>
 void fill_as(std::byte* to, std::int64_t count, double value) {
@@ -21,6 +77,7 @@ std::uint16_t bfloat16_bits(double value) {
   const float f = static_cast<float>(value);
   std::uint32_t bits = 0;
   std::memcpy(&bits, &f, sizeof bits);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
@@ -104,6 +161,7 @@ std::string kind_of(const Tensor& tensor) {
 
 Layout::Layout(const Schema& schema, std::int64_t rows, bool valid) : rows_(rows) {
   for (const FieldSpec& spec : schema) {
+    require_fill(spec);
     Field field{.spec = spec};
     field.values = add_column(spec.name, spec.dtype, spec.shape, rows);
     field.extra = field.values;
