@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <headrace/engine/detail/loan.h>
+#include <headrace/engine/detail/within.h>
 
 namespace headrace::inline v1 {
 
@@ -18,6 +19,15 @@ const detail::Layout::Field* ragged_of(const detail::Layout& layout, std::string
     if (offsets || field.spec.name == name) return &field;
   }
   return nullptr;
+}
+
+void put(detail::BatchMemory::Fields& fields, std::string_view name, Tensor tensor) {
+  const auto known = std::ranges::find(fields, name, &std::pair<std::string, Tensor>::first);
+  if (known == fields.end()) {
+    fields.emplace_back(std::string(name), std::move(tensor));
+  } else {
+    known->second = std::move(tensor);
+  }
 }
 
 }  // namespace
@@ -126,52 +136,22 @@ void Batch::also_used_on(Stream stream) const {
 
 void Batch::set(std::string_view name, Tensor tensor) {
   // A view of this batch holds its loan; kept in the loan itself, it would hold it for ever.
-  const auto* bytes = static_cast<const std::byte*>(tensor.raw());
-  const auto lies_in = [&](const void* first, std::size_t size) {
-    const auto* begin = static_cast<const std::byte*>(first);
-    return begin != nullptr && bytes >= begin && bytes < begin + size;
-  };
   const auto without_loan = [&](std::shared_ptr<const void> keep) {
     return Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), std::move(keep),
                           tensor.device());
   };
-  if (lies_in(loan_->memory().memory, loan_->layout().bytes())) tensor = without_loan({});
+  if (detail::within(tensor.raw(), loan_->memory().memory, loan_->layout().bytes()))
+    tensor = without_loan({});
   for (const auto& [known, value] : loan_->extra) {
-    if (lies_in(value.raw(), value.bytes())) tensor = without_loan(value.keep());
+    if (detail::within(tensor.raw(), value)) tensor = without_loan(value.keep());
   }
-  for (auto& [known, value] : loan_->extra) {
-    if (known != name) continue;
-    value = std::move(tensor);
-    return;
-  }
-  loan_->extra.emplace_back(std::string(name), std::move(tensor));
+  put(loan_->extra, name, std::move(tensor));
 }
 
 Tensor Batch::make(std::string_view name, DType dtype, const Shape& shape) {
-  auto& extra = loan_->extra;
-  auto field =
-      std::find_if(extra.begin(), extra.end(), [&](const auto& f) { return f.first == name; });
-  if (field == extra.end()) field = extra.emplace(extra.end(), std::string(name), Tensor());
-  const void* present = field->second.raw();
-  detail::BatchMemory& memory = loan_->memory();
-  Tensor* pooled = nullptr;
-  for (auto& [known, tensor] : memory.made) {
-    if (known == name && tensor.raw() != present && tensor.dtype() == dtype &&
-        tensor.shape() == shape) {
-      pooled = &tensor;
-    }
-  }
-  if (pooled == nullptr) {
-    if (!memory.device.is_cuda()) {  // a device's memory stays: another batch has that shape again
-      std::erase_if(memory.made, [&](const auto& old) {
-        return old.first == name && old.second.raw() != present &&
-               (old.second.dtype() != dtype || old.second.shape() != shape);
-      });
-    }
-    pooled = &memory.made.emplace_back(std::string(name), memory.make(dtype, shape)).second;
-  }
-  field->second = *pooled;
-  return field->second;
+  Tensor tensor = loan_->memory().make(name, dtype, shape, loan_->extra);
+  put(loan_->extra, name, tensor);
+  return tensor;
 }
 
 }  // namespace headrace::inline v1

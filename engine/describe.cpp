@@ -57,7 +57,7 @@ std::vector<Row> rows_of(const Plan& plan) {
   Row transfer{"transfer", {"in batch order, to " + to_string(plan.recipe.device)}};
   if (plan.device_slots > 0) {
     transfer.lines.push_back(std::to_string(plan.device_slots) + " slots of " +
-                             mebibytes(plan.layout.bytes() + plan.made_bytes) + " on the device");
+                             mebibytes(plan.slot_bytes()) + " on the device");
   }
   for (const BatchStep& step : plan.recipe.batch_steps)
     transfer.lines.push_back(step.name);

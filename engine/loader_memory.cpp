@@ -11,7 +11,7 @@ namespace {
 
 /// Pages are faulted in pieces of this size, by all workers: the system zeroes them one by one, and
 /// locking them after that costs a fifth.
-constexpr std::size_t piece_bytes = std::size_t{32} << 20;
+constexpr std::size_t touched_bytes = std::size_t{32} << 20;
 
 void touch(std::byte* memory, std::size_t bytes) {
   constexpr std::size_t page = 4096;
@@ -44,15 +44,16 @@ void LoaderCore::take_memory(Lock& lock) {
 std::shared_ptr<Transfer> LoaderCore::open_device() {
   auto transfer = Transfer::open(plan_->recipe.device,
                                  {.slab_bytes = plan_->layout.bytes(),
-                                  .made_bytes = plan_->made_bytes,
+                                  .slot_bytes = plan_->slot_bytes(),
+                                  .made = plan_->made,
                                   .slots = plan_->device_slots,
                                   .timed = plan_->options.statistics},
                                  pool_);
   const std::size_t bytes = pool_->bytes();
-  const auto pieces = static_cast<int>((bytes + piece_bytes - 1) / piece_bytes);
+  const auto pieces = static_cast<int>((bytes + touched_bytes - 1) / touched_bytes);
   runtime_->crew().run_each(pieces, [&](int piece) {
-    const std::size_t first = static_cast<std::size_t>(piece) * piece_bytes;
-    touch(pool_->memory() + first, std::min(piece_bytes, bytes - first));
+    const std::size_t first = static_cast<std::size_t>(piece) * touched_bytes;
+    touch(pool_->memory() + first, std::min(touched_bytes, bytes - first));
   });
   const std::string refusal = transfer->lock_host_memory(pool_->memory(), bytes);
   transfer->returns().connect(

@@ -29,6 +29,29 @@ std::size_t default_sample_bytes(const Source& source, int blocks) {
                                static_cast<std::size_t>(blocks) * source.largest_working_bytes());
 }
 
+/// Memory for the fields that batch steps make, as BatchMemory::make() will find it: a field that
+/// is made more than once has two pieces in turn, for a step reads the one and writes the other.
+std::vector<MadePiece> made_pieces(Schema in, const std::vector<BatchStep>& steps,
+                                   std::int64_t rows) {
+  std::map<std::string, int> times;
+  std::map<std::pair<std::string, int>, std::size_t> largest;
+  for (const BatchStep& step : steps) {
+    if (!step.schema) continue;
+    Schema out = step.schema(in);
+    for (const FieldSpec& field : out) {
+      const FieldSpec* before = in.find(field.name);
+      if (before != nullptr && *before == field) continue;
+      std::size_t& bytes = largest[{field.name, times[field.name]++ % 2}];
+      bytes = std::max(bytes, piece_bytes(field.row_bytes() * static_cast<std::size_t>(rows)));
+    }
+    in = std::move(out);
+  }
+  std::vector<MadePiece> pieces;
+  for (const auto& [place, bytes] : largest)
+    pieces.push_back({place.first, bytes});
+  return pieces;
+}
+
 }  // namespace
 
 Plan::Plan(const Recipe& wanted, const LoaderOptions& wished)
@@ -182,17 +205,9 @@ void Plan::count_memory() {
   } else if (!gathers) {
     sample_bytes = static_cast<std::size_t>(threads) * recipe.source->largest_working_bytes();
   }
-  Schema in = schema;
-  for (const BatchStep& step : recipe.batch_steps) {
-    if (!step.schema) continue;
-    Schema out = step.schema(in);
-    for (const FieldSpec& field : out) {
-      const FieldSpec* before = in.find(field.name);
-      if (before == nullptr || !(*before == field))
-        made_bytes += field.row_bytes() * static_cast<std::size_t>(rows);
-    }
-    in = std::move(out);
-  }
+  made = made_pieces(schema, recipe.batch_steps, rows);
+  for (const MadePiece& piece : made)
+    made_bytes += piece.bytes;
   const std::size_t total = forecast().total();
   const auto hold_to = [&](std::size_t limit, const std::string& name) {
     if (limit == 0 || total <= limit) return;
@@ -231,8 +246,8 @@ std::int64_t Plan::batches(std::int64_t from) const noexcept {
 }
 
 std::size_t Plan::held_bytes() const noexcept {
-  const std::size_t made = device_slots == 0 ? made_bytes : 0;
-  return (SlabPool::stride(layout) + made) * static_cast<std::size_t>(slabs) + sample_bytes;
+  const std::size_t beside = device_slots == 0 ? made_bytes : 0;
+  return (SlabPool::stride(layout) + beside) * static_cast<std::size_t>(slabs) + sample_bytes;
 }
 
 MemoryForecast Plan::forecast() const {
@@ -240,7 +255,7 @@ MemoryForecast Plan::forecast() const {
   MemoryForecast forecast;
   forecast.items.push_back(
       {std::to_string(slabs) + " slabs", slab * static_cast<std::size_t>(slabs)});
-  forecast.device_bytes = (layout.bytes() + made_bytes) * static_cast<std::size_t>(device_slots);
+  forecast.device_bytes = slot_bytes() * static_cast<std::size_t>(device_slots);
   if (made_bytes != 0 && device_slots == 0) {
     forecast.items.push_back(
         {"fields made by batch steps", made_bytes * static_cast<std::size_t>(slabs)});

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <headrace/engine/detail/byte_count.h>
 #include <headrace/engine/detail/home_process.h>
 #include <headrace/engine/error.h>
 
@@ -12,18 +11,11 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-/// CUDA's own allocations begin at multiples of this; so do ours within one.
-constexpr std::size_t alignment = 256;
-
 /// Batches whose times may be outstanding at once; those beyond are not timed.
 constexpr std::size_t most_timed = 32;
 
 /// Streams that are known to be of the device; beyond these they are asked again.
 constexpr std::size_t most_known = 16;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 /// While a stream is being captured its work is not done: no loan can begin or end there.
 void refuse_capture(Stream stream, Device device, const char* what, const char* cure) {
@@ -33,19 +25,6 @@ void refuse_capture(Stream stream, Device device, const char* what, const char* 
 }
 
 }  // namespace
-
-Tensor BatchMemory::make(DType dtype, const Shape& shape) {
-  if (!device.is_cuda()) return Tensor::empty(dtype, shape);
-  const std::size_t bytes = aligned(byte_count(dtype, shape));
-  std::byte* to = room;
-  if (bytes <= room_left) {
-    room += bytes;
-    room_left -= bytes;
-  } else {
-    to = more.emplace_back(allocate_on_device(device, bytes)).get();
-  }
-  return Tensor::borrow(to, dtype, shape, {}, device);
-}
 
 std::shared_ptr<Transfer> Transfer::open(Device device, const Sizes& sizes,
                                          std::shared_ptr<const void> slabs) {
@@ -58,7 +37,7 @@ std::shared_ptr<Transfer> Transfer::open(Device device, const Sizes& sizes,
 Transfer::Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void> slabs)
     : device_(device),
       sizes_(sizes),
-      stride_(aligned(sizes.slab_bytes) + aligned(sizes.made_bytes)),
+      stride_(sizes.slot_bytes),
       slabs_(std::move(slabs)),
       memory_(allocate_on_device(device, stride_ * static_cast<std::size_t>(sizes.slots))),
       copies_(make_stream(device, false)),
@@ -82,8 +61,7 @@ void Transfer::make_slots() {
     slot->returns = &returns_;
     slot->memory = memory_.get() + stride_ * static_cast<std::size_t>(i);
     slot->device = device_;
-    slot->room = slot->memory + aligned(sizes_.slab_bytes);
-    slot->room_left = aligned(sizes_.made_bytes);
+    slot->set_aside(slot->memory + piece_bytes(sizes_.slab_bytes), sizes_.made);
     slot->copied = make_event(device_, false);
     slot->ready = make_event(device_, false);
     slots_.push_back(std::move(slot));

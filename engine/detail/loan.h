@@ -107,7 +107,7 @@ class Loan {
   /// The trainer has it; until then it counts as the loader's own.
   void deliver() noexcept { delivered_ = true; }
 
-  std::vector<std::pair<std::string, Tensor>> extra;            ///< fields made by batch operations
+  BatchMemory::Fields extra;                                    ///< fields made by batch operations
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< row, index of its replacement
 
  private:

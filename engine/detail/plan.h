@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <headrace/engine/detail/batch_memory.h>
 #include <headrace/engine/detail/layout.h>
 #include <headrace/engine/detail/recorder.h>
 #include <headrace/engine/loader.h>
@@ -55,7 +56,8 @@ struct Plan {
   std::int64_t rows = 0;           ///< rows of this rank's batch
   std::int64_t epoch_samples = 0;  ///< of all ranks, after the tail's rule
   std::size_t sample_bytes = 0;    ///< budget of samples between read and collate
-  std::size_t made_bytes = 0;      ///< a slab's fields made by batch steps
+  std::vector<MadePiece> made;     ///< a slab's fields made by batch steps
+  std::size_t made_bytes = 0;      ///< of them
 
   std::size_t read_stage() const noexcept { return 0; }
   std::size_t step_stage(std::size_t step) const noexcept { return 1 + step; }
@@ -75,6 +77,8 @@ struct Plan {
   /// What a loader at work takes from its runtime's budget: slabs, what batch steps make, samples
   /// between read and collate.
   std::size_t held_bytes() const noexcept;
+  /// Bytes of the device that a slot takes.
+  std::size_t slot_bytes() const noexcept { return piece_bytes(layout.bytes()) + made_bytes; }
   MemoryForecast forecast() const;
   std::string describe(Loader::Format format) const;
 

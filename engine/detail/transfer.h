@@ -46,7 +46,8 @@ class Transfer {
  public:
   struct Sizes {
     std::size_t slab_bytes = 0;
-    std::size_t made_bytes = 0;  ///< of fields that batch operations make, a slot
+    std::size_t slot_bytes = 0;   ///< of which piece_bytes(slab_bytes) are the slab's twin
+    std::vector<MadePiece> made;  ///< and these pieces the rest
     int slots = 0;
     bool timed = false;  ///< measures copies and waits
   };

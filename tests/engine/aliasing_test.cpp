@@ -171,6 +171,23 @@ TEST_CASE("what make() gives stays good while more fields are made") {
     CHECK(values(batch["first"]) == std::vector<std::int64_t>{0, 1, 2, 3});
 }
 
+TEST_CASE("a field that holds a view of a made one keeps it while that one is made again") {
+  Loader loader = Pipeline::from(Columns(40, 1))
+                      .batch({.size = 4})
+                      .then([](Batch& batch) {
+                        for (std::int64_t round = 0; round < 5; ++round) {
+                          const Tensor made = batch.make("made", DType::int64, Shape{4});
+                          std::ranges::fill(made.values<std::int64_t>(), round);
+                          if (round == 1) batch.set("kept", batch["made"].rows(1, 3));
+                        }
+                      })
+                      .build(small());
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(values(batch["kept"]) == std::vector<std::int64_t>{1, 1});
+    CHECK(values(batch["made"]) == std::vector<std::int64_t>{4, 4, 4, 4});
+  }
+}
+
 TEST_CASE("an undefined tensor is no value of a field") {
   Loader loader = Pipeline::from(Columns(8, 1))
                       .then([](Sample& sample) { sample.set("c0", Tensor()); })

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -186,4 +188,82 @@ TEST_CASE("a small budget for samples slows down and does not deadlock") {
         CHECK(batch["page"].row(row).values<float>()[page - 1] == static_cast<float>(1 + place++));
     CHECK(place == 64);
   }
+}
+
+namespace {
+
+/// Makes the field "made" in a length of its own for each batch, and keeps its memory from being
+/// given out anew.
+struct Varying {
+  std::shared_ptr<std::vector<Tensor>> made = std::make_shared<std::vector<Tensor>>();
+  std::function<std::int64_t(const Batch&)> length;
+  void operator()(Batch& batch) const {
+    made->push_back(batch.make("made", DType::uint8, Shape{length(batch)}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a field that a batch step makes in another shape each time finds its memory again") {
+  Watchdog watchdog("made in another shape");
+  const auto length = [](const Batch& batch) {
+    return 5000 - std::max<std::int64_t>(0, batch.number() - 10);
+  };
+  const Varying step{.length = length};
+  Loader loader = Pipeline::from(Pages(400, false))
+                      .batch({.size = 4})
+                      .then(step)
+                      .build({.join_epochs = false, .runtime = Runtime({.threads = 2})});
+  for (Batch& batch : loader.epoch(0))
+    CHECK(batch["made"].elements() == length(batch));
+  std::set<const void*> places;
+  for (const Tensor& made : *step.made)
+    places.insert(made.raw());
+  CHECK(step.made->size() == 100);
+  CHECK(std::ssize(places) <= 2 * loader.stats().slabs);
+}
+
+TEST_CASE("a field that is made longer than ever gives its shorter memory back") {
+  Watchdog watchdog("made longer and longer");
+  const auto kept = std::make_shared<std::vector<std::weak_ptr<const void>>>();
+  Loader loader = Pipeline::from(Pages(400, false))
+                      .batch({.size = 4})
+                      .then([kept](Batch& batch) {
+                        const Shape longer{300 * (batch.number() + 1)};
+                        kept->push_back(batch.make("made", DType::uint8, longer).keep());
+                      })
+                      .build({.join_epochs = false, .runtime = Runtime({.threads = 2})});
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(batch["made"].elements() == 300 * (batch.number() + 1));
+    if (batch.number() != 99) continue;
+    const auto live =
+        std::ranges::count_if(*kept, [](const auto& each) { return !each.expired(); });
+    CHECK(live >= 1);
+    CHECK(live <= loader.stats().slabs);
+  }
+}
+
+TEST_CASE("the forecast counts the memory that fields made again and again take, once each") {
+  struct As {
+    DType dtype;
+    Schema schema(const Schema& in) const {
+      Schema out = in;
+      out.put(FieldSpec::fixed("made", dtype, Shape{25}));
+      return out;
+    }
+    void operator()(Batch& batch) const { batch.make("made", dtype, Shape{batch.size(), 25}); }
+  };
+  const auto source = std::make_shared<Pages>(32, false);
+  const auto total = [](const Pipeline& recipe) {
+    return recipe.build({.runtime = Runtime({.threads = 2})}).forecast().total();
+  };
+  const Pipeline plain = Pipeline::from(source).batch({.size = 4});
+  const Pipeline chain = Pipeline(plain)
+                             .then(As{DType::uint8})
+                             .then(As{DType::int16})
+                             .then(As{DType::int64})
+                             .then(As{DType::uint8});
+  // 100 and 800 bytes alternate with 200 and 100: two pieces, rounded up.
+  const int slabs = plain.build({.runtime = Runtime({.threads = 2})}).stats().slabs;
+  CHECK(total(chain) - total(plain) == static_cast<std::size_t>(slabs) * (1024 + 256));
 }
