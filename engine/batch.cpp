@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <headrace/engine/detail/loan.h>
-#include <headrace/engine/detail/within.h>
 
 namespace headrace::inline v1 {
 
@@ -21,15 +20,6 @@ const detail::Layout::Field* ragged_of(const detail::Layout& layout, std::string
   return nullptr;
 }
 
-void put(detail::BatchMemory::Fields& fields, std::string_view name, Tensor tensor) {
-  const auto known = std::ranges::find(fields, name, &std::pair<std::string, Tensor>::first);
-  if (known == fields.end()) {
-    fields.emplace_back(std::string(name), std::move(tensor));
-  } else {
-    known->second = std::move(tensor);
-  }
-}
-
 }  // namespace
 
 std::int64_t Batch::number() const noexcept {
@@ -40,7 +30,7 @@ std::int64_t Batch::epoch() const noexcept {
 }
 
 bool Batch::has(std::string_view name) const noexcept {
-  const auto& extra = loan_->extra;
+  const auto& extra = loan_->extra();
   return loan_->layout().find(name) != nullptr ||
          std::any_of(extra.begin(), extra.end(),
                      [&](const auto& field) { return field.first == name; });
@@ -50,7 +40,7 @@ std::vector<std::string> Batch::names() const {
   std::vector<std::string> names;
   for (const auto& column : loan_->layout().columns())
     names.push_back(column.name);
-  for (const auto& [name, tensor] : loan_->extra) {
+  for (const auto& [name, tensor] : loan_->extra()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -60,13 +50,10 @@ Tensor Batch::operator[](std::string_view name) const {
   bool offsets = false;
   const auto* ragged = ragged_of(loan_->layout(), name, offsets);
   const std::int64_t rows = loan_->place().size;
-  for (const auto& [extra_name, tensor] : loan_->extra) {
+  for (const auto& [extra_name, tensor] : loan_->extra()) {
     if (extra_name != name) continue;
-    // A view holds the loan and the memory: the field may be made anew while the view is read.
-    auto held =
-        std::make_shared<const std::pair<std::shared_ptr<detail::Loan>, Tensor>>(loan_, tensor);
-    const Tensor whole = Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(),
-                                        std::move(held), tensor.device());
+    const Tensor whole =
+        Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), loan_, tensor.device());
     if (ragged != nullptr) return offsets ? whole.rows(first_, last_ + 1) : whole;
     const bool per_row = whole.shape().rank() > 0 && whole.shape()[0] == rows;
     return per_row ? whole.rows(first_, last_) : whole;
@@ -136,21 +123,16 @@ void Batch::also_used_on(Stream stream) const {
 
 void Batch::set(std::string_view name, Tensor tensor) {
   // A view of this batch holds its loan; kept in the loan itself, it would hold it for ever.
-  const auto without_loan = [&](std::shared_ptr<const void> keep) {
-    return Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), std::move(keep),
-                          tensor.device());
-  };
-  if (detail::within(tensor.raw(), loan_->memory().memory, loan_->layout().bytes()))
-    tensor = without_loan({});
-  for (const auto& [known, value] : loan_->extra) {
-    if (detail::within(tensor.raw(), value)) tensor = without_loan(value.keep());
+  const std::shared_ptr<const void>& keep = tensor.keep();
+  if (!keep.owner_before(loan_) && !loan_.owner_before(keep)) {
+    tensor = Tensor::borrow(tensor.raw(), tensor.dtype(), tensor.shape(), {}, tensor.device());
   }
-  put(loan_->extra, name, std::move(tensor));
+  loan_->put(name, std::move(tensor));
 }
 
 Tensor Batch::make(std::string_view name, DType dtype, const Shape& shape) {
-  Tensor tensor = loan_->memory().make(name, dtype, shape, loan_->extra);
-  put(loan_->extra, name, tensor);
+  Tensor tensor = loan_->memory().make(name, dtype, shape, loan_->extra());
+  loan_->put(name, tensor);
   return tensor;
 }
 

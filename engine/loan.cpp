@@ -1,6 +1,7 @@
 #include <headrace/engine/detail/loan.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 
@@ -23,7 +24,8 @@ Loan::~Loan() {
     static_cast<void>(new Context(std::move(context_)));
     return;
   }
-  extra.clear();
+  extra_.clear();
+  replaced_values_.clear();
   LenderLink& link = *context_.lender;
   if (slot_ != nullptr) {
     const std::exception_ptr failure = context_.transfer->end_loan(*slot_, streams_);
@@ -31,6 +33,16 @@ Loan::~Loan() {
   } else if (!link.call([&](Lender& lender) { lender.slab_came_back(slab_, delivered_); })) {
     context_.pool->give_back(slab_);
   }
+}
+
+void Loan::put(std::string_view name, Tensor tensor) {
+  const auto known = std::ranges::find(extra_, name, &std::pair<std::string, Tensor>::first);
+  if (known == extra_.end()) {
+    extra_.emplace_back(std::string(name), std::move(tensor));
+    return;
+  }
+  replaced_values_.push_back(known->second);
+  known->second = std::move(tensor);
 }
 
 void Loan::use_on(Stream stream) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -102,12 +103,16 @@ class Loan {
   /// Values of a ragged field in all rows together; `field`, a ragged one, counts the layout's
   /// fields.
   std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
+  /// Fields that batch operations made or set.
+  const BatchMemory::Fields& extra() const noexcept { return extra_; }
+  /// Gives such a field its value. The one before it stays until the loan ends: views of it hold
+  /// nothing but the loan.
+  void put(std::string_view name, Tensor tensor);
   /// A stream of the trainer's begins to use the batch; the loan ends behind its work.
   void use_on(Stream stream);
   /// The trainer has it; until then it counts as the loader's own.
   void deliver() noexcept { delivered_ = true; }
 
-  BatchMemory::Fields extra;                                    ///< fields made by batch operations
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< row, index of its replacement
 
  private:
@@ -118,6 +123,8 @@ class Loan {
   BatchPlace place_;
   bool delivered_ = false;
   std::vector<std::int64_t> ragged_ends_;
+  BatchMemory::Fields extra_;
+  std::vector<Tensor> replaced_values_;
   std::mutex mutex_;  // of the streams: handles of one loan may be in several threads
   std::vector<Stream> streams_;
 };

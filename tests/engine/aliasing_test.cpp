@@ -154,6 +154,33 @@ TEST_CASE("a batch step that makes a field anew reads the old one and writes ano
   }
 }
 
+TEST_CASE(
+    "a view of a value that has been replaced may be a field again and does not keep the slab") {
+  Loader loader = Pipeline::from(Columns(400, 1))
+                      .batch({.size = 4})
+                      .then([](Batch& batch) {
+                        batch.set("a", Tensor::scalar(std::int64_t{1}));
+                        batch.set("b", Tensor::scalar(std::int64_t{2}));
+                        const Tensor a = batch["a"];
+                        batch.set("a", batch["b"]);
+                        batch.set("b", a);
+                        *batch.make("made", DType::int64, Shape{1}).data<std::int64_t>() = 3;
+                        const Tensor made = batch["made"];
+                        *batch.make("made", DType::int64, Shape{1}).data<std::int64_t>() = 4;
+                        batch.set("before", made);
+                      })
+                      .build(small());
+  std::int64_t batches = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    CHECK(batch["a"].item<std::int64_t>() == 2);
+    CHECK(batch["b"].item<std::int64_t>() == 1);
+    CHECK(batch["before"].item<std::int64_t>() == 3);
+    CHECK(batch["made"].item<std::int64_t>() == 4);
+    ++batches;
+  }
+  CHECK(batches == 100);
+}
+
 TEST_CASE("what make() gives stays good while more fields are made") {
   Loader loader =
       Pipeline::from(Columns(40, 1))
