@@ -2,6 +2,8 @@
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/loaders/file_bytes.h>
+#include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -109,5 +111,22 @@ TEST_CASE("pack table refuses what cannot be") {
   CHECK(pack(folder, {"in.h5", "out.h5", "--chunk-rows", "5"}).status == 2);
   CHECK(pack(folder, {"in.h5", "out.h5", "--dataset", "/nothing"}).status == 2);
   CHECK(pack(folder, {"in.h5", "out.h5", "--layout", "rar"}).status == 2);
+  CHECK_FALSE(fs::exists(folder.path() / "out.h5"));
+}
+
+TEST_CASE("pack table does not pack memory that a dataset does not store") {
+  const TemporaryFolder folder;
+  const fs::path input = folder.path() / "in.h5";
+  test::write(H5::H5File(input.c_str(), H5F_ACC_TRUNC),
+              {.path = "x", .type = H5::PredType::STD_I16LE, .extents = {1234}, .compact = true},
+              test::noise(2468).data(), H5::PredType::NATIVE_INT16);
+  REQUIRE(pack(folder, {"in.h5", "whole.h5"}).status == 0);
+  test::damage(input, test::little_endian(1234), test::little_endian(4321));
+  const Finished named = pack(folder, {"in.h5", "out.h5", "--dataset", "/x"});
+  CHECK(named.status == 3);
+  CHECK(contains(named.err, "in.h5: dataset \"/x\" must store the 8642 bytes"));
+  const Finished all = pack(folder, {"in.h5", "out.h5"});
+  CHECK(all.status == 2);
+  CHECK(contains(all.err, "/x: left out; "));
   CHECK_FALSE(fs::exists(folder.path() / "out.h5"));
 }

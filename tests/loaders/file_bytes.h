@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <headrace/tests/support/content_of.h>
@@ -24,6 +27,27 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<std
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));
+}
+
+/// Replaces bytes of a file wherever they are; they must be there.
+inline void damage(const std::filesystem::path& path, const std::string& before,
+                   const std::string& after) {
+  std::string bytes = content_of(path);
+  bool found = false;
+  for (auto at = bytes.find(before); at != std::string::npos;
+       at = bytes.find(before, at + after.size())) {
+    bytes.replace(at, before.size(), after);
+    found = true;
+  }
+  if (!found) throw std::runtime_error("nothing to damage in " + path.string());
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// A number as most formats store it.
+template <class T = std::uint64_t>
+std::string little_endian(std::type_identity_t<T> value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
 }  // namespace headrace::test

@@ -10,31 +10,16 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hdf5_hostile.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {
 
 using P = H5::PredType;
-
-constexpr std::array every_way{Residence::automatic, Residence::resident, Residence::pread,
-                               Residence::library};
-
-/// The refusal of a dataset, the same in every residence.
-std::string refusal(const std::filesystem::path& file, const std::string& dataset,
-                    std::size_t memory = 1_MiB) {
-  std::string message;
-  for (Residence residence : every_way) {
-    message = message_of<DataError>([&] {
-      Hdf5Table(
-          {.file = file, .fields = {{"x", dataset}}, .memory = memory, .residence = residence});
-    });
-    CHECK(contains(message, file.filename().string()));
-  }
-  return message;
-}
 
 std::filesystem::path secret(const TemporaryFolder& folder) {
   const auto path = folder / "secret.h5";
@@ -48,25 +33,6 @@ std::filesystem::path honest(const TemporaryFolder& folder, hsize_t rows = 1000)
   write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), {"x", P::STD_U8LE, {rows, 16}}, values.data(),
         P::NATIVE_UINT8);
   return path;
-}
-
-void damage(const std::filesystem::path& path, const std::string& before,
-            const std::string& after) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  int found = 0;
-  for (auto at = bytes.find(before); at != std::string::npos;
-       at = bytes.find(before, at + after.size())) {
-    bytes.replace(at, before.size(), after);
-    ++found;
-  }
-  REQUIRE(found > 0);
-  std::ofstream(path, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-std::string little_endian(std::uint64_t value) {
-  return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ std::size_t checked_product(std::size_t a, std::size_t b);
 void admit_sources(const Hdf5File& file, const DatasetRequest& request,
                    const H5::DSetCreatPropList& creation);
 
+/// The parts of describe_dataset() for datasets in their header and in one piece. On the HDF5
+/// thread.
+void describe_compact(const DescribedPart& part, Hdf5Dataset& dataset);
+void describe_contiguous(const DescribedPart& part, Hdf5Dataset& dataset);
+
 /// The chunked part of describe_dataset(). On the HDF5 thread.
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset);
 

@@ -101,24 +101,6 @@ void describe_shape(const DescribedPart& part, const Hdf5Element& element, Hdf5D
   dataset.row = Shape(std::span<const std::int64_t>(row));
 }
 
-void describe_contiguous(const H5::DataSet& data, std::uint64_t file_bytes, Hdf5Dataset& dataset) {
-  if (dataset.bytes == 0) return;
-  if (data.getStorageSize() == 0) {
-    dataset.library = "was never written (it reads as its fill value)";
-    return;
-  }
-  if (data.getStorageSize() != dataset.bytes) {
-    throw DataError("declares " + std::to_string(dataset.bytes) + " bytes but stores " +
-                    std::to_string(data.getStorageSize()) + "; the file is damaged");
-  }
-  dataset.offset = data.getOffset();
-  std::uint64_t end = 0;
-  if (__builtin_add_overflow(dataset.offset, dataset.bytes, &end) || end > file_bytes) {
-    throw DataError("ends at byte " + std::to_string(end) + " but the file has " +
-                    std::to_string(file_bytes) + "; the file is truncated, copy it again");
-  }
-}
-
 /// Values of variable length are read past the library, which takes their sizes on trust.
 void describe_ragged(const Hdf5File& file, Hdf5Dataset& dataset) {
   if (dataset.row.rank() > 1)
@@ -159,10 +141,10 @@ Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkI
   dataset.ragged = element.ragged;
   switch (creation.getLayout()) {
     case H5D_CONTIGUOUS:
-      describe_contiguous(data, file.size(), dataset);
+      describe_contiguous(part, dataset);
       break;
     case H5D_COMPACT:
-      dataset.library = "is compact";
+      describe_compact(part, dataset);
       break;
     case H5D_VIRTUAL:
       dataset.library = "is virtual";

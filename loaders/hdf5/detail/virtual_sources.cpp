@@ -1,10 +1,11 @@
 #include <array>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
+#include <headrace/loaders/hdf5/detail/virtual_selection.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -24,6 +25,24 @@ std::string source_name(Get get, const H5::DSetCreatPropList& creation, std::siz
                   "\", which is refused; name every source");
 }
 
+/// As if the source were read alone.
+void describe_source(const Hdf5File& source, const DatasetRequest& request,
+                     const std::string& dataset) {
+  ChunkIndexes none(source, false);
+  try {
+    describe_dataset(source,
+                     {.field = request.field,
+                      .path = dataset,
+                      .all_axes = true,
+                      .memory = request.memory,
+                      .by_library = true,
+                      .source = true},
+                     none);
+  } catch (const DataError& error) {
+    throw DataError("is virtual, and a source of it cannot be read: " + std::string(error.what()));
+  }
+}
+
 }  // namespace
 
 void admit_sources(const Hdf5File& file, const DatasetRequest& request,
@@ -34,26 +53,18 @@ void admit_sources(const Hdf5File& file, const DatasetRequest& request,
     throw DataError("is virtual and has more than " + std::to_string(most_parts) +
                     " parts; copy the data into this file");
   }
-  std::set<std::pair<std::string, std::string>> seen;
+  std::map<std::pair<std::string, std::string>, H5::DataSpace> spaces;
   for (std::size_t i = 0; i < parts; ++i) {
     const std::string name = source_name(H5Pget_virtual_filename, creation, i);
     const std::string dataset = source_name(H5Pget_virtual_dsetname, creation, i);
-    if (!seen.emplace(name, dataset).second) continue;
-    const Hdf5File& source = file.source(name);
-    ChunkIndexes none(source, false);
-    try {
-      describe_dataset(source,
-                       {.field = request.field,
-                        .path = dataset,
-                        .all_axes = true,
-                        .memory = request.memory,
-                        .by_library = true,
-                        .source = true},
-                       none);
-    } catch (const DataError& error) {
-      throw DataError("is virtual, and a source of it cannot be read: " +
-                      std::string(error.what()));
+    auto space = spaces.find({name, dataset});
+    if (space == spaces.end()) {
+      const Hdf5File& source = file.source(name);
+      describe_source(source, request, dataset);
+      space =
+          spaces.emplace(std::pair(name, dataset), open_dataset(source, dataset).getSpace()).first;
     }
+    require_inside(creation, i, name + ":" + dataset, space->second);
   }
 }
 

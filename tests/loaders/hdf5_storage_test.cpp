@@ -1,0 +1,159 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/virtual_selection.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/file_bytes.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hdf5_hostile.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+// What a dataset declares (extents, element type, selections of its sources) against what the file
+// stores of it.
+namespace headrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+using P = H5::PredType;
+
+constexpr hsize_t stored_rows = 1234;  // not a number that the file has for another reason
+
+void write_rows(const fs::path& path, Planned plan) {
+  plan.path = "x";
+  plan.extents = {stored_rows};
+  write(H5::H5File(path.c_str(), H5F_ACC_TRUNC), plan, noise(stored_rows * 2).data(),
+        P::NATIVE_INT16);
+}
+
+std::uint64_t offset_of(const fs::path& path, const char* dataset) {
+  return H5Dget_offset(H5::H5File(path.c_str(), H5F_ACC_RDONLY).openDataSet(dataset).getId());
+}
+
+/// Writes the virtual dataset "x" of int16 [elements of `taken`], all of it that selection of
+/// `source`.
+void write_virtual_of(const fs::path& path, const std::string& source, const H5::DataSpace& taken) {
+  const auto elements = static_cast<hsize_t>(taken.getSelectNpoints());
+  const H5::DataSpace space(1, &elements);
+  const H5::DSetCreatPropList creation;
+  H5Pset_virtual(creation.getId(), space.getId(), source.c_str(), "/x", taken.getId());
+  H5::H5File(path.c_str(), H5F_ACC_TRUNC).createDataSet("x", P::STD_I16LE, space, creation);
+}
+
+/// `count` elements from `first` on, of an array of `extent`.
+H5::DataSpace taken_of(hsize_t extent, hsize_t first, hsize_t count) {
+  H5::DataSpace space(1, &extent);
+  space.selectHyperslab(H5S_SELECT_SET, &count, &first);
+  return space;
+}
+
+}  // namespace
+
+TEST_CASE("a compact dataset that does not store what its extents declare is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder / "compact.h5";
+  const auto indices = scattered(stored_rows, 300);
+  for (const hsize_t rows : {hsize_t{1233}, hsize_t{1235}, hsize_t{4321}, hsize_t{1} << 40}) {
+    CAPTURE(rows);
+    write_rows(path, {"", P::STD_I16LE, {}, {}, 0, true});
+    CHECK(gathered(Hdf5Table({.file = path, .fields = {{.dataset = "x"}}}), indices)[0] ==
+          pick(noise(stored_rows * 2), 2, indices));
+    damage(path, little_endian(stored_rows), little_endian(rows));
+    const std::string why = refusal(path, "x");
+    CHECK(contains(why, "dataset \"x\" must store the " + std::to_string(rows * 2) + " bytes"));
+    CHECK(contains(why, "got 2468; "));
+  }
+  write_rows(path, {"", P::STD_I16LE, {}, {}, 0, true});
+  damage(path, little_endian(stored_rows), little_endian(hsize_t{1} << 62));
+  CHECK(contains(refusal(path, "x"), "63 bits"));
+}
+
+TEST_CASE("a dataset that has a place in the file but stores nothing there is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder / "piece.h5";
+  write_rows(path, {"", P::STD_I16LE, {}});
+  const std::string place = little_endian(offset_of(path, "x"));
+  damage(path, place + little_endian(stored_rows * 2), place + little_endian(0));
+  CHECK(contains(refusal(path, "x"), "must store the 2468 bytes"));
+}
+
+TEST_CASE(
+    "a dataset in one piece that was never written is its fill value, behind a user block too") {
+  const TemporaryFolder folder;
+  const auto path = folder / "unwritten.h5";
+  for (const hsize_t user_block : {0, 512}) {
+    const H5::FileCreatPropList layout;
+    if (user_block > 0) layout.setUserblock(user_block);
+    {
+      const H5::DSetCreatPropList creation;
+      const std::int16_t fill = 42;
+      creation.setFillValue(P::NATIVE_INT16, &fill);
+      H5::H5File(path.c_str(), H5F_ACC_TRUNC, layout)
+          .createDataSet("x", P::STD_I16LE, H5::DataSpace(1, &stored_rows), creation);
+    }
+    for (const Residence residence : {Residence::automatic, Residence::file, Residence::library}) {
+      const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}, .residence = residence});
+      Sample sample;
+      table.read(1233, sample);
+      CHECK(sample["x"].values<std::int16_t>()[0] == 42);
+    }
+  }
+}
+
+TEST_CASE("a virtual dataset that takes elements its source does not have is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder / "virtual.h5";
+  write_rows(folder / "compact.h5", {"", P::STD_I16LE, {}, {}, 0, true});
+  write_rows(folder / "piece.h5", {"", P::STD_I16LE, {}});
+  write_rows(folder / "chunks.h5", {"", P::STD_I16LE, {}, {100}, 3});
+  for (const std::string source : {"compact.h5", "piece.h5", "chunks.h5"}) {
+    CAPTURE(source);
+    write_virtual_of(path, source, taken_of(1234, 34, 1200));
+    const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}});
+    const std::vector<std::int64_t> last{1199}, of_source{1233};
+    CHECK(gathered(table, last)[0] == pick(noise(stored_rows * 2), 2, of_source));
+
+    write_virtual_of(path, source, taken_of(5000, 0, 5000));
+    CHECK(contains(refusal(path, "x"), source));
+    CHECK(contains(refusal(path, "x"), "its part 0 must lie inside"));
+    CHECK(contains(refusal(path, "x"), "[1234], got elements up to [4999]"));
+    write_virtual_of(path, source, taken_of(5000, 1000, 300));
+    CHECK(contains(refusal(path, "x"), "[1234], got elements up to [1299]"));
+
+    const std::array<hsize_t, 2> square{10, 10};
+    write_virtual_of(path, source, H5::DataSpace(2, square.data()));
+    CHECK(contains(refusal(path, "x"), "1234 elements, got 100"));
+    H5::DataSpace corner(2, square.data());
+    const std::array<hsize_t, 2> none{0, 0}, some{2, 2};
+    corner.selectHyperslab(H5S_SELECT_SET, some.data(), none.data());
+    write_virtual_of(path, source, corner);
+    CHECK(contains(refusal(path, "x"), "[1234], got elements up to [1, 1]"));
+  }
+}
+
+TEST_CASE("selections are held against extents without running over") {
+  constexpr hsize_t most = ~hsize_t{0} - 1, half = hsize_t{1} << 63, one = 1;
+  const auto inside = [&](hsize_t start, hsize_t stride, hsize_t count, hsize_t extent) {
+    H5::DataSpace space(1, &most);
+    space.selectHyperslab(H5S_SELECT_SET, &count, &start, &stride, &one);
+    return detail::selects_inside(space.getId(), {&extent, 1});
+  };
+  CHECK(inside(3, 2, 5, 12));
+  CHECK_FALSE(inside(3, 2, 5, 11));
+  CHECK_FALSE(inside(3, half, 3, 100));  // its end runs over to element 3
+  CHECK_FALSE(inside(most, 1, 1, 100));
+  CHECK_FALSE(inside(0, 1, most, 100));
+  H5::DataSpace points(1, &most);
+  const std::array<hsize_t, 3> places{7, 99, 8};
+  points.selectElements(H5S_SELECT_SET, places.size(), places.data());
+  for (const hsize_t extent : {100, 99})
+    CHECK(detail::selects_inside(points.getId(), {&extent, 1}) == (extent == 100));
+}
+
+}  // namespace headrace::test
