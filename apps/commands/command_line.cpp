@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <headrace/apps/commands/unknown_command.h>
+#include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/config/units.h>
 
 namespace headrace::inline v1::app {
@@ -254,6 +256,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     program.parse(argc, argv);
     if (!step.empty()) bench_loader.step_s = step_seconds(step);
   } catch (const CLI::ParseError& error) {
+    // It is looked for here because a request for help would be answered first.
+    if (const auto mistake = unknown_command(program)) {
+      std::cerr << "headrace: " << *mistake << '\n';
+      return {.exit_code = static_cast<int>(ExitCode::configuration)};
+    }
     return {.exit_code = program.exit(error, std::cout, std::cerr) == 0 ? 0 : 2};
   }
   if (*train_command) return {.command = train};

@@ -1,0 +1,82 @@
+#include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using headrace::test::contains;
+using headrace::test::Finished;
+using headrace::test::run_program;
+using headrace::test::TemporaryFolder;
+
+using Words = std::vector<std::string>;
+
+Finished run(const TemporaryFolder& folder, const Words& words) {
+  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+}
+
+}  // namespace
+
+TEST_CASE("an unknown command is a mistake, whatever follows it, and the nearest one is named") {
+  const TemporaryFolder folder;
+  struct Mistake {
+    Words words;
+    std::string must_be;  ///< of the message
+    std::string meant;    ///< likewise
+  };
+  const std::string first = "headrace must be followed by one of train, predict, bench, ";
+  const std::string pack = "headrace pack must be followed by one of table, images, verify, ";
+  const std::vector<Mistake> mistakes{
+      {{"nonsense"}, first, "got \"nonsense\"; see headrace --help"},
+      {{"nonsense", "--help"}, first, "got \"nonsense\"; see headrace --help"},
+      {{"--help", "nonsense"}, first, "got \"nonsense\""},
+      {{"nonsense", "--version"}, first, "got \"nonsense\""},
+      {{"nonsense", "train", "--help"}, first, "got \"nonsense\""},
+      {{"trian", "x.yaml"}, first, "got \"trian\"; did you mean headrace train?"},
+      {{"trian", "x.yaml", "--set", "a=b", "--help"}, first, "did you mean headrace train?"},
+      {{"verfiy", "x.pack"}, first, "did you mean headrace pack verify?"},
+      {{"pack", "nonsense", "--help"}, pack, "got \"nonsense\"; see headrace pack --help"},
+      {{"pack", "tabel", "a.h5", "b.h5"}, pack, "did you mean headrace pack table?"},
+      {{"prepare", "nonsense"}, "one of glaucoma, leak, ", "see headrace prepare --help"},
+      {{"bench", "laoder", "x.yaml"},
+       "must be followed by one of loader, ",
+       "headrace bench loader?"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Finished finished = run(folder, mistake.words);
+    CAPTURE(finished.out);
+    CAPTURE(finished.err);
+    CHECK(finished.status == 2);
+    CHECK(finished.out.empty());
+    CHECK(contains(finished.err, mistake.must_be));
+    CHECK(contains(finished.err, mistake.meant));
+  }
+}
+
+TEST_CASE("help and the version are no mistakes, at every level") {
+  const TemporaryFolder folder;
+  const std::vector<Words> questions{{"--help"},          {"-h"},
+                                     {"train", "--help"}, {"--help", "train"},
+                                     {"pack", "--help"},  {"pack", "table", "--help"},
+                                     {"--version"},       {"prepare", "--help"}};
+  for (const Words& words : questions) {
+    const Finished finished = run(folder, words);
+    CAPTURE(words.front());
+    CHECK(finished.status == 0);
+    CHECK_FALSE(finished.out.empty());
+    CHECK(finished.err.empty());
+  }
+}
+
+TEST_CASE("other mistakes keep their own words") {
+  const TemporaryFolder folder;
+  CHECK(run(folder, {}).status == 2);
+  CHECK(contains(run(folder, {"pack"}).err, "subcommand is required"));
+  CHECK(run(folder, {"--hlep"}).status == 2);
+  CHECK(contains(run(folder, {"train", "--hlep"}).err, "--hlep"));
+  CHECK(contains(run(folder, {"pack", "table", "a", "b", "more"}).err, "more"));
+}
