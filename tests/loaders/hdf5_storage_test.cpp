@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -44,6 +45,33 @@ void write_virtual_of(const fs::path& path, const std::string& source, const H5:
   const H5::DSetCreatPropList creation;
   H5Pset_virtual(creation.getId(), space.getId(), source.c_str(), "/x", taken.getId());
   H5::H5File(path.c_str(), H5F_ACC_TRUNC).createDataSet("x", P::STD_I16LE, space, creation);
+}
+
+std::string deflated(const std::string& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string packed(size, '\0');
+  REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                   reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) == Z_OK);
+  packed.resize(size);
+  return packed;
+}
+
+/// Writes the dataset "x" of int16 in `chunks` deflated chunks of 64; the first of them are stored
+/// as given, with the filter left out where the number beside them is 1.
+void write_chunks(const fs::path& path, hsize_t chunks,
+                  const std::vector<std::pair<std::string, std::uint32_t>>& stored) {
+  const hsize_t extent = chunks * 64, chunk = 64;
+  const H5::DSetCreatPropList creation;
+  creation.setChunk(1, &chunk);
+  creation.setDeflate(4);
+  const H5::DataSet data =
+      H5::H5File(path.c_str(), H5F_ACC_TRUNC)
+          .createDataSet("x", P::STD_I16LE, H5::DataSpace(1, &extent), creation);
+  hsize_t first = 0;
+  for (const auto& [bytes, skipped] : stored) {
+    H5Dwrite_chunk(data.getId(), H5P_DEFAULT, skipped, &first, bytes.size(), bytes.data());
+    first += chunk;
+  }
 }
 
 /// `count` elements from `first` on, of an array of `extent`.
@@ -135,6 +163,85 @@ TEST_CASE("a virtual dataset that takes elements its source does not have is ref
     write_virtual_of(path, source, corner);
     CHECK(contains(refusal(path, "x"), "[1234], got elements up to [1, 1]"));
   }
+}
+
+TEST_CASE("a chunk that is stored in another size than it has is refused, by the library too") {
+  const TemporaryFolder folder;
+  const auto path = folder / "chunk.h5";
+  const std::vector<std::int64_t> rows{0, 1233};
+  for (const std::uint32_t stored : {16U, 2467U}) {
+    write_rows(path, {"", P::STD_I16LE, {}, {stored_rows}});
+    // The chunk's entry in its index: size, filters left out, place along the axis and in an
+    // element.
+    const std::string rest = little_endian<std::uint32_t>(0) + little_endian(0) + little_endian(0);
+    damage(path, little_endian<std::uint32_t>(stored_rows * 2) + rest,
+           little_endian<std::uint32_t>(stored) + rest);
+    const std::string why = "has a chunk stored in " + std::to_string(stored) + " bytes";
+    for (const Residence residence : every_way) {
+      CHECK(contains(
+          message_of<DataError>([&] {
+            gathered(
+                Hdf5Table({.file = path, .fields = {{.dataset = "x"}}, .residence = residence}),
+                rows);
+          }),
+          why));
+    }
+    write_virtual_of(folder / "virtual.h5", "chunk.h5", H5::DataSpace(1, &stored_rows));
+    CHECK(contains(refusal(folder / "virtual.h5", "x"), why));
+  }
+}
+
+TEST_CASE(
+    "a chunk that decodes to more or less than it has gives nothing, through the library too") {
+  const TemporaryFolder folder;
+  const auto path = folder / "chunks.h5";
+  const std::string honest = deflated(std::string(128, 'a'));
+  const std::vector<std::pair<std::string, std::uint32_t>> dishonest{
+      {deflated(std::string(20, 'b')), 0},       // decodes to less
+      {deflated(std::string(1 << 20, 'c')), 0},  // to more
+      {std::string(20, 'd'), 1},                 // not filtered, and too short
+  };
+  for (const auto& [stored, skipped] : dishonest) {
+    CAPTURE(stored.size());
+    write_chunks(path, 3, {{honest, 0}, {stored, skipped}, {std::string(128, 'a'), 1}});
+    write_virtual_of(folder / "virtual.h5", "chunks.h5", taken_of(192, 0, 192));
+    const std::vector<std::int64_t> inside{100}, outside{190, 10};
+    for (const char* name : {"chunks.h5", "virtual.h5"}) {
+      if (skipped == 1 && std::string(name) == "virtual.h5") {
+        CHECK(contains(refusal(folder / name, "x"), "stored in 20 bytes where exactly 128 belong"));
+        continue;
+      }
+      const Hdf5Table table(
+          {.file = folder / name, .fields = {{.dataset = "x"}}, .residence = Residence::library});
+      for (int round = 0; round < 2; ++round) {
+        const std::string why = message_of<DataError>([&] { gathered(table, inside); });
+        CHECK(contains(why, "chunks.h5: dataset \""));
+        CHECK(contains(why, skipped == 1 ? "exactly 128 belong" : "chunk at [64]"));
+        CHECK(gathered(table, outside)[0] == std::vector<std::byte>(4, std::byte{'a'}));
+      }
+      CHECK(message_of<DataError>(
+                [&] { Hdf5Table({.file = folder / name, .fields = {{.dataset = "x"}}}); }) != "");
+    }
+  }
+}
+
+TEST_CASE("of more chunks than can be indexed those that are read are checked") {
+  const TemporaryFolder folder;
+  const auto path = folder / "many.h5";
+  write_chunks(path, hsize_t{1} << 30,
+               {{deflated(std::string(128, 'a')), 0}, {deflated(std::string(20, 'b')), 0}});
+  const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}, .memory = 64_MiB});
+  CHECK(contains(table.notes()[0], "more than can be indexed"));
+  const std::vector<std::int64_t> good{7, std::int64_t{1} << 35}, bad{7, 64};
+  CHECK(gathered(table, good)[0] ==
+        std::vector{std::byte{'a'}, std::byte{'a'}, std::byte{0}, std::byte{0}});
+  CHECK(contains(message_of<DataError>([&] { gathered(table, bad); }), "chunk at [64]"));
+  write_virtual_of(folder / "virtual.h5", "many.h5", taken_of(hsize_t{1} << 36, 0, 64));
+  CHECK(contains(
+      message_of<DataError>([&] {
+        Hdf5Table({.file = folder / "virtual.h5", .fields = {{.dataset = "x"}}, .memory = 64_MiB});
+      }),
+      "more than can be indexed"));
 }
 
 TEST_CASE("selections are held against extents without running over") {

@@ -80,6 +80,14 @@ bool ChunkCodec::knows(int filter) noexcept {
   return filter == static_cast<int>(FilterId::fletcher32) || undo_of(filter) != nullptr;
 }
 
+bool ChunkCodec::decodes() const noexcept {
+  return std::ranges::all_of(filters_, [](const ChunkFilter& filter) { return knows(filter.id); });
+}
+
+std::size_t ChunkCodec::most_stored() const noexcept {
+  return most_between(chunk_bytes_);
+}
+
 void ChunkCodec::decode(std::span<const std::byte> stored, std::uint32_t skipped,
                         std::span<std::byte> out, CodecScratch& scratch) const {
   const std::span<const std::byte> chunk = undo(applied(skipped), stored, out, scratch);

@@ -83,6 +83,12 @@ class ChunkCodec {
                      CodecScratch& scratch) const;
 
   bool filtered() const noexcept { return !filters_.empty(); }
+  /// Whether every filter can be undone here; else decode() must not be called.
+  bool decodes() const noexcept;
+  /// Whether a chunk that skipped those filters is stored as it is.
+  bool is_plain(std::uint32_t skipped) const noexcept { return applied(skipped) == 0; }
+  /// More bytes than any writer's filters make of a chunk.
+  std::size_t most_stored() const noexcept;
   const std::vector<ChunkFilter>& filters() const noexcept { return filters_; }
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <headrace/loaders/hdf5/detail/number_list.h>
+
 namespace headrace::inline v1::detail {
 
 /// Part of an array whose strides differ on the two sides.
@@ -79,6 +81,17 @@ ChunkGrid::Place ChunkGrid::place(std::int64_t row) const noexcept {
   return place;
 }
 
+ChunkGrid::Range ChunkGrid::of_row(std::int64_t row) const noexcept {
+  const std::size_t first = place(row).chunk;
+  return {first, first + pieces_};
+}
+
+ChunkGrid::Range ChunkGrid::of_places(std::int64_t first, std::int64_t count) const noexcept {
+  const auto begin = static_cast<std::uint64_t>(first);
+  const std::uint64_t last = begin + static_cast<std::uint64_t>(count) - 1;
+  return {begin / chunk_[0] * chunk_steps_[0], (last / chunk_[0] + 1) * chunk_steps_[0]};
+}
+
 void ChunkGrid::copy_piece(std::size_t piece, const std::byte* from,
                            std::byte* row) const noexcept {
   Coordinates extents{};
@@ -110,6 +123,11 @@ ChunkGrid::Coordinates ChunkGrid::origin(std::size_t chunk) const noexcept {
   for (std::size_t axis = 0; axis < rank_; ++axis)
     first[axis] = chunk / chunk_steps_[axis] % along_[axis] * chunk_[axis];
   return first;
+}
+
+std::string ChunkGrid::name(std::size_t chunk) const {
+  const Coordinates first = origin(chunk);
+  return number_list({first.data(), rank_});
 }
 
 bool ChunkGrid::partial(std::size_t chunk) const noexcept {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include <headrace/engine/detail/divider.h>
 #include <headrace/engine/shape.h>
@@ -43,6 +44,15 @@ class ChunkGrid {
   };
   /// The first piece; those after it have the same offset in the chunks that follow.
   Place place(std::int64_t row) const noexcept;
+  /// Numbers of chunks: from the first to behind the last.
+  struct Range {
+    std::size_t begin, end;
+  };
+  Range all() const noexcept { return {0, chunks_}; }
+  /// Those of a row.
+  Range of_row(std::int64_t row) const noexcept;
+  /// Those of the places [first, first + count) of the first axis; `count` > 0.
+  Range of_places(std::int64_t first, std::int64_t count) const noexcept;
   /// Copies a piece: `from` is its place in the chunk, `row` the first byte of the row.
   void copy_piece(std::size_t piece, const std::byte* from, std::byte* row) const noexcept;
   /// Copies what of a chunk lies inside the array to its places in the array's rows.
@@ -52,6 +62,8 @@ class ChunkGrid {
   std::size_t rank() const noexcept { return rank_; }
   /// First element of a chunk.
   Coordinates origin(std::size_t chunk) const noexcept;
+  /// That in words: "[64, 0]".
+  std::string name(std::size_t chunk) const;
   /// Whether part of the chunk lies outside the array.
   bool partial(std::size_t chunk) const noexcept;
   /// Whether the chunk is a contiguous part of the array's rows.

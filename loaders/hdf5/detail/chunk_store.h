@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <headrace/engine/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/chunk_grid.h>
 #include <headrace/loaders/hdf5/detail/chunk_index.h>
@@ -45,6 +46,10 @@ struct ChunkStore {
   std::vector<std::byte> fill;     ///< one element, in the machine's byte order
   bool raw_edges = false;          ///< chunks that reach over the edge are not filtered
 
+  /// Filters that were not applied to a chunk stored at that place.
+  std::uint32_t skipped(std::size_t chunk, const ChunkPlace& place) const noexcept {
+    return raw_edges && grid.partial(chunk) ? ~std::uint32_t{0} : place.skipped;
+  }
   bool unwritten(std::size_t chunk) const noexcept { return places[chunk].bytes == 0; }
   void fill_chunk(std::span<std::byte> out) const noexcept;
 };
@@ -57,5 +62,9 @@ void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t ch
 /// ChunkCodec::decode_apart() leaves units, and their elements as they are stored.
 ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& dataset,
                                    std::size_t chunk, CodecScratch& scratch);
+
+/// Throws the error of a chunk, called as ChunkGrid::name() does, with its file and dataset.
+[[noreturn]] void fail_chunk(const Hdf5File& file, const std::string& dataset,
+                             const std::string& chunk, const DataError& error);
 
 }  // namespace headrace::inline v1::detail

@@ -21,7 +21,8 @@ bool inside(int filter) {
   return std::ranges::find(filters_inside, filter) != filters_inside.end();
 }
 
-std::vector<ChunkFilter> filters_of(const H5::DSetCreatPropList& creation) {
+std::vector<ChunkFilter> filters_of(const H5::DSetCreatPropList& creation,
+                                    const Hdf5Dataset& dataset) {
   std::vector<ChunkFilter> filters;
   for (int i = 0; i < creation.getNfilters(); ++i) {
     constexpr std::size_t most_values = 64;
@@ -32,6 +33,8 @@ std::vector<ChunkFilter> filters_of(const H5::DSetCreatPropList& creation) {
                                            &values, value.data(), 0, nullptr, &settings);
     if (id < 0) throw DataError("has a filter that cannot be told; the file is damaged");
     values = std::min(values, most_values);
+    // The library tells a shuffle of references no element size, and skips it.
+    if (dataset.ragged && id == H5Z_FILTER_SHUFFLE && values == 0) value[values++] = 1;
     filters.push_back({id, {value.begin(), value.begin() + static_cast<std::ptrdiff_t>(values)}});
   }
   return filters;
@@ -102,6 +105,11 @@ std::size_t checked_chunk_bytes(const std::vector<std::uint64_t>& chunk, const H
 
 }  // namespace
 
+std::size_t most_indexed_chunks(std::size_t memory) {
+  // An index takes at most a part of what the chunks themselves may take.
+  return std::max(memory, std::size_t{64} << 20) / 64;
+}
+
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset) {
   std::array<hsize_t, H5S_MAX_RANK> along{};
   const int rank = part.creation.getChunk(H5S_MAX_RANK, along.data());
@@ -110,32 +118,27 @@ void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Datas
   const std::size_t bytes = checked_chunk_bytes(chunk, dataset, part.request.memory);
   dataset.chunk_bytes = bytes;
   dataset.chunk_extent = static_cast<std::int64_t>(along[0]);
-  std::vector<ChunkFilter> filters = filters_of(part.creation);
-  // The library tells a shuffle of references no element size, and skips it.
-  for (ChunkFilter& filter : filters)
-    if (dataset.ragged && filter.id == H5Z_FILTER_SHUFFLE && filter.values.empty())
-      filter.values = {1};
+  const std::vector<ChunkFilter> filters = filters_of(part.creation, dataset);
   const bool by_library = part.request.by_library && !dataset.ragged;
-  if (!native(filters, by_library)) {
-    dataset.library = by_library ? "is chunked" : "is chunked with a rare filter";
-    return;
-  }
   const ChunkGrid grid({.extents = part.extents,
                         .chunk = chunk,
                         .leading = dataset.leading.size(),
                         .element_bytes = size_of(dataset.dtype)});
-  // An index takes at most a part of what the chunks themselves may take.
-  const std::size_t most_chunks = std::max(part.request.memory, std::size_t{64} << 20) / 64;
-  if (grid.chunks() > most_chunks) {
+  if (!native(filters, by_library)) {
+    dataset.library = by_library ? "is chunked" : "is chunked with a rare filter";
+  } else if (grid.chunks() > most_indexed_chunks(part.request.memory)) {
     dataset.library =
         "has " + std::to_string(grid.chunks()) + " chunks, more than can be indexed in its memory";
+  }
+  ChunkStore store{grid, ChunkCodec(filters, bytes), {}, {}, raw_edges(part.creation)};
+  if (!dataset.library.empty()) {
+    dataset.guarded = std::make_shared<const ChunkStore>(std::move(store));
     return;
   }
-  ChunkStore store{grid, ChunkCodec(filters, bytes),
-                   indexes.places(part.data, grid, key_of(dataset, part.extents, chunk, filters)),
-                   fill_of(part.data, part.creation, dataset), raw_edges(part.creation)};
+  store.places = indexes.places(part.data, grid, key_of(dataset, part.extents, chunk, filters));
   require_places(store.places, part.file.size(), filters.empty() ? bytes : 0,
-                 2 * bytes + (std::size_t{64} << 10));
+                 store.codec.most_stored());
+  store.fill = fill_of(part.data, part.creation, dataset);
   normalise(store.fill.data(), store.fill.size() / size_of(dataset.dtype), dataset.dtype,
             dataset.swap);
   dataset.chunks = std::make_shared<const ChunkStore>(std::move(store));

@@ -30,6 +30,9 @@ void admit_sources(const Hdf5File& file, const DatasetRequest& request,
 void describe_compact(const DescribedPart& part, Hdf5Dataset& dataset);
 void describe_contiguous(const DescribedPart& part, Hdf5Dataset& dataset);
 
+/// The most chunks of a dataset whose places are kept in memory.
+std::size_t most_indexed_chunks(std::size_t memory);
+
 /// The chunked part of describe_dataset(). On the HDF5 thread.
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset);
 

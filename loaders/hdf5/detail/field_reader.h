@@ -49,10 +49,4 @@ std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const Hdf5File> 
 std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<const Hdf5File> file,
                                                 const Hdf5Dataset& dataset, std::size_t memory);
 
-/// Places [first, first + count) of the first axis through the library, as stored. On the HDF5
-/// thread only.
-void read_rows(const H5::DataSet& data, std::int64_t first, std::int64_t count, void* to);
-/// One row of a dataset with several leading axes, likewise.
-void read_row(const H5::DataSet& data, const Hdf5Dataset& dataset, std::int64_t row, void* to);
-
 }  // namespace headrace::inline v1::detail

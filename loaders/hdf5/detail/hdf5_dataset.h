@@ -29,6 +29,8 @@ struct Hdf5Dataset {
   std::int64_t chunk_extent = 1;  ///< along the first axis
   std::uint64_t offset = 0;       ///< of row 0 in the file, user block included; where in one piece
   std::shared_ptr<const ChunkStore> chunks{};  ///< null: in one piece, or only by the library
+  /// In chunks that the library reads: what they are checked against, without their places.
+  std::shared_ptr<const ChunkStore> guarded{};
   /// Why only the library can read it: "is compact"; empty: it lies in one piece or in chunks.
   std::string library;
   /// Of variable length: what its rows hold, one value each. The rest describes the references into

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/library_rows.h>
 #include <headrace/loaders/hdf5/detail/sorted_rows.h>
 
 namespace headrace::inline v1::detail {
@@ -20,11 +20,11 @@ class LibraryField final : public FieldReader {
       : file_(std::move(file)), dataset_(dataset) {
     constexpr std::size_t chunks_kept = 4;
     const std::size_t cache = std::min(dataset.chunk_bytes * chunks_kept, memory);
-    file_->thread().run([&] { data_ = open_dataset(*file_, dataset_.path, cache); });
+    file_->thread().run([&] { rows_.emplace(*file_, dataset_, cache); });
   }
 
   ~LibraryField() override {
-    file_->thread().run([this] { data_.reset(); });
+    file_->thread().run([this] { rows_.reset(); });
   }
 
   void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
@@ -50,7 +50,7 @@ class LibraryField final : public FieldReader {
 
   void read_places(const std::vector<SortedRow>& rows) const {
     for (const SortedRow& row : rows) {
-      read_row(*data_, dataset_, row.index, row.to);
+      rows_->read_row(row.index, row.to);
       normalise(row.to, dataset_.elements(1), dataset_.dtype, dataset_.swap);
     }
   }
@@ -63,7 +63,7 @@ class LibraryField final : public FieldReader {
       staged.resize(static_cast<std::size_t>(count) * dataset_.row_bytes);
       from = staged.data();
     }
-    read_rows(*data_, first, count, from);
+    rows_->read(first, count, from);
     normalise(from, dataset_.elements(count), dataset_.dtype, dataset_.swap);
     if (rows.size() == 1) return;
     for (const SortedRow& row : rows) {
@@ -74,36 +74,10 @@ class LibraryField final : public FieldReader {
 
   std::shared_ptr<const Hdf5File> file_;
   Hdf5Dataset dataset_;
-  std::optional<H5::DataSet> data_;  ///< touched on the HDF5 thread only
+  std::optional<LibraryRows> rows_;  ///< touched on the HDF5 thread only
 };
 
 }  // namespace
-
-void read_rows(const H5::DataSet& data, std::int64_t first, std::int64_t count, void* to) {
-  const H5::DataSpace place = data.getSpace();
-  std::array<hsize_t, H5S_MAX_RANK> start{}, extents{};
-  const int rank = place.getSimpleExtentDims(extents.data());
-  start[0] = static_cast<hsize_t>(first);
-  extents[0] = static_cast<hsize_t>(count);
-  place.selectHyperslab(H5S_SELECT_SET, extents.data(), start.data());
-  const H5::DataSpace memory(rank, extents.data());
-  data.read(to, data.getDataType(), memory,
-            place);  // the stored type: no conversion by the library
-}
-
-void read_row(const H5::DataSet& data, const Hdf5Dataset& dataset, std::int64_t row, void* to) {
-  const H5::DataSpace place = data.getSpace();
-  std::array<hsize_t, H5S_MAX_RANK> start{}, extents{};
-  const int rank = place.getSimpleExtentDims(extents.data());
-  for (std::size_t axis = dataset.leading.size(); axis-- > 0;) {
-    start[axis] = static_cast<hsize_t>(row % dataset.leading[axis]);
-    extents[axis] = 1;
-    row /= dataset.leading[axis];
-  }
-  place.selectHyperslab(H5S_SELECT_SET, extents.data(), start.data());
-  const H5::DataSpace memory(rank, extents.data());
-  data.read(to, data.getDataType(), memory, place);
-}
 
 std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<const Hdf5File> file,
                                                 const Hdf5Dataset& dataset, std::size_t memory) {

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/library_rows.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
 
@@ -51,11 +52,11 @@ void load_through_library(const Hdf5File& file, const Hdf5Dataset& dataset, std:
   const std::int64_t chunks = std::max<std::int64_t>(fitting / dataset.chunk_extent, 1);
   const std::int64_t step = std::min(dataset.leading[0], chunks * dataset.chunk_extent);
   file.thread().run([&] {
-    const H5::DataSet data = open_dataset(file, dataset.path);
+    const LibraryRows data(file, dataset);
     for (std::int64_t first = 0; first < dataset.leading[0]; first += step) {
       const std::int64_t count = std::min(step, dataset.leading[0] - first);
       std::byte* rows = to + static_cast<std::size_t>(first) * outer_bytes;
-      read_rows(data, first, count, rows);
+      data.read(first, count, rows);
       normalise(rows, dataset.elements(count * dataset.inner_rows()), dataset.dtype, dataset.swap);
     }
   });

@@ -12,6 +12,9 @@
 #include <cstddef>
 #include <limits>
 #include <new>
+#include <utility>
+
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -22,6 +25,24 @@ constexpr haddr_t most_address = std::numeric_limits<std::int64_t>::max();
 struct Info {
   RecordingDriver* driver;
 };
+
+/// Reads all, zeros behind the end of the file: the library may read there, and expects them.
+bool read_all(int descriptor, haddr_t address, std::size_t bytes, std::byte* to) {
+  while (bytes > 0) {
+    const ssize_t got =
+        address > most_address ? -1 : ::pread(descriptor, to, bytes, static_cast<off_t>(address));
+    if (got < 0 && address <= most_address && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) {
+      std::fill_n(to, bytes, std::byte{0});
+      return true;
+    }
+    to += got;
+    address += static_cast<haddr_t>(got);
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
 
 void complain_of_memory() {
   H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_RESOURCE, H5E_NOSPACE,
@@ -78,20 +99,34 @@ herr_t RecordingDriver::read(H5FD_t* library_file, H5FD_mem_t type, hid_t, haddr
     return 0;
   }
   auto* at = static_cast<std::byte*>(to);
-  while (bytes > 0) {
-    const ssize_t got =
-        address > most_address ? -1 : ::pread(descriptor, at, bytes, static_cast<off_t>(address));
-    if (got < 0 && address <= most_address && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) {  // the library may read past the end, and expects zeros there
-      std::fill_n(at, bytes, std::byte{0});
-      return 0;
-    }
-    at += got;
-    address += static_cast<haddr_t>(got);
-    bytes -= static_cast<std::size_t>(got);
+  if (!read_all(descriptor, address, bytes, at)) return -1;
+  const bool admitted = type != H5FD_MEM_DRAW || driver.admits(descriptor, address, {at, bytes});
+  return admitted ? 0 : -1;
+}
+
+bool RecordingDriver::admits(int descriptor, std::uint64_t address,
+                             std::span<const std::byte> bytes) noexcept {
+  try {
+    const auto [first, last] = guards_.equal_range(descriptor);
+    for (auto each = first; each != last; ++each)
+      each->second->check(address, bytes);
+    return true;
+  } catch (...) {
+    refusal_ = std::current_exception();
+    return false;
   }
-  return 0;
+}
+
+void RecordingDriver::guard(int descriptor, std::shared_ptr<ChunkGuard> guard) {
+  guards_.emplace(descriptor, std::move(guard));
+}
+
+void RecordingDriver::release(const ChunkGuard& guard) noexcept {
+  std::erase_if(guards_, [&](const auto& each) { return each.second.get() == &guard; });
+}
+
+void RecordingDriver::rethrow_refusal() {
+  if (refusal_) std::rethrow_exception(std::exchange(refusal_, nullptr));
 }
 
 H5FD_class_t RecordingDriver::functions() {

@@ -2,14 +2,20 @@
 
 #include <H5Cpp.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 
 namespace headrace::inline v1::detail {
+
+class ChunkGuard;
 
 /// A file driver of the library that only reads, from a descriptor that is already open, and on
 /// request notes where raw data lies instead of reading it. So the library itself tells where each
@@ -41,6 +47,13 @@ class RecordingDriver {
   /// From here on raw data is noted, not read.
   void start() noexcept { recording_ = true; }
   void stop() noexcept { recording_ = false; }
+  /// From here on the guard checks raw data that is read from a descriptor, before the library gets
+  /// it; where it throws, the library's read fails.
+  void guard(int descriptor, std::shared_ptr<ChunkGuard> guard);
+  void release(const ChunkGuard& guard) noexcept;
+  /// Throws again what a guard threw since the last call, if any.
+  void rethrow_refusal();
+
   /// The raw read since the last call; none, or more than one, is no extent.
   std::optional<Extent> take() noexcept;
 
@@ -49,11 +62,14 @@ class RecordingDriver {
   static H5FD_class_t functions();
   int descriptor_of(const char* name) const noexcept;
   static H5FD_t* open(const char* name, unsigned flags, hid_t access, haddr_t);
+  bool admits(int descriptor, std::uint64_t address, std::span<const std::byte> bytes) noexcept;
   static herr_t read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t bytes,
                      void* to);
 
   std::map<std::filesystem::path, int> descriptors_;  ///< by canonical path
   Hid id_;
+  std::multimap<int, std::shared_ptr<ChunkGuard>> guards_;  ///< by descriptor
+  std::exception_ptr refusal_;
   bool recording_ = false;
   int noted_ = 0;
   Extent last_{};

@@ -7,19 +7,12 @@
 
 #include <headrace/engine/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/number_list.h>
 
 namespace headrace::inline v1::detail {
 namespace {
 
 using Numbers = std::array<hsize_t, H5S_MAX_RANK>;
-
-/// "[3, 0]"
-std::string text_of(std::span<const hsize_t> numbers) {
-  std::string text = "[";
-  for (const hsize_t number : numbers)
-    text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  return text + "]";
-}
 
 /// A regular selection, axis by axis.
 struct Blocks {
@@ -38,7 +31,9 @@ struct Blocks {
 std::string last_of(hid_t selection) {
   Numbers first{}, last{};
   if (H5Sget_select_bounds(selection, first.data(), last.data()) < 0) return "[?]";
-  return text_of({last.data(), static_cast<std::size_t>(H5Sget_simple_extent_ndims(selection))});
+  const auto rank = static_cast<std::size_t>(H5Sget_simple_extent_ndims(selection));
+  return number_list(
+      std::vector<std::uint64_t>(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(rank)));
 }
 
 }  // namespace
@@ -83,7 +78,8 @@ void require_inside(const H5::DSetCreatPropList& creation, std::size_t part,
   std::vector<hsize_t> extents(static_cast<std::size_t>(source_space.getSimpleExtentNdims()));
   source_space.getSimpleExtentDims(extents.data());
   if (selects_inside(taken.get(), extents)) return;
-  throw DataError(must + "lie inside its source \"" + source + "\", " + text_of(extents) +
+  throw DataError(must + "lie inside its source \"" + source + "\", " +
+                  number_list(std::vector<std::uint64_t>(extents.begin(), extents.end())) +
                   ", got elements up to " + last_of(taken.get()) +
                   "; write the virtual dataset anew");
 }

@@ -1,9 +1,11 @@
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 
@@ -25,19 +27,27 @@ std::string source_name(Get get, const H5::DSetCreatPropList& creation, std::siz
                   "\", which is refused; name every source");
 }
 
-/// As if the source were read alone.
-void describe_source(const Hdf5File& source, const DatasetRequest& request,
-                     const std::string& dataset) {
+/// The library reads the source's chunks through the driver of the virtual dataset's file.
+void guard_chunks(const Hdf5File& file, const Hdf5File& source, const Hdf5Dataset& dataset,
+                  std::size_t memory) {
+  const ChunkGrid& grid = dataset.guarded->grid;
+  if (grid.chunks() > most_indexed_chunks(memory)) {
+    throw DataError(source.path().string() + ": dataset \"" + dataset.path + "\" has " +
+                    std::to_string(grid.chunks()) +
+                    " chunks, more than can be indexed in the memory of the table; raise it or "
+                    "rewrite it with larger chunks");
+  }
+  const auto guard = std::make_shared<ChunkGuard>(source, dataset);
+  guard->expect(open_dataset(source, dataset.path), grid.all());
+  file.driver().guard(source.descriptor(), guard);
+}
+
+/// Checks it as if it were read alone.
+void admit_source(const Hdf5File& file, const Hdf5File& source, const DatasetRequest& wanted) {
   ChunkIndexes none(source, false);
   try {
-    describe_dataset(source,
-                     {.field = request.field,
-                      .path = dataset,
-                      .all_axes = true,
-                      .memory = request.memory,
-                      .by_library = true,
-                      .source = true},
-                     none);
+    const Hdf5Dataset dataset = describe_dataset(source, wanted, none);
+    if (dataset.guarded) guard_chunks(file, source, dataset, wanted.memory);
   } catch (const DataError& error) {
     throw DataError("is virtual, and a source of it cannot be read: " + std::string(error.what()));
   }
@@ -60,7 +70,13 @@ void admit_sources(const Hdf5File& file, const DatasetRequest& request,
     auto space = spaces.find({name, dataset});
     if (space == spaces.end()) {
       const Hdf5File& source = file.source(name);
-      describe_source(source, request, dataset);
+      admit_source(file, source,
+                   {.field = request.field,
+                    .path = dataset,
+                    .all_axes = true,
+                    .memory = request.memory,
+                    .by_library = true,
+                    .source = true});
       space =
           spaces.emplace(std::pair(name, dataset), open_dataset(source, dataset).getSpace()).first;
     }

@@ -1,0 +1,50 @@
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
+
+#include <algorithm>
+
+#include <headrace/engine/error.h>
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+
+namespace headrace::inline v1::detail {
+
+ChunkGuard::ChunkGuard(const Hdf5File& file, const Hdf5Dataset& dataset)
+    : file_(file), path_(dataset.path), store_(dataset.guarded) {}
+
+void ChunkGuard::require(std::size_t chunk, const ChunkPlace& place) const {
+  const bool plain = store_->codec.is_plain(store_->skipped(chunk, place));
+  require_place(place, file_.size(), plain ? store_->grid.chunk_bytes() : 0,
+                store_->codec.most_stored());
+}
+
+void ChunkGuard::expect(const H5::DataSet& data, ChunkGrid::Range chunks) {
+  expected_.clear();
+  const bool decodes = store_->codec.filtered() && store_->codec.decodes();
+  try {
+    const std::vector<ChunkPlace> places = find_chunks({file_, data, store_->grid}, chunks);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      require(chunks.begin + i, places[i]);
+      if (decodes && places[i].bytes > 0) expected_.push_back({places[i], chunks.begin + i});
+    }
+  } catch (const DataError& error) {
+    throw DataError(file_.path().string() + ": dataset \"" + path_ + "\" " + error.what());
+  }
+  std::ranges::sort(expected_, {}, [](const Expected& each) { return each.place.offset; });
+}
+
+void ChunkGuard::check(std::uint64_t offset, std::span<const std::byte> stored) {
+  // Chunks of a hostile file may share a place.
+  const auto here = std::ranges::equal_range(
+      expected_, offset, {}, [](const Expected& each) { return each.place.offset; });
+  for (const auto& [place, chunk] : here) {
+    if (place.bytes != stored.size()) continue;
+    if (!scratch_) scratch_ = std::make_unique<CodecScratch>();
+    try {
+      store_->codec.decode(stored, store_->skipped(chunk, place),
+                           decoded_.take(store_->grid.chunk_bytes()), *scratch_);
+    } catch (const DataError& error) {
+      fail_chunk(file_, path_, store_->grid.name(chunk), error);
+    }
+  }
+}
+
+}  // namespace headrace::inline v1::detail
