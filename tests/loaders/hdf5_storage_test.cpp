@@ -134,6 +134,37 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a fill value that is smaller than an element is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder / "fill.h5";
+  const std::uint64_t fill = 0x4142434445464748;
+  const std::string value = little_endian(fill);
+  for (const hsize_t chunk : {0, 100}) {
+    for (const std::uint32_t stored : {8U, 1U, 7U}) {
+      CAPTURE(stored);
+      H5::DSetCreatPropList creation =
+          storage_of({.path = "x", .type = P::STD_U64LE, .extents = {}});
+      if (chunk > 0) creation.setChunk(1, &chunk);
+      creation.setFillValue(P::STD_U64LE, &fill);
+      H5::H5File(path.c_str(), H5F_ACC_TRUNC)
+          .createDataSet("x", P::STD_U64LE, H5::DataSpace(1, &stored_rows), creation);
+      damage(path, little_endian<std::uint32_t>(8) + value,
+             little_endian<std::uint32_t>(stored) + value);
+      write_virtual_of(folder / "virtual.h5", "fill.h5", taken_of(stored_rows, 0, 10));
+      if (stored == 8) {
+        Sample sample;
+        Hdf5Table({.file = path, .fields = {{.dataset = "x"}}}).read(1233, sample);
+        CHECK(sample["x"].values<std::uint64_t>()[0] == fill);
+        continue;
+      }
+      const std::string why =
+          "fill value of 8 bytes, as an element has, got " + std::to_string(stored);
+      CHECK(contains(refusal(path, "x"), why));
+      CHECK(contains(refusal(folder / "virtual.h5", "x"), why));
+    }
+  }
+}
+
 TEST_CASE("a virtual dataset that takes elements its source does not have is refused") {
   const TemporaryFolder folder;
   const auto path = folder / "virtual.h5";

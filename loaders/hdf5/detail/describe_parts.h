@@ -25,6 +25,10 @@ std::size_t checked_product(std::size_t a, std::size_t b);
 void admit_sources(const Hdf5File& file, const DatasetRequest& request,
                    const H5::DSetCreatPropList& creation);
 
+/// Throws DataError when the fill value is not as large as an element: the library would fill up
+/// with what lies behind it in memory. On the HDF5 thread.
+void require_fill(const DescribedPart& part);
+
 /// The parts of describe_dataset() for datasets in their header and in one piece. On the HDF5
 /// thread.
 void describe_compact(const DescribedPart& part, Hdf5Dataset& dataset);

@@ -138,6 +138,7 @@ Hdf5Dataset describe(const Hdf5File& file, const DatasetRequest& request, ChunkI
   const Hdf5Element element = element_of(type.getId());
   const DescribedPart part{file, request, data, creation, extents_of(data, element)};
   describe_shape(part, element, dataset);
+  require_fill(part);
   dataset.ragged = element.ragged;
   switch (creation.getLayout()) {
     case H5D_CONTIGUOUS:
