@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

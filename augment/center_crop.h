@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 
@@ -16,7 +16,7 @@ struct HEADRACE_API CenterCrop {
   int height = 224;
   int width = 224;
   std::string field = "image";
-  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
 
   std::string name() const { return "center crop"; }
   /// Throws ConfigError for fields that are no pictures or masks, or that are smaller.

@@ -9,7 +9,7 @@
 #include <headrace/augment/detail/lab.h>
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/scratch.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 
@@ -17,7 +17,7 @@ namespace headrace::inline v1 {
 struct HEADRACE_API HorizontalFlip {
   double p = 0.5;
   std::string field = "image";
-  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
   /// Leaves the pixels alone and writes 1 or 0 to this new uint8 field instead: Normalize{.flips =
   /// mark} then mirrors while it reads. Nothing that knows left from right may come between.
   std::string mark = {};
@@ -33,7 +33,7 @@ struct HEADRACE_API HorizontalFlip {
 struct HEADRACE_API VerticalFlip {
   double p = 0.5;
   std::string field = "image";
-  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
 
   std::string name() const { return "vertical flip"; }
   /// Throws ConfigError for a p outside [0, 1] and for fields that are no pictures or masks.

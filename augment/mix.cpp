@@ -7,7 +7,7 @@
 #include <headrace/augment/detail/beta.h>
 #include <headrace/augment/detail/blend.h>
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include <headrace/engine/batch.h>
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 

@@ -2,7 +2,7 @@
 
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include <headrace/augment/detail/normalize_task.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1::detail {
 namespace {

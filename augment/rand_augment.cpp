@@ -5,7 +5,7 @@
 #include <headrace/augment/detail/colour_steps.h>
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/warp.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <headrace/augment/interpolation.h>
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 
@@ -41,7 +41,7 @@ struct HEADRACE_API RandAugment {
   Interpolation interpolation = Interpolation::nearest;
   std::optional<std::uint8_t> fill{};  ///< where nothing of the picture is; none is black
   std::string field = "image";
-  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
   std::uint16_t mask_fill = 0;          ///< their label where nothing of the picture is
 
   std::string name() const { return "rand augment"; }

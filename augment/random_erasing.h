@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 

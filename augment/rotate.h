@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <headrace/augment/interpolation.h>
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 
@@ -22,7 +22,7 @@ struct HEADRACE_API Rotate {
   Interpolation interpolation = Interpolation::nearest;
   std::uint8_t fill = 0;  ///< of every channel, where nothing of the picture is
   std::string field = "image";
-  std::vector<std::string> masks = {};  ///< fields that go along (engine/mask.h)
+  std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
   std::uint16_t mask_fill = 0;          ///< their label where nothing of the picture is
 
   std::string name() const { return "rotate"; }

@@ -21,7 +21,7 @@ install(TARGETS ${modules} COMPONENT headrace_libraries
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/headrace)
 
 foreach(room IN LISTS rooms)
-  set(others PATTERN detail EXCLUDE)
+  set(others PATTERN detail EXCLUDE PATTERN internal EXCLUDE)
   if(room STREQUAL engine)
     list(APPEND others PATTERN torch EXCLUDE)
   endif()

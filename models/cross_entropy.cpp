@@ -4,7 +4,7 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/module_network.h>
 #include <torch/nn/init.h>

@@ -2,7 +2,7 @@
 #include <ATen/ops/expm1.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/pow.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/focal_loss.h>
 
 #include <string>

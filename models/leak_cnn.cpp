@@ -1,7 +1,7 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/max_pool2d.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/leak_cnn.h>
 #include <headrace/models/module_network.h>
 #include <torch/nn/init.h>

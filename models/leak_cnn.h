@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/models/network.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/leak_loss.h>
 

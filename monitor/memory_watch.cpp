@@ -1,6 +1,6 @@
 #include <headrace/monitor/memory_watch.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
 
 #include <fmt/format.h>

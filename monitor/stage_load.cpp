@@ -83,7 +83,7 @@ LoaderLoad loader_load(const LoaderStats& stats) {
                   .slabs = static_cast<unsigned>(std::max(0, stats.slabs))};
   for (const StageStats& stage : stats.stages) {
     load.stages.push_back({.name = stage.name,
-                           .stage = stage.stage,
+                           .stage = stage.role,
                            .role = role_of(stage.place),
                            .busy_s = stage.busy_s,
                            .items = samples_of(stage, stats),

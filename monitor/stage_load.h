@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/stats.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/stats/stats.h>
 
 #include <cstdint>
 #include <limits>

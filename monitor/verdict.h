@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/monitor/advice.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/monitor/step_budget.h>

@@ -4,7 +4,7 @@
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/named_state.h>

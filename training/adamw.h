@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/models/network.h>
 
 #include <map>

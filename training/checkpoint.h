@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/engine/batch.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/batch.h>
 #include <headrace/training/early_stopping.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/schedules.h>

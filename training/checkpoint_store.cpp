@@ -1,4 +1,4 @@
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/training/atomic_file.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>

@@ -1,4 +1,4 @@
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/training/early_stopping.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/models/metrics.h>
 #include <headrace/models/network.h>
 #include <headrace/training/update.h>

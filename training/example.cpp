@@ -1,6 +1,6 @@
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/tensor.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/example.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <headrace/engine/batch.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/batch.h>
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1::training {
 

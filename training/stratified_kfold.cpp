@@ -1,5 +1,5 @@
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/training/stratified_kfold.h>
 
 #include <algorithm>

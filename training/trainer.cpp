@@ -1,5 +1,5 @@
 #include <ATen/ops/zeros.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>

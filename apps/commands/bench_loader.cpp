@@ -6,7 +6,7 @@
 #include <headrace/apps/commands/stop_signals.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>
 
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include <headrace/apps/jobs/loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -33,7 +33,7 @@ std::string stage_table(const LoaderTrial& trial) {
                {"share"}});
   for (const StageStats& stage : trial.stats.stages) {
     const double room = threads_of(stage, trial.stats) * trial.elapsed_s;
-    table.row({stage.name, stage.stage, std::to_string(stage.items),
+    table.row({stage.name, stage.role, std::to_string(stage.items),
                format_seconds(stage.service.p50_s), format_seconds(stage.service.p99_s),
                format_seconds(stage.busy_s), format_share(room > 0.0 ? stage.busy_s / room : 0.0)});
   }

@@ -98,7 +98,7 @@ nlohmann::ordered_json stages_of(const LoaderStats& stats) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const StageStats& stage : stats.stages) {
     stages.push_back({{"name", stage.name},
-                      {"stage", stage.stage},
+                      {"stage", stage.role},
                       {"items", stage.items},
                       {"failures", stage.failures},
                       {"busy_s", stage.busy_s},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/loader.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/verdict.h>
 
 #include <cstdint>

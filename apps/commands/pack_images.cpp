@@ -3,7 +3,7 @@
 #include <headrace/apps/commands/record_progress.h>
 #include <headrace/apps/commands/stop_signals.h>
 #include <headrace/apps/jobs/image_data.h>
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
 #include <headrace/loaders/image/pack/verify_pack.h>

@@ -1,8 +1,8 @@
 #include <headrace/apps/commands/pack_table.h>
 
 #include <headrace/apps/commands/pack_table_columns.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/monitor/format.h>
 

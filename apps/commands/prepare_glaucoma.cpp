@@ -3,8 +3,8 @@
 #include <headrace/apps/jobs/glaucoma_names.h>
 #include <headrace/apps/prepare/fashion_mnist.h>
 #include <headrace/apps/prepare/glaucoma_file.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/monitor/format.h>
 

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/prepare/write_leak_file.h>
 #include <headrace/apps/run/atomic_file.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

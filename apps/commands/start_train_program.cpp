@@ -1,6 +1,6 @@
 #include <headrace/apps/commands/start_train_program.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <cerrno>
 #include <cstdlib>

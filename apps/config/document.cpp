@@ -1,7 +1,7 @@
 #include <headrace/apps/config/document.h>
 
 #include <headrace/apps/config/document_builder.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <yaml-cpp/exceptions.h>

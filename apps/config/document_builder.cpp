@@ -1,6 +1,6 @@
 #include <headrace/apps/config/document_builder.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <yaml-cpp/mark.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <exception>
 #include <string>

@@ -1,7 +1,7 @@
 #include <headrace/apps/config/fields.h>
 
 #include <headrace/apps/config/nearest.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

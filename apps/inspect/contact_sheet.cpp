@@ -1,8 +1,9 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 
 #include <headrace/apps/jobs/loader_job.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/png_writer.h>
 

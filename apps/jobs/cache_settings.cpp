@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/cache_settings.h>
 
 #include <headrace/apps/jobs/planned_source.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 
 #include <cstddef>

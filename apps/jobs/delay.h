@@ -1,9 +1,9 @@
 #pragma once
 
 #include <headrace/apps/config/units.h>
-#include <headrace/engine/batch.h>
-#include <headrace/engine/sample.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/sample/source.h>
 
 #include <chrono>
 #include <memory>

@@ -7,6 +7,7 @@
 #include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/engine/sample/subset.h>
 
 #include <utility>
 

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/jobs/glaucoma_config.h>
 #include <headrace/apps/jobs/loader_job.h>
-#include <headrace/engine/device.h>
-#include <headrace/engine/pipeline.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/glaucoma_sample.h>
 
 #include <headrace/apps/jobs/glaucoma_names.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <cmath>

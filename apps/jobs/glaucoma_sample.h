@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/engine/field.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 
 #include <string>
 

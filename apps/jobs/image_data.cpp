@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/image_data.h>
 
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>

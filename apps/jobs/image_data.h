@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/pipeline.h>
+#include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/image/image_source.h>
 #include <headrace/loaders/image/listed_images.h>
 

@@ -4,8 +4,8 @@
 #include <headrace/apps/jobs/leak_segments.h>
 #include <headrace/apps/jobs/loader_job.h>
 #include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/device.h>
-#include <headrace/engine/pipeline.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
 
 #include <cstdint>
 #include <memory>

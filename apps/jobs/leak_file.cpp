@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/hdf5_text.h>
 #include <headrace/apps/jobs/leak_names.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/jobs/leak_file.h>
 #include <headrace/apps/jobs/planned_source.h>
-#include <headrace/engine/device.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/device.h>
 
 #include <cstdint>
 #include <memory>

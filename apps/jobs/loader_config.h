@@ -3,7 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/jobs/cache_settings.h>
 #include <headrace/apps/jobs/loader_settings.h>
-#include <headrace/engine/device.h>
+#include <headrace/engine/tensor/device.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -3,8 +3,8 @@
 #include <headrace/apps/jobs/image_data.h>
 #include <headrace/apps/jobs/loader_config.h>
 #include <headrace/apps/jobs/planned_source.h>
-#include <headrace/engine/loader.h>
-#include <headrace/engine/pipeline.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/plan/pipeline.h>
 #include <headrace/monitor/memory_forecast.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
 #include <cstddef>

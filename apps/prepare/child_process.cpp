@@ -1,6 +1,6 @@
 #include <headrace/apps/prepare/child_process.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <cerrno>
 #include <cstring>

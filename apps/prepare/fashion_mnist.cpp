@@ -2,7 +2,7 @@
 
 #include <headrace/apps/prepare/child_process.h>
 #include <headrace/apps/prepare/debian_package.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <array>
 #include <system_error>

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma_names.h>
 #include <headrace/apps/prepare/make_glaucoma_maps.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>

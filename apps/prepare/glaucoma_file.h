@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/tensor/tensor.h>
 
 #include <cstdint>
 #include <filesystem>

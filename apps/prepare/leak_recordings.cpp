@@ -1,6 +1,6 @@
 #include <headrace/apps/prepare/leak_recordings.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/audio_decoder.h>
 #include <headrace/loaders/audio/resample.h>
 

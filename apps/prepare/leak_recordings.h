@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/prepare/leak_sounds.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 
 #include <cstdint>
 #include <span>

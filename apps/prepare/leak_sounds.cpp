@@ -1,8 +1,8 @@
 #include <headrace/apps/prepare/leak_sounds.h>
 
 #include <headrace/apps/prepare/debian_package.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/audio/audio_folder.h>
 
 #include <algorithm>

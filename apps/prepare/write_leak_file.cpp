@@ -4,7 +4,7 @@
 #include <headrace/apps/jobs/leak_file.h>
 #include <headrace/apps/jobs/leak_names.h>
 #include <headrace/augment/spectrogram/log_mel.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/units.h>
-#include <headrace/engine/watchdog.h>
+#include <headrace/engine/runtime/watchdog.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include <headrace/apps/run/folder_lock.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 

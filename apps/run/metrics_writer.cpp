@@ -1,6 +1,6 @@
 #include <headrace/apps/run/metrics_writer.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include <headrace/apps/run/run_folder.h>
 
 #include <headrace/apps/run/atomic_file.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

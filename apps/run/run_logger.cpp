@@ -1,5 +1,5 @@
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <spdlog/details/log_msg.h>

@@ -1,6 +1,6 @@
 #include <headrace/apps/train/choose_device.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 #include <ATen/Context.h>
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/leak_names.h>
 #include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/models/leak_loss.h>
 #include <headrace/models/metrics.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/train/reports.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <headrace/apps/commands/stop_signals.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma_config.h>
 #include <headrace/apps/jobs/leak_config.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_forecast.h>
 
 #include <cstdint>

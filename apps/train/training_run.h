@@ -3,7 +3,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/run_view.h>
-#include <headrace/engine/device.h>
+#include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory_forecast.h>
 #include <headrace/monitor/memory_watch.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 
 namespace headrace::inline v1::detail {
 

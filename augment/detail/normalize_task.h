@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include <headrace/engine/detail/kernel.h>
-#include <headrace/engine/dtype.h>
+#include <headrace/engine/device/internal/kernel.h>
+#include <headrace/engine/tensor/dtype.h>
 
 namespace headrace::inline v1::detail {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/field.h>
-#include <headrace/engine/sample.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/augment/detail/picture.h>
-#include <headrace/engine/mask.h>
+#include <headrace/engine/sample/mask.h>
 
 namespace headrace::inline v1::detail {
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include <headrace/engine/detail/aligned_memory.h>
+#include <headrace/engine/tensor/internal/aligned_memory.h>
 
 namespace headrace::inline v1::detail {
 

@@ -5,8 +5,8 @@
 
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/portable_math.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/mask.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
 
 namespace headrace::inline v1::detail {
 namespace {

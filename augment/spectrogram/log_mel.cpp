@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <headrace/augment/spectrogram/detail/half_floats.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

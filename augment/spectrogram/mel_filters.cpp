@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include <headrace/augment/spectrogram/log_mel.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

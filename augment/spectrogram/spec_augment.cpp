@@ -6,7 +6,7 @@
 
 #include <headrace/augment/spectrogram/detail/spec_masks.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

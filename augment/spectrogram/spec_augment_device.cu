@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <headrace/augment/spectrogram/detail/spec_task.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::bench {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include <headrace/benchmarks/loader/bare.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::bench {
 

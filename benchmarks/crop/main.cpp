@@ -9,8 +9,8 @@
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/harness/options.h>
 #include <headrace/benchmarks/loader/workload.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/jpeg_decoder.h>

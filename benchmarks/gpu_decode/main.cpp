@@ -5,7 +5,7 @@
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/harness/options.h>
 #include <headrace/benchmarks/loader/workload.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>
 
 using namespace headrace;

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <fstream>
 
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <sys/resource.h>
 #include <unistd.h>

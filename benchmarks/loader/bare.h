@@ -3,9 +3,9 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/detail/layout.h>
-#include <headrace/engine/huge_pages.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/batch/internal/layout.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::bench {
 

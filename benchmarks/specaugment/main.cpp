@@ -13,7 +13,7 @@
 #include <headrace/augment/spectrogram/spec_augment.h>
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/specaugment/peer.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include <headrace/engine/device.h>
+#include <headrace/engine/tensor/device.h>
 #include <headrace/loaders/image/image_folder.h>
 
 namespace headrace::inline v1::bench {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 
 namespace headrace::inline v1 {

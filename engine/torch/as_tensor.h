@@ -2,8 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

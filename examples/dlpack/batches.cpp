@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/dlpack.h>
 #include <headrace/engine/headrace.h>
+#include <headrace/engine/tensor/dlpack.h>
 #include <headrace/loaders/memory/table.h>
 
 namespace {

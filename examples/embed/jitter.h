@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
 
 namespace embed {
 

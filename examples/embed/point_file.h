@@ -5,7 +5,7 @@
 #include <fstream>
 #include <vector>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 
 namespace embed {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/resample.h>
 
 namespace headrace::inline v1 {

@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/export.h>
-#include <headrace/engine/operation.h>
-#include <headrace/engine/pipeline.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/plan/operation.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

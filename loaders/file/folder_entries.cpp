@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 
 namespace headrace::inline v1::detail {

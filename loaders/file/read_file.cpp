@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/cached_file.h>
 #include <headrace/loaders/file/printable.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,6 +1,6 @@
 #include <headrace/loaders/hdf5/hdf5_datasets.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 namespace headrace::inline v1 {

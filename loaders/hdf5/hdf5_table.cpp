@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/pipeline.h>
-#include <headrace/engine/source.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

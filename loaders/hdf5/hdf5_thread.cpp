@@ -12,7 +12,7 @@
 #include <system_error>
 #include <thread>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

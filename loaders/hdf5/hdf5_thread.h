@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

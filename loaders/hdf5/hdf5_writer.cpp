@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_encoder.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>

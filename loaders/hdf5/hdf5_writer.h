@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/dtype.h>
-#include <headrace/engine/shape.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

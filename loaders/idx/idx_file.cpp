@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 
 namespace headrace::inline v1 {

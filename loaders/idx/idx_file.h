@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <filesystem>
 
-#include <headrace/engine/pipeline.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/tensor.h>
 #include <headrace/loaders/memory/table.h>
 
 namespace headrace::inline v1 {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/detail/open_module.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/open_module.h>
 #include <headrace/loaders/image/detail/indexed_bmp.h>
 #include <headrace/loaders/image/opencv_codecs_abi.h>
 #include <headrace/loaders/image/pixel_buffer.h>

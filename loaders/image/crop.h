@@ -4,8 +4,8 @@
 #include <string>
 #include <variant>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {

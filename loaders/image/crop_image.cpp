@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
 
 namespace headrace::inline v1 {

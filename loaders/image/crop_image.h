@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/mask.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/mask.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/resize.h>
 
 namespace headrace::inline v1 {
 
 /// Crops, resizes and mirrors a picture that is already decoded, uint8 [H, W, C], and its masks
-/// (engine/mask.h) in one pass, with DecodeImage's geometry and draws: torchvision's
+/// (engine/sample/mask.h) in one pass, with DecodeImage's geometry and draws: torchvision's
 /// RandomResizedCrop, Resize, and Resize with CenterCrop on decoded tensors. For pictures that come
 /// from tables or caches; DecodeImage does it cheaper while it decodes. The same bytes on every
 /// processor.

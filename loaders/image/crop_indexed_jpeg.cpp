@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/crop_index.h>
 #include <headrace/loaders/image/detail/jpeg_scan.h>
 

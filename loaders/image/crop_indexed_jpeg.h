@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/jpeg_row.h>
 

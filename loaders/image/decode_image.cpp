@@ -3,7 +3,7 @@
 #include <cstring>
 #include <span>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1 {

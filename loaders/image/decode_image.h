@@ -5,12 +5,12 @@
 #include <variant>
 #include <vector>
 
-#include <headrace/engine/device.h>
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/mask.h>
-#include <headrace/engine/random.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/mask.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/resize.h>
 
@@ -18,10 +18,10 @@ namespace headrace::inline v1 {
 
 /// Turns the bytes of an image file (ragged uint8) into uint8 [height, width, 3], red-green-blue,
 /// in one pass: the crop is drawn from the header, only its part is decoded, resized, flipped and
-/// written. Draws the crop first, then the flip. Masks (engine/mask.h) are files of the picture's
-/// shown size, of exact values (PNG, TIFF, BMP, lossless WebP), and become labels [height, width]
-/// of the same crop and flip: what the file stores, of a palette the index. Throws DataError for
-/// files that are broken, cut off or beyond ImageLimits.
+/// written. Draws the crop first, then the flip. Masks (engine/sample/mask.h) are files of the
+/// picture's shown size, of exact values (PNG, TIFF, BMP, lossless WebP), and become labels
+/// [height, width] of the same crop and flip: what the file stores, of a palette the index. Throws
+/// DataError for files that are broken, cut off or beyond ImageLimits.
 struct HEADRACE_API DecodeImage {
   ImageGeometry crop = WholeImage{};
   float flip = 0.0F;  ///< probability of exchanging left and right

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
 #include <headrace/loaders/image/detail/orientation.h>
 #include <headrace/loaders/image/pixel_buffer.h>

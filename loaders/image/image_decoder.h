@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/device.h>
-#include <headrace/engine/dtype.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/dtype.h>
 #include <headrace/loaders/image/codecs.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
@@ -55,9 +55,10 @@ class HEADRACE_API ImageDecoder {
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
   /// anything. For a device, also what NvjpegDecoder throws.
   void decode(const ImageWindow& window, const Target& target);
-  /// The same for a file of labels (engine/mask.h has the rules): each comes from the one pixel in
-  /// which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError also for
-  /// colours, for files that keep no exact values, and for labels too large for the target.
+  /// The same for a file of labels (engine/sample/mask.h has the rules): each comes from the one
+  /// pixel in which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError
+  /// also for colours, for files that keep no exact values, and for labels too large for the
+  /// target.
   void decode_labels(const ImageWindow& window, const LabelTarget& target);
 
  private:

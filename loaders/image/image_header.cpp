@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

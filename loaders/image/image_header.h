@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 #include <headrace/loaders/image/detail/listing_cache.h>

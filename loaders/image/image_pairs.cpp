@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 
 namespace headrace::inline v1 {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/listed_images.h>
 
 namespace headrace::inline v1 {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 #include <headrace/loaders/image/exif.h>

@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 
-#include <headrace/engine/detail/device_objects.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/device_buffers.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
 #include <headrace/loaders/image/pixel_buffer.h>

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include <headrace/engine/device.h>
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/device.h>
 #include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {

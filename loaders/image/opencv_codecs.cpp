@@ -5,7 +5,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/opencv_codecs_abi.h>
 
 namespace {

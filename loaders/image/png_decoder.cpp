@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
 namespace headrace::inline v1 {

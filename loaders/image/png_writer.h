@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

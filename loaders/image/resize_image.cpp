@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
 
 namespace headrace::inline v1 {

@@ -3,17 +3,17 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/field.h>
-#include <headrace/engine/mask.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/mask.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/resize.h>
 
 namespace headrace::inline v1 {
 
 /// Resizes a decoded picture, uint8 [H, W, C] with any C, to [height, width, C], and its masks
-/// (engine/mask.h) to [height, width]. The same bytes on every processor. It lives beside the
-/// decoder because both stand on one kernel.
+/// (engine/sample/mask.h) to [height, width]. The same bytes on every processor. It lives beside
+/// the decoder because both stand on one kernel.
 struct HEADRACE_API Resize {
   int height = 224;
   int width = 224;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/tiff_file.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 

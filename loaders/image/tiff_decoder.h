@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {

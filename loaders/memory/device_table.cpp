@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/detail/device_objects.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/detail/device_upload.h>
 #include <headrace/loaders/memory/detail/record_reader.h>
 #include <headrace/loaders/memory/detail/require_index.h>

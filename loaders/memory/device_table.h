@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include <headrace/engine/batch.h>
-#include <headrace/engine/device.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/device.h>
 
 namespace headrace::inline v1 {
 

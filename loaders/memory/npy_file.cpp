@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 

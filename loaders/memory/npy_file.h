@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include <headrace/engine/export.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/detail/gather_rows.h>
 #include <headrace/loaders/memory/detail/require_index.h>
 

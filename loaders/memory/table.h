@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/source.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

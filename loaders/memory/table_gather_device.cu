@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
 
 namespace headrace::inline v1::detail {

@@ -2,7 +2,7 @@
 #include <span>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/detail/gather_rows.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
 

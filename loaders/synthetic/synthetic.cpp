@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/detail/require_index.h>
 
 namespace headrace::inline v1 {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/loaders/memory/table.h>
 
 namespace headrace::inline v1 {

@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/glaucoma.h>
 #include <headrace/apps/jobs/loader_job.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/loaders/image_files.h>

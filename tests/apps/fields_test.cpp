@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include <headrace/apps/jobs/glaucoma.h>
 #include <headrace/apps/jobs/glaucoma_names.h>
 #include <headrace/apps/jobs/glaucoma_sample.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/glaucoma.h>
 #include <headrace/apps/jobs/leak.h>
 #include <headrace/apps/jobs/leak_names.h>
-#include <headrace/engine/loader.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/tests/apps/glaucoma_data.h>
 #include <headrace/tests/apps/leak_data.h>
 #include <headrace/tests/apps/started_program.h>

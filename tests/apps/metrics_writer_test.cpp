@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/run/atomic_file.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -8,7 +8,7 @@
 
 #include <headrace/augment/clahe.h>
 #include <headrace/augment/detail/lab.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;

@@ -5,7 +5,7 @@
 
 #include <headrace/augment/color_jitter.h>
 #include <headrace/augment/detail/colour.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;

@@ -8,7 +8,7 @@
 #include <headrace/augment/detail/normal_quantiles.h>
 #include <headrace/augment/gaussian_blur.h>
 #include <headrace/augment/random_erasing.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;

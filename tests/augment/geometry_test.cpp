@@ -9,7 +9,7 @@
 #include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;

@@ -9,7 +9,7 @@
 #include <headrace/augment/detail/beta.h>
 #include <headrace/augment/detail/blend.h>
 #include <headrace/augment/mix.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/pixels.h>
 

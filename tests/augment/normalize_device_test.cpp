@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <headrace/augment/detail/normalize_task.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 #include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>

@@ -9,7 +9,7 @@
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/pixels.h>
 

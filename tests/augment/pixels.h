@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
 
 namespace headrace::test {
 

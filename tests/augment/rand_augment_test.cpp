@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <headrace/augment/rand_augment.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/waves.h>
 #include <headrace/tests/augment/reference/audio_reference.inc>

@@ -44,7 +44,9 @@ test_install() {
 test_symbols() {
   # Images, tables and operations reach the device and modules through the engine.
   local shared header
-  for header in device_objects kernel open_module; do shared+=":$here/../../engine/detail/$header.h"; done
+  for header in device/internal/device_objects device/internal/kernel base/internal/open_module; do
+    shared+=":$here/../../engine/$header.h"
+  done
   "$PYTHON3" "$here/symbols.py" "$installed/include$shared" "$installed"/lib/libheadrace_*.so
   cat >"$WORK/leak.cpp" <<'CODE'
 namespace headrace::inline v1 {
@@ -65,8 +67,8 @@ CODE
 # Public headers only, which compile with nothing but the installed tree, in either order: one that
 # forgets an include is found unless its neighbours on both sides bring it.
 test_headers() {
-  ! find "$installed/include" -path '*/detail/*' | grep . || fail "headers of detail/ were installed"
-  ! grep -rnE '#include <headrace/([a-z0-9_]+/)+detail/' "$installed/include" || fail "a public header includes a detail header"
+  ! find "$installed/include" -path '*/detail/*' -o -path '*/internal/*' | grep . || fail "headers of detail/ or internal/ were installed"
+  ! grep -rnE '#include <headrace/([a-z0-9_]+/)+(detail|internal)/' "$installed/include" || fail "a public header includes one that is not"
   (cd "$installed/include" && find headrace -name '*.h' | sort) >"$WORK/headers.txt"
   (cd "$installed/include" && xargs grep -lE '#include <(torch|ATen|c10)/|<headrace/(models|training|engine/torch)/' <"$WORK/headers.txt" || true) >"$WORK/torch_headers.txt"
   local order

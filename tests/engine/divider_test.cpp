@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include <headrace/engine/detail/divider.h>
+#include <headrace/engine/base/internal/divider.h>
 
 namespace {
 

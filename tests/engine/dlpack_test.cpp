@@ -5,9 +5,9 @@
 #include <memory>
 #include <thread>
 
-#include <headrace/engine/detail/dlpack_abi.h>
-#include <headrace/engine/dlpack.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/detail/dlpack_abi.h>
+#include <headrace/engine/tensor/dlpack.h>
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/field.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/field.h>
 
 namespace {
 

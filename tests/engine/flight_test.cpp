@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
-#include <headrace/engine/detail/flight.h>
 #include <headrace/engine/headrace.h>
+#include <headrace/engine/loader/detail/flight.h>
 #include <headrace/tests/engine/test_support.h>
 
 using namespace headrace;

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/mask.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
 
 using namespace headrace;
 

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/order.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/order/order.h>
 #include <headrace/tests/engine/statistics.h>
 
 namespace {

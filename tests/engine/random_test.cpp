@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/tests/engine/statistics.h>
 
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/sample.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/sample.h>
 
 namespace {
 

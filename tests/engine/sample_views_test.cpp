@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
 
 using namespace headrace;
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <limits>
 
-#include <headrace/engine/dtype.h>
-#include <headrace/engine/error.h>
-#include <headrace/engine/shape.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
 
 namespace {
 

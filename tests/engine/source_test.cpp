@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/expanded.h>
+#include <headrace/engine/sample/subset.h>
 
 namespace {
 

@@ -62,13 +62,13 @@ TEST_CASE("the counts add up: samples, batches, bytes, items of every stage") {
           CHECK(stage(stats, name).busy_s > 0);
           CHECK(stage(stats, name).failures == 0);
         }
-        CHECK(stage(stats, "decode").stage == "decode");
-        CHECK(stage(stats, "sum").stage == "augment");
-        CHECK(stage(stats, "read").stage == "read");
+        CHECK(stage(stats, "decode").role == "decode");
+        CHECK(stage(stats, "sum").role == "augment");
+        CHECK(stage(stats, "read").role == "read");
         CHECK(stage(stats, "read").place ==
               (blocking ? StageStats::Place::io : StageStats::Place::worker));
         CHECK(std::any_of(stats.stages.begin(), stats.stages.end(), [](const StageStats& one) {
-          return one.stage == "transfer" && one.items == 26;
+          return one.role == "transfer" && one.items == 26;
         }));
       }
     }

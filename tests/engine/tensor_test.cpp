@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/tensor.h>
 #include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/support/skip.h>
 

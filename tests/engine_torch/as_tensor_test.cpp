@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/dlpack.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/dlpack.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/tests/support/torch_doctest.h>
 

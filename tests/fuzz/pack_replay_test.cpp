@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/tests/fuzz/pack_edits.h>
 #include <headrace/tests/fuzz/stored_inputs.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/tests/fuzz/pack_edits.h>

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 #include <sndfile.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/audio/audio_decoder.h>
 #include <headrace/loaders/audio/audio_folder.h>

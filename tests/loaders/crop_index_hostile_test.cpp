@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>

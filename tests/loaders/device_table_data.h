@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/batch.h>
+#include <headrace/engine/batch/batch.h>
 #include <headrace/loaders/memory/table.h>
 
 namespace headrace::test {

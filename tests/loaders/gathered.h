@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::test {
 

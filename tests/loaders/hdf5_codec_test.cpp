@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
 #include <headrace/loaders/hdf5/detail/unshuffle.h>

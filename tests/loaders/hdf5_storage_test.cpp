@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/file_bytes.h>

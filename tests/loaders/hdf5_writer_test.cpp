@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 #include <headrace/tests/loaders/gathered.h>

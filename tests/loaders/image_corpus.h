@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/tests/loaders/image_files_tiff.h>
 
 /// Odd and broken image files, made from a seed: what a folder full of other people's pictures may

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/loaders/image_corpus.h>
 

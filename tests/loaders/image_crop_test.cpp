@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_image.h>
 #include <headrace/loaders/image/resize_image.h>
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 

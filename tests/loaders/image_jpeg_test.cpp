@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/tests/loaders/image_files.h>

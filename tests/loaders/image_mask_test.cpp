@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/resize_image.h>

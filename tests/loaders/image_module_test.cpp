@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/skip.h>

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/tests/loaders/image_files.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/pack/image_pack.h>

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/sample.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/tests/loaders/image_files.h>
 
 namespace headrace::test {

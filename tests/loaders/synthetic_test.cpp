@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/gathered.h>
 
 namespace headrace::test {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/skip.h>
 

@@ -1,5 +1,5 @@
 #include <ATen/Functions.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/focal_loss.h>
 #include <torch/csrc/autograd/autograd.h>

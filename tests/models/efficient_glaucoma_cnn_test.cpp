@@ -1,6 +1,6 @@
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -1,5 +1,5 @@
 #include <ATen/Functions.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/models/confusion_accumulator.h>
 #include <headrace/models/leak_cnn.h>
 #include <headrace/models/leak_decision.h>

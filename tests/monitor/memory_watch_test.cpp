@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <atomic>

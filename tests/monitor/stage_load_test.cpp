@@ -82,13 +82,13 @@ TEST_CASE("a loader's statistics become a load in samples, transfers too") {
   stats.step.total_s = 3.0;
   StageStats decode;
   decode.name = "jpeg";
-  decode.stage = "decode";
+  decode.role = "decode";
   decode.place = StageStats::Place::worker;
   decode.limit = 3;
   decode.items = 320;
   decode.busy_s = 6.4;
   StageStats transfer;
-  transfer.name = transfer.stage = "transfer";
+  transfer.name = transfer.role = "transfer";
   transfer.place = StageStats::Place::transfer;
   transfer.items = 10;
   transfer.busy_s = 0.32;

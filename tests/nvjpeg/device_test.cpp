@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/detail/device_objects.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>
 #include <headrace/tests/loaders/image_corpus.h>

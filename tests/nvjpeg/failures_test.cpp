@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
 #include <headrace/loaders/image/image_decoder.h>

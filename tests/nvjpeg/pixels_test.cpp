@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include <headrace/engine/detail/device_objects.h>
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
 
 namespace headrace::test {
 

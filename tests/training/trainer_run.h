@@ -2,9 +2,9 @@
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
-#include <headrace/engine/loader.h>
-#include <headrace/engine/pipeline.h>
-#include <headrace/engine/source.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include <headrace/engine/device.h>
+#include <headrace/engine/tensor/device.h>
 
 /// A CUDA runtime for tests on machines without a device: streams are threads, device memory is
 /// host memory, copies happen late. It keeps the order that CUDA promises and nothing more, so that

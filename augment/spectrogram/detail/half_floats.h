@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include <headrace/engine/dtype.h>
+#include <headrace/engine/tensor/dtype.h>
 
 namespace headrace::inline v1::detail {
 

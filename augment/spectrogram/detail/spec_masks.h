@@ -4,7 +4,7 @@
 #include <span>
 
 #include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/random.h>
 
 namespace headrace::inline v1::detail {
 

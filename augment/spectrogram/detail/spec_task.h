@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <headrace/engine/detail/kernel.h>
-#include <headrace/engine/dtype.h>
+#include <headrace/engine/device/internal/kernel.h>
+#include <headrace/engine/tensor/dtype.h>
 
 #ifdef __CUDACC__
 #define HEADRACE_ON_BOTH __host__ __device__

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include <headrace/benchmarks/peers/hdf5/peers.h>
-#include <headrace/engine/detail/layout.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/batch/internal/layout.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/detail/unshuffle.h>
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::bench {
 

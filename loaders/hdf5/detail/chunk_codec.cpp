@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
 
 namespace headrace::inline v1::detail {

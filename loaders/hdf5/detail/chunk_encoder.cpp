@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

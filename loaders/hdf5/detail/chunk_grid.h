@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include <headrace/engine/detail/divider.h>
-#include <headrace/engine/shape.h>
+#include <headrace/engine/base/internal/divider.h>
+#include <headrace/engine/tensor/shape.h>
 
 namespace headrace::inline v1::detail {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

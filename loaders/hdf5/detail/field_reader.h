@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 
 namespace headrace::inline v1::detail {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/unshuffle.h>
 
 namespace headrace::inline v1::detail {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
 
 namespace headrace::inline v1::detail {

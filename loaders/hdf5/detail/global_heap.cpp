@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

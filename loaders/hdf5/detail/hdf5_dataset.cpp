@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 
 namespace headrace::inline v1::detail {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/dtype.h>
-#include <headrace/engine/shape.h>
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
 #include <headrace/loaders/hdf5/detail/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
 

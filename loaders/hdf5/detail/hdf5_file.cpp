@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

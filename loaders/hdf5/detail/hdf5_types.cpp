@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/shape.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/shape.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 

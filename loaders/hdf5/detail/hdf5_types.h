@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/dtype.h>
+#include <headrace/engine/tensor/dtype.h>
 
 namespace headrace::inline v1::detail {
 

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <utility>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
 namespace headrace::inline v1::detail {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <optional>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
 namespace headrace::inline v1::detail {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/sample.h>
-#include <headrace/engine/tensor.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/tensor.h>
 #include <headrace/loaders/hdf5/detail/field_reader.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 

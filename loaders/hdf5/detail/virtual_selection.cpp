@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/hdf5/detail/number_list.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/detail/manifest_rows.h>
 

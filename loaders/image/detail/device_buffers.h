@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include <headrace/engine/detail/device_objects.h>
+#include <headrace/engine/device/internal/device_objects.h>
 
 namespace headrace::inline v1::detail {
 

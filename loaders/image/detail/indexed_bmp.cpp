@@ -1,6 +1,6 @@
 #include <headrace/loaders/image/detail/indexed_bmp.h>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1::detail {

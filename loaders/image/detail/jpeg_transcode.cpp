@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_output.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/image_header.h>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/orientation.h>
 
 namespace headrace::inline v1::detail {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <memory>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_file.h>
 

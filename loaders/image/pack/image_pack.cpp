@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/cached_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/image_source.h>
 
 namespace headrace::inline v1 {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>

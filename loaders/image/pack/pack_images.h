@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/listed_images.h>
 #include <headrace/loaders/image/make_crop_index.h>
 

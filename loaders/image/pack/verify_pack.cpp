@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include <headrace/engine/error.h>
-#include <headrace/engine/random.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/export.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/listed_images.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 

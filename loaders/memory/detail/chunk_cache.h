@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::detail {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include <headrace/engine/detail/device_objects.h>
-#include <headrace/engine/huge_pages.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::detail {
 

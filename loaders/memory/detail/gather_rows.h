@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::detail {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/runtime.h>
+#include <headrace/engine/runtime/runtime.h>
 
 namespace headrace::inline v1::detail {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
 
 namespace headrace::inline v1::detail {

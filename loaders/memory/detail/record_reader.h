@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/engine/source.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::detail {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

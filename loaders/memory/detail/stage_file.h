@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include <headrace/engine/pipeline.h>
+#include <headrace/engine/plan/pipeline.h>
 
 namespace headrace::inline v1::detail {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <headrace/engine/detail/kernel.h>
+#include <headrace/engine/device/internal/kernel.h>
 
 namespace headrace::inline v1::detail {
 

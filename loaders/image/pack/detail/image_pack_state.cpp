@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/image_header.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/sample.h>
+#include <headrace/engine/sample/sample.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>

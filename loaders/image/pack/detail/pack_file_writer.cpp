@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 

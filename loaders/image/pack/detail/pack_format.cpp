@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

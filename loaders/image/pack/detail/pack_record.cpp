@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include <headrace/engine/error.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/detail/jpeg_output.h>
 #include <headrace/loaders/image/image_decoder.h>

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include <headrace/engine/base/export.h>
+
+namespace headrace::inline v1::detail {
+
+/// A library of ours that is opened at run time, so that nobody else needs what it links.
+struct Module {
+  void* handle = nullptr;  ///< never closed; null: it could not be opened
+  std::string reason{};    ///< why not
+};
+
+/// Opens `file`, "headrace_opencv_codecs.so" say: in headrace/ beside the library that holds the
+/// engine, in lib/headrace beside a program's folder or that folder's, else where the loader of
+/// programs looks. Thread-safe.
+HEADRACE_API Module open_module(const std::string& file);
+
+}  // namespace headrace::inline v1::detail

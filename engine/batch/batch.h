@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/position.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/tensor.h>
+
+namespace headrace::inline v1 {
+
+namespace detail {
+class Loan;
+}
+
+/// A batch on loan: named fields, each with a leading dimension of size() rows, in a slab of the
+/// loader. The slab goes round again when the last copy of the handle, and of every tensor taken
+/// from it, is gone; on whichever thread that is. Handles may be copied and moved between threads;
+/// one handle is used by one thread at a time.
+class HEADRACE_API Batch {
+ public:
+  Batch() = default;
+
+  explicit operator bool() const noexcept { return loan_ != nullptr; }
+  /// Rows of this rank.
+  std::int64_t size() const noexcept { return last_ - first_; }
+  /// Number of the batch in its epoch.
+  std::int64_t number() const noexcept;
+  std::int64_t epoch() const noexcept;
+
+  bool has(std::string_view name) const noexcept;
+  /// A field, shape [size(), ...] (ragged: all rows end to end); it keeps the loan alive. Where the
+  /// loader transfers to a device it is memory of the device. Throws PipelineError naming the
+  /// fields that exist.
+  Tensor operator[](std::string_view name) const;
+  std::vector<std::string> names() const;
+
+  /// Rows [first, last) as a batch of their own on the same loan, without a copy: accumulation,
+  /// smaller evaluation batches, a retry after out-of-memory. Ragged fields keep all their values
+  /// and show the offsets of these rows.
+  Batch rows(std::int64_t first, std::int64_t last) const;
+
+  /// Where each row came from, file names included; computed when asked for.
+  std::vector<Origin> origins() const;
+  /// Where the stream goes on after this batch.
+  Position position_after() const;
+
+  /// Another stream of the device uses the batch: it waits until the batch is ready, and the memory
+  /// is not refilled before that stream has come to where it is when the loan ends. The stream must
+  /// live as long as the loan. Nothing to do on the CPU.
+  void also_used_on(Stream stream) const;
+
+  /// For batch operations: adds or replaces a field of the batch, for the time of the loan.
+  void set(std::string_view name, Tensor tensor);
+  /// For batch operations: memory for a field that is about to be written, contents undefined,
+  /// owned by the batch. The field's present value stays readable until it is made once more.
+  Tensor make(std::string_view name, DType dtype, const Shape& shape);
+
+ private:
+  friend class detail::Loan;
+  Batch(std::shared_ptr<detail::Loan> loan, std::int64_t first, std::int64_t last) noexcept
+      : loan_(std::move(loan)), first_(first), last_(last) {}
+
+  std::shared_ptr<detail::Loan> loan_;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+};
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/batch/internal/batch_place.h>
+#include <headrace/engine/batch/internal/lender.h>
+#include <headrace/engine/batch/internal/slab_pool.h>
+#include <headrace/engine/device/internal/transfer.h>
+#include <headrace/engine/order/order.h>
+#include <headrace/engine/sample/source.h>
+
+namespace headrace::inline v1::detail {
+
+/// A batch in the hands of the trainer: in a slab, or in a slot of its device. The last reference
+/// gives the memory back, on whichever thread it dies.
+class Loan {
+ public:
+  struct Context {
+    std::shared_ptr<SlabPool> pool;
+    std::shared_ptr<const Source> source;
+    std::shared_ptr<const IndexStream> order;
+    std::shared_ptr<Transfer> transfer;  ///< null where batches stay on the host
+    std::shared_ptr<LenderLink> lender;
+  };
+
+  /// Takes the slot, or where it is null the slab.
+  Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place);
+  ~Loan();
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+  static Batch batch(std::shared_ptr<Loan> loan);
+
+  const BatchPlace& place() const noexcept { return place_; }
+  const Context& context() const noexcept { return context_; }
+  const Layout& layout() const noexcept { return context_.pool->layout(); }
+  BatchMemory& memory() const noexcept { return *memory_; }
+  /// Values of a ragged field in all rows together; `field`, a ragged one, counts the layout's
+  /// fields.
+  std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
+  /// Fields that batch operations made or set.
+  const BatchMemory::Fields& extra() const noexcept { return extra_; }
+  /// Gives such a field its value. The one before it stays until the loan ends: views of it hold
+  /// nothing but the loan.
+  void put(std::string_view name, Tensor tensor);
+  /// A stream of the trainer's begins to use the batch; the loan ends behind its work.
+  void use_on(Stream stream);
+  /// The trainer has it; until then it counts as the loader's own.
+  void deliver() noexcept { delivered_ = true; }
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< row, index of its replacement
+
+ private:
+  Context context_;
+  Slab* slab_;
+  DeviceSlot* slot_;
+  BatchMemory* memory_;
+  BatchPlace place_;
+  bool delivered_ = false;
+  std::vector<std::int64_t> ragged_ends_;
+  BatchMemory::Fields extra_;
+  std::vector<Tensor> replaced_values_;
+  std::mutex mutex_;  // of the streams: handles of one loan may be in several threads
+  std::vector<Stream> streams_;
+};
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include <headrace/engine/base/internal/home_process.h>
+#include <headrace/engine/batch/internal/layout.h>
+#include <headrace/engine/device/internal/batch_memory.h>
+#include <headrace/engine/tensor/huge_pages.h>
+
+namespace headrace::inline v1::detail {
+
+/// Host memory of one batch.
+struct Slab : BatchMemory {};
+
+/// The slabs of a loader. Outlives the loader while batches are on loan. For any thread.
+class SlabPool {
+ public:
+  /// Bytes from one slab to the next.
+  static std::size_t stride(const Layout& layout) noexcept {
+    return (layout.bytes() + 4095) / 4096 * 4096;
+  }
+
+  SlabPool(Layout layout, int count);
+
+  const Layout& layout() const noexcept { return layout_; }
+  const HomeProcess& home() const noexcept { return home_; }
+  std::byte* memory() const noexcept { return memory_.data(); }
+  std::size_t bytes() const noexcept { return memory_.mapped_bytes(); }
+
+  /// The slab that was given back last: its lines are the likeliest to be in the cache.
+  Slab* take();
+  void give_back(Slab* slab);
+  /// Gives the memory back to the system while no slab is in use, and what batch operations made;
+  /// the addresses of the slabs stay.
+  void discard() noexcept;
+
+ private:
+  HomeProcess home_;
+  Layout layout_;
+  HugePages memory_;
+  std::vector<Slab> slabs_;
+  std::mutex mutex_;  // of the free ones
+  std::vector<Slab*> free_;
+};
+
+}  // namespace headrace::inline v1::detail

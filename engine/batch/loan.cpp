@@ -1,0 +1,63 @@
+#include <headrace/engine/batch/internal/loan.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::inline v1::detail {
+
+Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place)
+    : context_(std::move(context)), slab_(slab), slot_(slot), memory_(slab), place_(place) {
+  if (slot != nullptr) memory_ = slot;
+  const auto& fields = layout().fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].spec.kind != FieldSpec::Kind::ragged) continue;
+    const auto& offsets = layout().columns()[fields[f].extra];
+    ragged_ends_.resize(fields.size());
+    ragged_ends_[f] =
+        reinterpret_cast<const std::int64_t*>(slab->memory + offsets.offset)[place.size];
+  }
+}
+
+Loan::~Loan() {
+  if (context_.pool->home().left()) {
+    // A fork's copy: its locks may be held and its streams are of another process.
+    static_cast<void>(new Context(std::move(context_)));
+    return;
+  }
+  extra_.clear();
+  replaced_values_.clear();
+  LenderLink& link = *context_.lender;
+  if (slot_ != nullptr) {
+    const std::exception_ptr failure = context_.transfer->end_loan(*slot_, streams_);
+    link.call([&](Lender& lender) { lender.slot_came_back(delivered_, failure); });
+  } else if (!link.call([&](Lender& lender) { lender.slab_came_back(slab_, delivered_); })) {
+    context_.pool->give_back(slab_);
+  }
+}
+
+void Loan::put(std::string_view name, Tensor tensor) {
+  const auto known = std::ranges::find(extra_, name, &std::pair<std::string, Tensor>::first);
+  if (known == extra_.end()) {
+    extra_.emplace_back(std::string(name), std::move(tensor));
+    return;
+  }
+  replaced_values_.push_back(known->second);
+  known->second = std::move(tensor);
+}
+
+void Loan::use_on(Stream stream) {
+  if (slot_ == nullptr) return;
+  std::lock_guard lock(mutex_);
+  const auto same = [&](Stream other) { return other.handle == stream.handle; };
+  if (std::any_of(streams_.begin(), streams_.end(), same)) return;
+  streams_.reserve(streams_.size() + 1);
+  context_.transfer->lend(*slot_, stream, streams_.size());
+  streams_.push_back(stream);
+}
+
+Batch Loan::batch(std::shared_ptr<Loan> loan) {
+  const std::int64_t size = loan->place_.size;
+  return Batch(std::move(loan), 0, size);
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/loader/detail/bad_sample_log.h>
+#include <headrace/engine/loader/detail/flight.h>
+#include <headrace/engine/loader/detail/gate.h>
+#include <headrace/engine/loader/detail/stopwatch.h>
+#include <headrace/engine/plan/internal/plan.h>
+#include <headrace/engine/stats/internal/recorder.h>
+
+namespace headrace::inline v1::detail {
+
+/// An error that says stage and origin, with `cause` nested: a ResourceError for lack of memory or
+/// descriptors, a DeviceError for the device's, else a DataError. Where there is no memory to say
+/// so, a std::bad_alloc.
+std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
+                              const std::exception_ptr& cause) noexcept;
+
+/// What node bodies do to the rows of a block: read, steps, collate, and the rules for bad samples.
+/// Const but for the counters; one call works on one block.
+class BlockRunner {
+ public:
+  BlockRunner(const Plan& plan, SlabPool& pool, Recorder& recorder);
+
+  /// Asks the order which records the block's rows are; if it throws, the batch fails.
+  void order(Block& block) const noexcept;
+  /// Bytes that the block's samples need between read and collate, as the source says.
+  std::size_t estimate(const Block& block) const noexcept;
+  /// Reads all rows if none makes the calling worker wait.
+  bool read_now(Block& block, int slot) const noexcept;
+  /// Runs a node's part on every row; never throws.
+  void run(const NodePlan& node, Block& block, int slot) const noexcept;
+  /// The last touch before a batch leaves collate: rows without samples, ragged fields.
+  void finish(Flight& flight) const;
+
+ private:
+  void gather(Block& block, int slot) const;
+  void gather_one_by_one(Block& block, int slot) const;
+  void run_row(const NodePlan& node, Block& block, std::int64_t k, Stopwatch& watch) const;
+  Sample& fresh_sample(Block& block, std::int64_t k) const;
+  void read(Block& block, std::int64_t k) const;
+  void step(std::size_t s, Block& block, std::int64_t k, int slot) const;
+  void bind_rows(Block& block, std::int64_t k) const;
+  void collate(Block& block, std::int64_t k) const;
+  Activity::State at_work(const Block& block, std::size_t stage) const noexcept;
+  void fail_whole(Block& block, const char* stage) const noexcept;
+  void handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
+              int slot) const noexcept;
+  void judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage, int slot) const;
+  void replace(const NodePlan& node, Block& block, std::int64_t k, BadSampleLog::Case bad,
+               int slot) const;
+  void shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
+  void fail(Block& block, std::int64_t k, std::exception_ptr error) const;
+  void note(Block& block, const BadSampleLog::Case& bad) const;
+  std::int64_t replacement(const Block& block, std::int64_t k, std::uint32_t attempt) const;
+  RandomKey key(const Block& block, std::int64_t k, std::uint32_t operation) const;
+  Origin origin(const Block& block, std::int64_t k) const;
+  Origin place(const Block& block, std::int64_t k) const;
+  BadSampleLog::Case bad_case(const Block& block, std::int64_t k, std::size_t stage,
+                              std::string cause) const;
+
+  const Plan& plan_;
+  SlabPool& pool_;
+  Recorder& recorder_;
+  std::vector<std::unique_ptr<Gate>>
+      gates_;  ///< of the steps with a limit, where rows are replaced
+};
+
+}  // namespace headrace::inline v1::detail

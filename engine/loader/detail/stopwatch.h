@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <headrace/engine/plan/internal/plan.h>
+#include <headrace/engine/stats/internal/recorder.h>
+
+namespace headrace::inline v1::detail {
+
+/// Shares the time of a block out among its stages: measured whole, split as the timed rows were.
+class Stopwatch {
+ public:
+  Stopwatch(const Plan& plan, Recorder& recorder, std::int64_t rows, int slot)
+      : plan_(plan),
+        recorder_(recorder),
+        activity_(recorder.activity(slot)),
+        rows_(rows),
+        slot_(slot),
+        on_(recorder.on()),
+        begun_(now_ns()) {}
+
+  int slot() const noexcept { return slot_; }
+  void start_row(std::int64_t k) noexcept {
+    row_timed_ = on_ && is_timed(k);
+    if (row_timed_) last_ = now_ns();
+  }
+  /// The stage that is about to run: where an exception belongs.
+  void enter(std::size_t stage) noexcept {
+    stage_ = stage;
+    activity_.enter(stage);
+  }
+  std::size_t stage() const noexcept { return stage_; }
+  void leave() noexcept {
+    if (!row_timed_) return;
+    const std::int64_t now = now_ns();
+    split_[stage_ < most ? stage_ : most - 1] += now - last_;
+    last_ = now;
+  }
+  std::int64_t stop(const NodePlan& node) {
+    const std::int64_t whole = now_ns() - begun_;
+    if (!on_) return whole;
+    std::int64_t sum = 0;
+    for (const std::int64_t part : split_)
+      sum += part;
+    const double scale = sum > 0 ? static_cast<double>(whole) / static_cast<double>(sum) : 0.0;
+    const auto share = [&](std::size_t stage) {
+      const std::int64_t part = split_[stage < most ? stage : most - 1];
+      recorder_.add(slot_, stage, rows_,
+                    static_cast<std::int64_t>(static_cast<double>(part) * scale));
+    };
+    if (node.reads) share(plan_.read_stage());
+    for (std::size_t s = node.first_step; s < node.last_step; ++s)
+      share(plan_.step_stage(s));
+    if (node.collates) share(plan_.collate_stage());
+    return whole;
+  }
+
+ private:
+  static constexpr std::size_t most = 32;
+
+  /// All rows of a short block, one in sixteen of a long one.
+  bool is_timed(std::int64_t k) const noexcept { return rows_ <= 4 || (k & 15) == 0; }
+
+  const Plan& plan_;
+  Recorder& recorder_;
+  Activity& activity_;
+  std::int64_t rows_;
+  int slot_;
+  bool on_;
+  bool row_timed_ = false;
+  std::int64_t begun_;
+  std::int64_t last_ = 0;
+  std::size_t stage_ = 0;
+  std::array<std::int64_t, most> split_{};
+};
+
+}  // namespace headrace::inline v1::detail

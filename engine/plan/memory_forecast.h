@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <headrace/engine/base/export.h>
+
+namespace headrace::inline v1 {
+
+/// What the loader will take, known before the first read.
+struct HEADRACE_API MemoryForecast {
+  struct Item {
+    std::string name;
+    std::size_t bytes = 0;
+  };
+  std::vector<Item> items;       ///< of the host
+  std::size_t device_bytes = 0;  ///< of the device: twins of slabs, and what batch operations make
+  std::size_t total() const noexcept;
+};
+
+}  // namespace headrace::inline v1

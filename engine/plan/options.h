@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <headrace/engine/base/log.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/engine/runtime/watchdog.h>
+
+namespace headrace::inline v1 {
+
+/// What happens to the samples at the end of an epoch that do not fill a batch.
+enum class Tail : unsigned char {
+  shorter,  ///< delivered as a shorter batch (over ranks: shared out, so every rank gets the same
+            ///< number of batches)
+  drop,     ///< left out
+  pad,  ///< delivered as a full batch; bool field "valid" [rows] says which rows are samples, the
+        ///< others are zero
+};
+
+struct Batching {
+  std::int64_t size = 0;  ///< rows of a batch over all ranks together
+  Tail tail = Tail::shorter;
+};
+
+/// This process's share of every batch: rows [rank, rank + 1) * size / world.
+struct Ranks {
+  int rank = 0;
+  int world = 1;
+};
+
+/// What to do with a sample that cannot be read or decoded.
+struct BadSamples {
+  enum class Rule : unsigned char {
+    fail,     ///< the epoch ends with a DataError
+    replace,  ///< by another record, a function of seed, epoch, position and attempt
+    shrink,   ///< the row is zero (or the fill) and its "valid" is false
+  };
+
+  Rule rule = Rule::fail;
+  std::int64_t most = -1;   ///< more bad samples in delivered batches than this end the run with a
+                            ///< PipelineError; < 0: no limit
+  double most_share = 1.0;  ///< likewise, as a share of an epoch's samples, in one pass over it
+  int attempts = 16;        ///< replacements tried for one row
+  std::filesystem::path log{};  ///< bad_samples.jsonl: one line for every case; empty: none
+};
+
+struct LoaderOptions {
+  int prefetch = 4;  ///< batches made ready ahead of the trainer; below 3 one slow sample is felt
+  int loans = 1;     ///< batches that the trainer may hold at once
+  std::size_t host_memory = 0;  ///< bytes that this loader may take; 0: only the runtime's limit
+  std::size_t sample_memory =
+      0;             ///< bytes of samples between read and collate; 0: from the source's estimates
+  bool fuse = true;  ///< neighbouring steps without a limit share a node
+  bool join_epochs =
+      true;  ///< the next epoch's first batches are prepared while this one is finished
+  bool statistics = true;
+  WatchdogOptions watchdog{};        ///< a stage that never returns; default: nobody looks
+  std::optional<Runtime> runtime{};  ///< default: Runtime::process_default()
+  LogCallback log{};
+};
+
+}  // namespace headrace::inline v1

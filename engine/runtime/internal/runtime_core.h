@@ -1,0 +1,51 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <headrace/engine/runtime/internal/crew.h>
+#include <headrace/engine/runtime/internal/io_pool.h>
+#include <headrace/engine/runtime/internal/watchdog.h>
+#include <headrace/engine/runtime/runtime.h>
+
+namespace headrace::inline v1::detail {
+
+/// What the handles of a runtime share. Threads start when the first loader asks for them.
+class RuntimeCore {
+ public:
+  explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {}
+  ~RuntimeCore();
+
+  static std::shared_ptr<RuntimeCore> share(const Runtime& runtime) { return runtime.core_; }
+
+  const RuntimeOptions& options() const noexcept { return options_; }
+  Crew& crew();
+  IoPool& io();
+  /// Whether the threads are those of a process that this one was forked from.
+  bool forked() const noexcept;
+  /// Throws PipelineError, in the name of `who`, where its threads are not in this process, and on
+  /// one of its threads, which would wait for itself.
+  void require_usable(const std::string& who) const;
+  WatchList& watch_list() noexcept { return watch_list_; }
+
+  /// Takes a share of the byte budget; throws ResourceError with the sum when it is not there.
+  void acquire(std::size_t bytes, const std::string& who);
+  void release(std::size_t bytes) noexcept;
+  std::size_t in_use() const;
+
+ private:
+  RuntimeOptions options_;
+  std::atomic<pid_t> home_{0};  ///< process of the threads; 0 while there are none
+  mutable std::mutex mutex_;
+  std::size_t in_use_ = 0;
+  WatchList watch_list_;
+  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<IoPool> io_;
+};
+
+}  // namespace headrace::inline v1::detail

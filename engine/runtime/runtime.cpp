@@ -1,0 +1,47 @@
+#include <headrace/engine/runtime/runtime.h>
+
+#include <string>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/internal/runtime_core.h>
+
+namespace headrace::inline v1 {
+
+namespace {
+
+RuntimeOptions resolve(RuntimeOptions options) {
+  if (options.threads < 0 || options.io_threads < 0) {
+    throw ConfigError("[runtime] threads and io_threads must not be negative, got " +
+                      std::to_string(options.threads) + " and " +
+                      std::to_string(options.io_threads));
+  }
+  if (options.threads == 0) options.threads = usable_cores();
+  if (options.io_threads == 0) options.io_threads = 4;
+  return options;
+}
+
+}  // namespace
+
+Runtime::Runtime(Options options)
+    : core_(std::make_shared<detail::RuntimeCore>(resolve(options))) {}
+
+Runtime Runtime::process_default() {
+  // Never destroyed: its threads must not outlive what they use during the teardown of the process.
+  static auto* runtime = new Runtime();
+  return *runtime;
+}
+
+int Runtime::threads() const noexcept {
+  return core_->options().threads;
+}
+int Runtime::io_threads() const noexcept {
+  return core_->options().io_threads;
+}
+std::size_t Runtime::memory_limit() const noexcept {
+  return core_->options().memory;
+}
+std::size_t Runtime::memory_in_use() const noexcept {
+  return core_->in_use();
+}
+
+}  // namespace headrace::inline v1

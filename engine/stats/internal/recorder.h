@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <headrace/engine/stats/internal/activity.h>
+#include <headrace/engine/stats/stats.h>
+
+namespace headrace::inline v1::detail {
+
+inline std::int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A counter with one writer at a time; readers see some recent value.
+class Counter {
+ public:
+  void add(std::int64_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  void raise_to(std::int64_t n) noexcept {
+    if (n > value_.load(std::memory_order_relaxed)) value_.store(n, std::memory_order_relaxed);
+  }
+  std::int64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+  void clear() noexcept { value_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> value_{0};
+};
+
+/// Durations by powers of two, each cut in four.
+class Histogram {
+ public:
+  void add(std::int64_t ns, std::int64_t times = 1) noexcept {
+    buckets_[bucket(ns)].add(times);
+    count_.add(times);
+    total_.add(ns * times);
+    most_.raise_to(ns);
+  }
+  void clear() noexcept;
+
+  static constexpr std::size_t buckets = 168;
+  static std::size_t bucket(std::int64_t ns) noexcept {
+    const auto v = static_cast<std::uint64_t>(ns < 4 ? 4 : ns);
+    const unsigned octave = static_cast<unsigned>(std::bit_width(v)) - 1U;
+    const std::size_t index = (octave - 2) * 4 + ((v >> (octave - 2)) & 3U);
+    return index < buckets ? index : buckets - 1;
+  }
+
+ private:
+  friend class HistogramSum;
+  std::array<Counter, buckets> buckets_;
+  Counter count_;
+  Counter total_;
+  Counter most_;
+};
+
+/// Several histograms read as one.
+class HistogramSum {
+ public:
+  void add(const Histogram& histogram) noexcept;
+  Durations durations() const;
+
+ private:
+  double quantile(double share) const;
+
+  std::array<std::int64_t, Histogram::buckets> buckets_{};
+  std::int64_t count_ = 0;
+  std::int64_t total_ = 0;
+  std::int64_t most_ = 0;
+};
+
+/// Counters of every stage, one set for each thread that may run it; nothing on the hot path is
+/// shared.
+class Recorder {
+ public:
+  struct Stage {
+    std::string name;
+    std::string role;
+    StageStats::Place place = StageStats::Place::worker;
+    int limit = 0;
+  };
+
+  /// `on` false: nothing is recorded.
+  Recorder(std::vector<Stage> stages, int slots, bool on);
+
+  bool on() const noexcept { return on_; }
+  int slots() const noexcept { return slots_; }
+  /// What the thread of that slot is in; kept whether statistics are on or not.
+  Activity& activity(int slot) noexcept { return activities_[static_cast<std::size_t>(slot)]; }
+  const Activity& activity(int slot) const noexcept {
+    return activities_[static_cast<std::size_t>(slot)];
+  }
+  void add(int slot, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
+  void fail(int slot, std::size_t stage) noexcept { cell(slot, stage).failures.add(1); }
+  std::vector<StageStats> stages() const;
+  void clear() noexcept;
+
+ private:
+  struct alignas(64) Cell {
+    Counter items;
+    Counter failures;
+    Counter busy;
+    Histogram service;
+  };
+  Cell& cell(int slot, std::size_t stage) noexcept {
+    return cells_[static_cast<std::size_t>(slot) * stages_.size() + stage];
+  }
+
+  std::vector<Stage> stages_;
+  int slots_;
+  bool on_;
+  std::unique_ptr<Cell[]> cells_;
+  std::unique_ptr<Activity[]> activities_;
+};
+
+}  // namespace headrace::inline v1::detail

@@ -1,8 +1,0 @@
-#include <headrace/engine/detail/trace_range.h>
-
-namespace headrace::inline v1::detail {
-
-TraceRange::TraceRange(const std::string&) noexcept {}
-TraceRange::~TraceRange() = default;
-
-}  // namespace headrace::inline v1::detail
