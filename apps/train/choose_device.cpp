@@ -1,6 +1,7 @@
 #include <headrace/apps/train/choose_device.h>
 
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/device/device_runtime.h>
 
 #include <ATen/Context.h>
 

@@ -118,11 +118,13 @@ void LoaderCore::begin_default_epoch(Lock& lock) {
 }
 
 bool LoaderCore::consumes(const EpochRun* run) const noexcept {
+  if (runtime_->forked()) return true;  // next() says what is wrong
   std::lock_guard lock(mutex_);
   return consuming_.get() == run;
 }
 
 void LoaderCore::seek(const Position& position) {
+  runtime_->require_home(who() + "seek()");
   if (position.seed != plan_->order->seed()) {
     throw ConfigError(who() + "a position belongs to the order's seed, which is " +
                       std::to_string(plan_->order->seed()) + ", got a position of seed " +
@@ -150,11 +152,13 @@ void LoaderCore::seek(const Position& position) {
 }
 
 Position LoaderCore::position() const {
+  runtime_->require_home(who() + "position()");
   std::lock_guard lock(mutex_);
   return position_;
 }
 
 LoaderStats LoaderCore::stats() const {
+  runtime_->require_home(who() + "stats()");
   LoaderStats stats;
   stats.loader = plan_->recipe.name;
   stats.threads = plan_->runtime.threads();
@@ -171,6 +175,7 @@ LoaderStats LoaderCore::stats() const {
 }
 
 void LoaderCore::reset_stats() {
+  runtime_->require_home(who() + "reset_stats()");
   recorder_.clear();
   std::lock_guard lock(mutex_);
   if (transfer_) transfer_->reset_stats();

@@ -37,13 +37,17 @@ bool RuntimeCore::forked() const noexcept {
   return home != 0 && home != ::getpid();
 }
 
-void RuntimeCore::require_usable(const std::string& who) const {
+void RuntimeCore::require_home(const std::string& who) const {
   if (forked()) {
     throw PipelineError(who + " was called in process " + std::to_string(::getpid()) +
                         ", which was forked from process " + std::to_string(home_.load()) +
                         " after its runtime's threads were started: they are not in this one; "
                         "fork before the first epoch, or give the loader a Runtime made here");
   }
+}
+
+void RuntimeCore::require_usable(const std::string& who) const {
+  require_home(who);
   if (owner_of_this_thread == this) {
     throw PipelineError(who +
                         " was called by a source or step on a thread of the loader's own "

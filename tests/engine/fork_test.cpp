@@ -55,6 +55,7 @@ TEST_CASE("a forked process is told that the loader's threads are not in it" *
   const Runtime runtime({.threads = 2});
   auto loader = std::make_unique<Loader>(
       work_on(table({.records = 400}), true).batch({.size = 8}).build({.runtime = runtime}));
+  auto running = std::make_unique<Epoch>(loader->epoch(0));
   auto held = std::make_unique<Batch>(loader->next().batch);
   const auto error_of = [](const auto& call) -> std::string {
     try {
@@ -67,13 +68,21 @@ TEST_CASE("a forked process is told that the loader's threads are not in it" *
   const std::string asked = in_a_child([&] {
     const std::string next = error_of([&] { static_cast<void>(loader->next()); });
     const std::string epoch = error_of([&] { static_cast<void>(loader->epoch(3)); });
+    const std::string stats = error_of([&] { static_cast<void>(loader->stats()); });
+    const std::string range = error_of([&] {
+      for (Batch& batch : *running)
+        static_cast<void>(batch);
+    });
+    running.reset();
     // Ending what was made before the fork neither waits nor harms the other process.
     held.reset();
     loader.reset();
-    return next + "\n" + epoch;
+    return next + "\n" + epoch + "\n" + stats + "\n" + range;
   });
   CHECK(asked.find("[train] next() was called in process") != std::string::npos);
   CHECK(asked.find("[train] epoch() was called in process") != std::string::npos);
+  CHECK(asked.find("[train] stats() was called in process") != std::string::npos);
+  CHECK(asked.find("no error") == std::string::npos);
   CHECK(asked.find("which was forked from process " + std::to_string(getpid())) !=
         std::string::npos);
   CHECK(loader->next().batch.number() == 1);

@@ -235,6 +235,19 @@ TEST_CASE("a loader that is asked inside another of its runtime says so instead 
   }
 }
 
+TEST_CASE("a loader that a source asks on an I/O thread of its runtime says so, too") {
+  const Watchdog watchdog("a loader inside a source");
+  const Runtime runtime({.threads = 2, .io_threads = 1});
+  const auto inner = inner_on(runtime);
+  Loader outer = work_on(table({.records = 64, .blocking = true},
+                               [inner](std::int64_t) { static_cast<void>(inner->next()); }),
+                         true)
+                     .batch({.size = 8})
+                     .build({.runtime = runtime});
+  CHECK_THROWS_WITH_AS(outer.next(), doctest::Contains("give this loader a Runtime of its own"),
+                       DataError);
+}
+
 TEST_CASE("a source of one runtime may read from a loader of another") {
   const Watchdog watchdog("a loader inside another runtime's");
   const auto inner = inner_on(Runtime({.threads = 1}));

@@ -28,8 +28,9 @@ class RuntimeCore {
   IoPool& io();
   /// Whether the threads are those of a process that this one was forked from.
   bool forked() const noexcept;
-  /// Throws PipelineError, in the name of `who`, where its threads are not in this process, and on
-  /// one of its threads, which would wait for itself.
+  /// Throws PipelineError, in the name of `who`, where its threads are not in this process.
+  void require_home(const std::string& who) const;
+  /// The same, and on one of its threads, which would wait for itself.
   void require_usable(const std::string& who) const;
   WatchList& watch_list() noexcept { return watch_list_; }
 
