@@ -19,7 +19,7 @@ Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& plac
 }
 
 Loan::~Loan() {
-  if (context_.pool->home().left()) {
+  if (home_.left()) {
     // A fork's copy: its locks may be held and its streams are of another process.
     static_cast<void>(new Context(std::move(context_)));
     return;

@@ -144,8 +144,11 @@ void LoaderCore::settle_bad_samples(Flight& flight, Lock& lock) {
     error = std::current_exception();
   }
   lock.lock();
-  if (error && front_is_ready() && flight.run == run && verdict.row <= flight.error_row)
-    flight.error = std::move(error);
+  if (!error || !front_is_ready() || flight.run != run || verdict.row > flight.error_row) return;
+  std::swap(flight.error, error);
+  lock.unlock();
+  error = nullptr;
+  lock.lock();
 }
 
 /// Takes the front batch out of the ring: it is the trainer's now.

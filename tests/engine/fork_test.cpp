@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
@@ -25,7 +27,12 @@ std::string in_a_child(Work work) {
   REQUIRE(child >= 0);
   if (child == 0) {
     alarm(sanitized ? 120 : 30);  // a hang ends it
-    const std::string said = work();
+    std::string said;
+    try {
+      said = work();
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
     const bool written = write(ends[1], said.data(), said.size()) == std::ssize(said);
     _exit(written ? 0 : 1);
   }
@@ -68,20 +75,29 @@ TEST_CASE("a forked process is told that the loader's threads are not in it" *
   const std::string asked = in_a_child([&] {
     const std::string next = error_of([&] { static_cast<void>(loader->next()); });
     const std::string epoch = error_of([&] { static_cast<void>(loader->epoch(3)); });
-    const std::string stats = error_of([&] { static_cast<void>(loader->stats()); });
-    const std::string range = error_of([&] {
-      for (Batch& batch : *running)
-        static_cast<void>(batch);
-    });
+    std::string others;
+    for (const std::function<void()>& call : std::vector<std::function<void()>>{
+             [&] { static_cast<void>(loader->try_next()); },
+             [&] { static_cast<void>(loader->stats()); },
+             [&] { loader->reset_stats(); },
+             [&] { static_cast<void>(loader->position()); },
+             [&] { loader->seek({}); },
+             [&] {
+               for (Batch& batch : *running)
+                 static_cast<void>(batch);
+             }})
+      others += error_of(call) + "\n";
     running.reset();
     // Ending what was made before the fork neither waits nor harms the other process.
     held.reset();
     loader.reset();
-    return next + "\n" + epoch + "\n" + stats + "\n" + range;
+    return next + "\n" + epoch + "\n" + others;
   });
   CHECK(asked.find("[train] next() was called in process") != std::string::npos);
   CHECK(asked.find("[train] epoch() was called in process") != std::string::npos);
-  CHECK(asked.find("[train] stats() was called in process") != std::string::npos);
+  for (const char* call : {"stats()", "reset_stats()", "position()", "seek()"})
+    CHECK(asked.find(std::string("[train] ") + call + " was called in process") !=
+          std::string::npos);
   CHECK(asked.find("no error") == std::string::npos);
   CHECK(asked.find("which was forked from process " + std::to_string(getpid())) !=
         std::string::npos);
@@ -100,4 +116,19 @@ TEST_CASE("a forked process may make loaders of its own" * doctest::skip(cannot_
     return bytes_of(own.next().batch);
   });
   CHECK((in_child == first));
+}
+
+TEST_CASE("a loader that was built before the fork runs in the child" *
+          doctest::skip(cannot_fork)) {
+  const auto rows_of = [](Loader& loader) {
+    std::int64_t rows = 0;
+    for (Batch& batch : loader.epoch(0))
+      rows += batch.size();
+    return rows;
+  };
+  Loader loader = work_on(table({.records = 400}), true)
+                      .batch({.size = 8})
+                      .build({.runtime = Runtime({.threads = 2})});
+  CHECK(in_a_child([&] { return std::to_string(rows_of(loader)); }) == "400");
+  CHECK(rows_of(loader) == 400);
 }

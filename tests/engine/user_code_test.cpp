@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,6 +200,40 @@ TEST_CASE("a batch that a step keeps stays as it was, though its epoch was left"
         CHECK(batch.size() == 8);
     }
     CHECK(bytes_of(*kept) == bytes);
+  }
+}
+
+namespace {
+
+/// An error that holds what `at_end` is called for when its last reference dies.
+struct HoldingError : std::runtime_error {
+  explicit HoldingError(std::function<void()> at_end)
+      : std::runtime_error("it holds"), held(kept_tensor(std::move(at_end))) {}
+  Tensor held;
+};
+
+}  // namespace
+
+TEST_CASE("what an error holds may call the loader, also where a budget's error takes its place") {
+  const Watchdog watchdog("an error that asks the loader");
+  for (const int most : {-1, 0}) {
+    const auto asked = std::make_shared<Asked>();
+    const auto source = table({.records = 64}, [asked](std::int64_t index) {
+      if (index == 12) throw HoldingError([asked] { asked->ask(); });
+    });
+    Loader loader = work_on(source, true)
+                        .batch({.size = 8})
+                        .on_bad_sample({.most = most})
+                        .build({.runtime = Runtime({.threads = 2})});
+    asked->loader = &loader;
+    CHECK_THROWS_AS(
+        [&] {
+          for (Batch& batch : loader.epoch(0))
+            CHECK(batch.size() == 8);
+        }(),
+        Error);
+    CHECK(asked->times == 1);
+    asked->loader = nullptr;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/batch/batch.h>
 #include <headrace/engine/batch/internal/batch_place.h>
 #include <headrace/engine/batch/internal/lender.h>
@@ -18,8 +19,8 @@
 
 namespace headrace::inline v1::detail {
 
-/// A batch in the hands of the trainer: in a slab, or in a slot of its device. The last reference
-/// gives the memory back, on whichever thread it dies.
+/// A finished batch, the loader's until it is delivered and the trainer's from then on: in a slab, or
+/// in a slot of its device. The last reference gives the memory back, on whichever thread it dies.
 class Loan {
  public:
   struct Context {
@@ -58,6 +59,7 @@ class Loan {
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;  ///< row, index of its replacement
 
  private:
+  HomeProcess home_;
   Context context_;
   Slab* slab_;
   DeviceSlot* slot_;

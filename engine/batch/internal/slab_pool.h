@@ -4,7 +4,6 @@
 #include <mutex>
 #include <vector>
 
-#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/device/internal/batch_memory.h>
 #include <headrace/engine/tensor/huge_pages.h>
@@ -25,7 +24,6 @@ class SlabPool {
   SlabPool(Layout layout, int count);
 
   const Layout& layout() const noexcept { return layout_; }
-  const HomeProcess& home() const noexcept { return home_; }
   std::byte* memory() const noexcept { return memory_.data(); }
   std::size_t bytes() const noexcept { return memory_.mapped_bytes(); }
 
@@ -37,7 +35,6 @@ class SlabPool {
   void discard() noexcept;
 
  private:
-  HomeProcess home_;
   Layout layout_;
   HugePages memory_;
   std::vector<Slab> slabs_;
