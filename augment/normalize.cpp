@@ -145,7 +145,7 @@ void Normalize::operator()(Batch& batch, Stream stream) const {
   const Tensor to = batch.make(field, dtype, wanted);
   task.to = to.raw();
   if (from.device().is_cuda()) {
-    detail::start(detail::normalize_kernel, &task, from.device(), stream);
+    detail::launch(detail::normalize_kernel, &task, from.device(), stream);
   } else {
     detail::normalize_on_host(task);
   }

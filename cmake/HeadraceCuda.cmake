@@ -39,7 +39,6 @@ find_library(HEADRACE_CUDART NAMES cudart libcudart.so.13 libcudart.so.12
         "${headrace_cuda_root}/targets/x86_64-linux/lib" REQUIRED NO_DEFAULT_PATH)
 
 add_library(headrace_cudart INTERFACE)
-add_library(headrace::cudart ALIAS headrace_cudart)
 target_include_directories(headrace_cudart SYSTEM INTERFACE "${HEADRACE_CUDA_INCLUDE}")
 target_link_libraries(headrace_cudart INTERFACE "${HEADRACE_CUDART}")
 # What the engine looks for where the process has not loaded it already.

@@ -40,8 +40,13 @@ option(HEADRACE_APPS "Build the program headrace" ${PROJECT_IS_TOP_LEVEL})
 option(HEADRACE_FUZZ "Build the fuzzers (clang; preset fuzz)" OFF)
 option(HEADRACE_WERROR "Treat warnings as errors" OFF)
 set(HEADRACE_SANITIZE "" CACHE STRING "Sanitizers: address;undefined or thread")
-set(HEADRACE_DEVICE_ARCHITECTURES "90-real" CACHE STRING
-    "Device code to make; releases: 75-real;80-real;86-real;89-real;90-real;100-real;120")
+if(CMAKE_CUDA_ARCHITECTURES)
+  set(headrace_architectures "${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  set(headrace_architectures all-major)
+endif()
+set(HEADRACE_DEVICE_ARCHITECTURES "${headrace_architectures}" CACHE STRING
+    "Device code to make, as CMAKE_CUDA_ARCHITECTURES; default: every GPU that nvcc knows, and later ones")
 
 if(HEADRACE_CUDA AND NOT headrace_cuda_found)
   message(FATAL_ERROR "[headrace] HEADRACE_CUDA is ON: no nvcc on PATH, in CUDACXX, CUDA_HOME, "

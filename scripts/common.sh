@@ -26,12 +26,23 @@ jobs() {
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
 
+# toolkit_has_gone <build folder>: whether the CUDA toolkit that it was configured with is not there any more.
+toolkit_has_gone() {
+  local name path
+  [[ -f "$1/CMakeCache.txt" ]] || return 1
+  while IFS='=' read -r name path; do
+    if [[ ! -e "$path" || ( $name == *NVCC* && ! -x "$path" ) ]]; then return 0; fi
+  done < <(grep -E '^HEADRACE_(NVCC|CUDART|CUDA_INCLUDE|CUDA_HEADERS):[A-Z]+=/' "$1/CMakeCache.txt")
+  return 1
+}
+
 # configure <preset>: HEADRACE_CMAKE_ARGS may hold more arguments.
 configure() {
   mkdir -p build
-  local log="build/$1-configure.log"
+  local log="build/$1-configure.log" anew=()
+  if toolkit_has_gone "build/$1"; then anew=(--fresh); fi
   # shellcheck disable=SC2086
-  if ! cmake --preset "$1" ${HEADRACE_CMAKE_ARGS:-} >"$log" 2>&1; then
+  if ! cmake --preset "$1" "${anew[@]}" ${HEADRACE_CMAKE_ARGS:-} >"$log" 2>&1; then
     cat "$log"
     return 1
   fi

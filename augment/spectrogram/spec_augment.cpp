@@ -287,7 +287,7 @@ void ApplySpecAugment::operator()(Batch& batch, Stream stream) const {
                         " bins may have a fill of their own, got " + std::to_string(task.bins) +
                         "; give one for all");
     }
-    detail::start(detail::spec_augment_kernel, &task, from.device(), stream);
+    detail::launch(detail::spec_augment_kernel, &task, from.device(), stream);
   } else {
     detail::spec_augment_on_host(task);
   }

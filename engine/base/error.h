@@ -29,7 +29,7 @@ class HEADRACE_API ResourceError : public Error {
   using Error::Error;
 };
 
-/// A device was asked for and cannot be used.
+/// A device cannot be used, or failed at its work.
 class HEADRACE_API DeviceError : public Error {
  public:
   using Error::Error;
@@ -42,8 +42,8 @@ class HEADRACE_API DataError : public Error {
   using Error::Error;
   DataError(std::string stage, Origin origin, const std::string& what);
 
-  /// Stage that failed: "read", "decode", a step's name, "collate"; empty until the engine has
-  /// filled it in.
+  /// Stage that failed: "order", "read", "decode", the name of a step of samples or batches,
+  /// "collate", "transfer"; empty until the engine has filled it in.
   const std::string& stage() const noexcept { return stage_; }
   const Origin& origin() const noexcept { return origin_; }
 

@@ -28,11 +28,19 @@ std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> places;
   const std::filesystem::path folder = own_file().parent_path();
   if (!folder.empty()) {
-    for (const char* beside : {"headrace", "../lib/headrace", "../../lib/headrace"})
+    for (const char* beside :
+         {"headrace", "../lib/headrace", "../../lib/headrace", HEADRACE_MODULES_FROM_PROGRAMS})
       places.push_back((folder / beside / file).string());
   }
   places.push_back(file);
   return places;
+}
+
+/// Whether there is nothing in that place. What the system says is in the user's language.
+bool is_absent(const std::string& place, const std::string& reason) {
+  std::error_code unknown;
+  if (place.find('/') != std::string::npos) return !std::filesystem::exists(place, unknown);
+  return reason.starts_with(place + ":");
 }
 
 }  // namespace
@@ -45,7 +53,7 @@ Module open_module(const std::string& file) {
     const char* error = dlerror();
     const std::string reason = error == nullptr ? place : error;
     // Why a module that is there does not open says more than where else there is none.
-    const bool absent = reason.starts_with(place + ": cannot open shared object file");
+    const bool absent = is_absent(place, reason);
     if (module.reason.empty() || !absent) module.reason = reason;
     if (!absent) break;
   }

@@ -19,9 +19,9 @@ class Loan;
 }
 
 /// A batch on loan: named fields, each with a leading dimension of size() rows, in a slab of the
-/// loader. The slab goes round again when the last copy of the handle, and of every tensor taken
-/// from it, is gone; on whichever thread that is. Handles may be copied and moved between threads;
-/// one handle is used by one thread at a time.
+/// loader or a slot of its device. That memory goes round again when the last copy of the handle,
+/// and of every tensor taken from it, is gone; on whichever thread that is. Handles may be copied
+/// and moved between threads; one handle is used by one thread at a time.
 class HEADRACE_API Batch {
  public:
   Batch() = default;

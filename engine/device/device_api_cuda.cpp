@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include <headrace/engine/base/export.h>
@@ -42,26 +43,40 @@ cudaError_t find(const char* name, Function& function) {
   return function != nullptr ? cudaSuccess : cudaErrorInsufficientDriver;
 }
 
+struct FoundContexts {
+  Contexts calls;
+  cudaError_t status = find("cuDevicePrimaryCtxRetain", calls.retain);
+
+  FoundContexts() {
+    if (status == cudaSuccess) status = find("cuCtxPushCurrent", calls.push);
+    if (status == cudaSuccess) status = find("cuCtxPopCurrent", calls.pop);
+  }
+};
+
+const FoundContexts& contexts() {
+  static const FoundContexts found;
+  return found;
+}
+
 constexpr std::size_t most_devices = 64;
 
-std::mutex mutex;  // of what follows
-Contexts contexts;
-std::array<void*, most_devices> primary{};  ///< never given back: a new one would cost a second
+/// Kept for good: a new one would cost a second. Null: not asked for yet.
+std::array<std::atomic<void*>, most_devices> primary{};
+std::mutex retaining;  // two threads retain once
 
 /// A device's primary context, made if nobody has done so.
 cudaError_t primary_context(int device, void*& context) {
-  const std::lock_guard lock(mutex);
   if (device < 0 || device >= static_cast<int>(most_devices)) return cudaErrorInvalidDevice;
-  void*& known = primary[static_cast<std::size_t>(device)];
-  if (known == nullptr) {
-    cudaError_t status = find("cuDevicePrimaryCtxRetain", contexts.retain);
-    if (status == cudaSuccess) status = find("cuCtxPushCurrent", contexts.push);
-    if (status == cudaSuccess) status = find("cuCtxPopCurrent", contexts.pop);
-    if (status != cudaSuccess) return status;
-    if (const int failed = contexts.retain(&known, device); failed != 0)
-      return static_cast<cudaError_t>(failed);
-  }
-  context = known;
+  std::atomic<void*>& known = primary[static_cast<std::size_t>(device)];
+  context = known.load(std::memory_order_acquire);
+  if (context != nullptr) return cudaSuccess;
+  if (contexts().status != cudaSuccess) return contexts().status;
+  const std::lock_guard lock(retaining);
+  context = known.load(std::memory_order_relaxed);
+  if (context != nullptr) return cudaSuccess;
+  if (const int failed = contexts().calls.retain(&context, device); failed != 0)
+    return static_cast<cudaError_t>(failed);
+  known.store(context, std::memory_order_release);
   return cudaSuccess;
 }
 
@@ -69,11 +84,11 @@ int enter(int device, DeviceVisit* visit) {
   void* context = nullptr;
   if (const cudaError_t status = primary_context(device, context); status != cudaSuccess)
     return status;
-  if (const int failed = contexts.push(context); failed != 0) return failed;
+  if (const int failed = contexts().calls.push(context); failed != 0) return failed;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   const cudaError_t status = cudaThreadExchangeStreamCaptureMode(&mode);
   visit->capture_mode = mode;
-  if (status != cudaSuccess) contexts.pop(&context);
+  if (status != cudaSuccess) contexts().calls.pop(&context);
   return status;
 }
 
@@ -81,7 +96,7 @@ void leave(const DeviceVisit* visit) {
   auto mode = static_cast<cudaStreamCaptureMode>(visit->capture_mode);
   cudaThreadExchangeStreamCaptureMode(&mode);
   void* context = nullptr;
-  contexts.pop(&context);
+  contexts().calls.pop(&context);
 }
 
 int versions(int* runtime, int* driver) {
@@ -130,6 +145,7 @@ int copy_rows_to_host(void* to, const void* from, std::size_t stride, std::size_
 constexpr DeviceApi the_api{
     .no_memory = cudaErrorMemoryAllocation,
     .not_ready = cudaErrorNotReady,
+    .no_kernel = cudaErrorNoKernelImageForDevice,
     .text = [](int status) { return cudaGetErrorString(static_cast<cudaError_t>(status)); },
     .forget_error = [] { cudaGetLastError(); },
     .versions = versions,

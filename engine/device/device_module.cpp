@@ -1,4 +1,4 @@
-#include <headrace/engine/device/internal/device_module.h>
+#include <headrace/engine/device/detail/device_module.h>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -70,8 +70,9 @@ std::string python_prefix() {
   for (std::size_t end = 0; (end = path.find(':')) != std::string::npos; path.erase(0, end + 1)) {
     const fs::path folder = path.substr(0, end);
     std::error_code absent;
-    if (folder.is_absolute() && fs::exists(folder / "python3", absent))
-      return folder.parent_path().string();
+    const fs::path python = folder / "python3";
+    if (folder.is_absolute() && fs::exists(python, absent))
+      return python.parent_path().parent_path().string();
   }
   return {};
 }
@@ -181,13 +182,6 @@ std::string device_module_obstacle() {
   return the_module().reason;
 }
 
-std::string device_runtime_file() {
-  const std::lock_guard lock(mutex);
-  const DeviceModule& found = the_module();
-  if (!found.usable()) refuse(found.reason);
-  return found.runtime;
-}
-
 void stand_in_for_device_module(DeviceFunction (*find)(const char*)) {
   const std::lock_guard lock(mutex);
   module() = {.stand_in = find, .runtime = "a stand-in"};
@@ -198,7 +192,10 @@ void stand_in_for_device_module(DeviceFunction (*find)(const char*)) {
 namespace headrace::inline v1 {
 
 std::string device_runtime() {
-  return detail::device_runtime_file();
+  const std::lock_guard lock(detail::mutex);
+  const detail::DeviceModule& found = detail::the_module();
+  if (!found.usable()) detail::refuse(found.reason);
+  return found.runtime;
 }
 
 }  // namespace headrace::inline v1

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/device/internal/device_module.h>
+#include <headrace/engine/device/detail/device_module.h>
+#include <headrace/engine/device/device_runtime.h>
 #include <headrace/engine/device/internal/kernel.h>
 
 namespace headrace::inline v1::detail {
@@ -41,7 +42,7 @@ const DeviceApi& api() {
 void check(int status, const char* what) {
   if (status == 0) return;
   api().forget_error();
-  throw DeviceError(std::string("[transfer] ") + what +
+  throw DeviceError(std::string("[device] ") + what +
                     " failed, the CUDA runtime answers: " + api().text(status));
 }
 
@@ -54,7 +55,7 @@ void watch_for_end() {
 }
 
 void require_running_process() {
-  if (ending()) throw DeviceError("[transfer] the process is ending");
+  if (ending()) throw DeviceError("[device] the process is ending");
 }
 
 /// For destructors: inside the device where it can still be used.
@@ -80,8 +81,12 @@ std::string obstacle(int status) {
   if (driver == 0) return answer + "; there is no driver: install one, or deliver to the CPU";
   if (driver / 1000 < runtime / 1000) {
     return answer + "; the driver is for CUDA " + version_text(driver) + ", the runtime " +
-           version_text(runtime) + " of " + device_runtime_file() +
+           version_text(runtime) + " of " + device_runtime() +
            " needs a newer one: install it, or deliver to the CPU";
+  }
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
+    return answer + "; CUDA_VISIBLE_DEVICES is \"" + visible +
+           "\": name a device in it, or deliver to the CPU";
   }
   return answer + "; look at what nvidia-smi says, or deliver to the CPU";
 }
@@ -98,6 +103,7 @@ DeviceEvent make_event(Device device, bool timed, bool awaited) {
 
 void require_device(Device device, const std::string& who) {
   if (!device.is_cuda()) return;
+  require_running_process();
   const std::string asked = "[" + who + "] " + to_string(device) + " was asked for, ";
   if (const std::string reason = device_module_obstacle(); !reason.empty())
     throw DeviceError(asked + reason);
@@ -147,15 +153,17 @@ DeviceMemory allocate_on_device(Device device, std::size_t bytes) {
     std::size_t free = 0;
     std::size_t all = 0;
     if (api().free_bytes(&free, &all) != 0) api().forget_error();
-    throw ResourceError("[transfer] " + std::to_string(bytes) +
+    throw ResourceError("[device] " + std::to_string(bytes) +
                         " bytes of device memory are needed, " + std::to_string(free) + " of " +
-                        std::to_string(all) + " are free; lower the batch size or loans");
+                        std::to_string(all) +
+                        " are free; lower the batch size or loans, or keep tables elsewhere");
   }
   check(status, "allocating device memory");
   return DeviceMemory(static_cast<std::byte*>(memory), {device.index});
 }
 
 std::size_t free_device_bytes(Device device) {
+  require_running_process();
   const DeviceScope scope(device);
   std::size_t free = 0;
   std::size_t all = 0;
@@ -164,6 +172,7 @@ std::size_t free_device_bytes(Device device) {
 }
 
 PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes, std::string& refusal) {
+  require_running_process();
   const DeviceScope scope(device);
   const int status = api().lock_pages(memory, bytes);
   if (status == 0) {
@@ -176,6 +185,7 @@ PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes, std::st
 }
 
 DeviceStream make_stream(Device device, bool urgent) {
+  require_running_process();
   const DeviceScope scope(device);
   void* stream = nullptr;
   check(api().make_stream(&stream, urgent), "making a stream");
@@ -256,14 +266,20 @@ bool is_process_ending() noexcept {
   return ending();
 }
 
-void start(const Kernel& kernel, const void* task, Device device, Stream stream) {
+void launch(const Kernel& kernel, const void* task, Device device, Stream stream) {
   using Function = int (*)(const void*, void*);
+  if (ending()) return;
   const auto function = reinterpret_cast<Function>(device_function(kernel.function));
   const DeviceScope scope(device);
+  api().forget_error();  // of others on this thread: a kernel's own is what is asked for
   const int status = function(task, stream.handle);
   if (status == 0) return;
-  throw DeviceError(std::string("[") + kernel.who +
-                    "] the kernel cannot be started: " + api().text(status));
+  const char* cure = status == api().no_kernel
+                         ? "; the device module must be built for this GPU, see "
+                           "HEADRACE_DEVICE_ARCHITECTURES, or let the step run on the CPU"
+                         : "";
+  throw DeviceError(std::string("[") + kernel.who + "] the kernel cannot be launched on " +
+                    to_string(device) + ": " + api().text(status) + cure);
 }
 
 }  // namespace headrace::inline v1::detail

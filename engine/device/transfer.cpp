@@ -17,6 +17,9 @@ constexpr std::size_t most_timed = 32;
 /// Streams that are known to be of the device; beyond these they are asked again.
 constexpr std::size_t most_known = 16;
 
+/// CUDA's cudaStreamPerThread.
+void* const stream_of_each_thread = reinterpret_cast<void*>(2);
+
 /// While a stream is being captured its work is not done: no loan can begin or end there.
 void refuse_capture(Stream stream, Device device, const char* what, const char* cure) {
   if (!is_capturing(stream)) return;
@@ -51,7 +54,7 @@ Transfer::Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void
       *event = make_event(device_, true);
     unused_times_.push_back(&times);
   }
-  stats_.device_bytes = static_cast<std::int64_t>(bytes());
+  stats_.device_bytes = static_cast<std::int64_t>(stride_ * slots_.size());
 }
 
 void Transfer::make_slots() {
@@ -198,6 +201,11 @@ void Transfer::require_own(const DeviceEvent& event, Stream stream) {
 }
 
 void Transfer::lend(DeviceSlot& slot, Stream to, std::size_t lent) {
+  if (to.handle == stream_of_each_thread) {
+    throw DeviceError(
+        "[batch] a batch cannot be lent to cudaStreamPerThread, which is another stream on "
+        "each thread, and its last reference may die on any; lend it to a stream that was made");
+  }
   const DeviceScope scope(device_);
   refuse_capture(to, device_, "a batch cannot be lent",
                  "take the batch before the capture, or lend it to another stream");
@@ -216,7 +224,7 @@ std::exception_ptr Transfer::end_loan(DeviceSlot& slot, std::span<const Stream> 
   try {
     const DeviceScope scope(device_);
     if (slot.unknown) {
-      throw DeviceError("[transfer] " + to_string(device_) +
+      throw DeviceError("[device] " + to_string(device_) +
                         ": an event could not be recorded behind a failed batch; its memory is "
                         "not used again");
     }

@@ -155,7 +155,7 @@ Block* LoaderCore::next_block(Lock& lock) {
   return block;
 }
 
-/// Staged graphs: sends blocks to be read while budget and places last. One thread at a time does,
+/// Pumped graphs: sends blocks to be read while budget and places last. One thread at a time does,
 /// since blocks are weighed in order; the others leave it their request.
 void LoaderCore::pump(Lock& lock) {
   pump_again_ = true;
@@ -174,9 +174,9 @@ void LoaderCore::pump(Lock& lock) {
 /// blocks. When they have none, storage is the slow side, and its threads must not wait. The oldest
 /// block may exceed the budget, when no other is on its way.
 bool LoaderCore::pump_one(Lock& lock) {
-  if (live_blocks_ <= plan_->staged_blocks / 2) filling_ = true;
+  if (live_blocks_ <= plan_->pumped_blocks / 2) filling_ = true;
   if (plan_->io && live_blocks_ - io_jobs_ < plan_->runtime.threads()) filling_ = true;
-  if (live_blocks_ >= plan_->staged_blocks) filling_ = false;
+  if (live_blocks_ >= plan_->pumped_blocks) filling_ = false;
   if (!filling_) return false;
   Block* block = next_block(lock);
   if (block == nullptr) return false;
@@ -206,7 +206,7 @@ bool LoaderCore::pump_one(Lock& lock) {
 
 /// A block that is through: its place and its bytes go to the next one.
 void LoaderCore::recycle(Block* block) {
-  const std::size_t fair = plan_->sample_bytes / static_cast<std::size_t>(plan_->staged_blocks);
+  const std::size_t fair = plan_->sample_bytes / static_cast<std::size_t>(plan_->pumped_blocks);
   std::size_t pooled = 0;
   for (const Sample& sample : block->samples)
     pooled += sample.pooled_bytes();

@@ -58,18 +58,20 @@ std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
 }
 
 void BlockRunner::handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
-                         int slot) const noexcept {
-  recorder_.fail(slot, stage);
+                         int thread) const noexcept {
+  recorder_.fail(thread, stage);
   try {
-    judge(node, block, k, stage, slot);
+    judge(node, block, k, stage, thread);
   } catch (...) {
-    fail(block, k, with_stage(plan_.stages[stage].name, place(block, k), std::current_exception()));
+    fail(block, k,
+         with_stage(plan_.stages[stage].name, origin_without_part(block, k),
+                    std::current_exception()));
   }
 }
 
 /// What the rule for bad samples says about the exception at hand.
 void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
-                        int slot) const {
+                        int thread) const {
   const Caught caught;
   BadSampleLog::Case bad = bad_case(block, k, stage, caught.text);
   try {
@@ -80,7 +82,7 @@ void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std:
     } else if (rule == BadSamples::Rule::shrink) {
       shrink(block, k, bad);
     } else {
-      replace(node, block, k, bad, slot);
+      replace(node, block, k, bad, thread);
     }
   } catch (...) {
     fail(block, k, with_stage(bad.stage, bad.origin, std::current_exception()));
@@ -90,8 +92,9 @@ void BlockRunner::judge(const NodePlan& node, Block& block, std::int64_t k, std:
 /// File and part are left out where the source cannot say them: the cause matters more.
 BadSampleLog::Case BlockRunner::bad_case(const Block& block, std::int64_t k, std::size_t stage,
                                          std::string cause) const {
-  BadSampleLog::Case bad{
-      .stage = plan_.stages[stage].name, .origin = place(block, k), .cause = std::move(cause)};
+  BadSampleLog::Case bad{.stage = plan_.stages[stage].name,
+                         .origin = origin_without_part(block, k),
+                         .cause = std::move(cause)};
   try {
     bad.origin.part = plan_.recipe.source->part(bad.origin.index);
     bad.origin.file = plan_.recipe.source->origin(bad.origin.index);
@@ -121,10 +124,10 @@ void BlockRunner::shrink(Block& block, std::int64_t k, const BadSampleLog::Case&
 }
 
 void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
-                          BadSampleLog::Case bad, int slot) const {
+                          BadSampleLog::Case bad, int thread) const {
   const auto at = static_cast<std::size_t>(k);
   const auto attempts = static_cast<std::uint32_t>(plan_.recipe.bad_samples.attempts);
-  Activity& activity = recorder_.activity(slot);
+  Activity& activity = recorder_.activity(thread);
   while (block.attempts[at] < attempts) {
     const std::uint32_t attempt = block.attempts[at] + 1;
     bad.replacement = replacement(block, k, attempt);
@@ -140,7 +143,7 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
       for (std::size_t s = 0; s < node.last_step; ++s) {
         stage = plan_.step_stage(s);
         activity.enter(stage);
-        step(s, block, k, slot);
+        step(s, block, k, thread);
       }
       stage = plan_.collate_stage();
       if (node.collates) collate(block, k);
@@ -149,7 +152,7 @@ void BlockRunner::replace(const NodePlan& node, Block& block, std::int64_t k,
       return;
     } catch (const std::exception&) {
       const Caught again;
-      recorder_.fail(slot, stage);
+      recorder_.fail(thread, stage);
       if (!again.about_data) throw;
       bad = bad_case(block, k, stage, again.text);
     }

@@ -63,15 +63,15 @@ std::size_t BlockRunner::estimate(const Block& block) const noexcept {
   return bytes;
 }
 
-void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexcept {
+void BlockRunner::run(const NodePlan& node, Block& block, int thread) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return;
   const TraceRange range(node.name);
   const BatchPlace& place = block.flight->place;
-  Activity& activity = recorder_.activity(slot);
+  Activity& activity = recorder_.activity(thread);
   const Activity::Work work(activity, at_work(block, plan_.first_stage(node)));
   try {
     if (plan_.gathers) {
-      if (node.reads) gather(block, slot);
+      if (node.reads) gather(block, thread);
       return;
     }
     if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
@@ -80,7 +80,7 @@ void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexce
   } catch (...) {
     return fail_whole(block, "read");
   }
-  Stopwatch watch(plan_, recorder_, block.rows, slot);
+  Stopwatch watch(plan_, recorder_, block.rows, thread);
   for (std::int64_t k = 0; k < block.rows; ++k) {
     if (block.attempts[static_cast<std::size_t>(k)] == Block::dead) continue;
     watch.start_row(k);
@@ -89,7 +89,7 @@ void BlockRunner::run(const NodePlan& node, Block& block, int slot) const noexce
     try {
       run_row(node, block, k, watch);
     } catch (...) {
-      handle(node, block, k, watch.stage(), slot);
+      handle(node, block, k, watch.stage(), thread);
     }
   }
   block.busy_ns += watch.stop(node);
@@ -106,7 +106,7 @@ void BlockRunner::run_row(const NodePlan& node, Block& block, std::int64_t k,
   }
   for (std::size_t s = node.first_step; s < node.last_step; ++s) {
     watch.enter(plan_.step_stage(s));
-    step(s, block, k, watch.slot());
+    step(s, block, k, watch.thread());
     watch.leave();
   }
   if (node.collates) {
@@ -123,10 +123,10 @@ Sample& BlockRunner::fresh_sample(Block& block, std::int64_t k) const {
   return sample;
 }
 
-bool BlockRunner::read_now(Block& block, int slot) const noexcept {
+bool BlockRunner::read_now(Block& block, int thread) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return true;
   const std::int64_t begun = now_ns();
-  const Activity::Work work(recorder_.activity(slot), at_work(block, plan_.read_stage()));
+  const Activity::Work work(recorder_.activity(thread), at_work(block, plan_.read_stage()));
   try {
     block.samples.resize(std::max(block.samples.size(), static_cast<std::size_t>(block.rows)));
     for (std::int64_t k = 0; k < block.rows; ++k) {
@@ -139,7 +139,7 @@ bool BlockRunner::read_now(Block& block, int slot) const noexcept {
   }
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
-  if (recorder_.on()) recorder_.add(slot, plan_.read_stage(), block.rows, took);
+  if (recorder_.on()) recorder_.add(thread, plan_.read_stage(), block.rows, took);
   return true;
 }
 
@@ -149,15 +149,15 @@ void BlockRunner::read(Block& block, std::int64_t k) const {
   plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], sample);
 }
 
-void BlockRunner::step(std::size_t s, Block& block, std::int64_t k, int slot) const {
+void BlockRunner::step(std::size_t s, Block& block, std::int64_t k, int thread) const {
   const SampleStep& step = plan_.recipe.sample_steps[s];
   Random random = step.random ? Random(key(block, k, plan_.step_keys[s])) : Random();
   Sample& sample = block.samples[static_cast<std::size_t>(k)];
-  if (!gates_[s]) return step.run(sample, random, slot);
+  if (!gates_[s]) return step.run(sample, random, thread);
   // Isolated: should the step wait inside TBB, this thread must not take up a block that wants its
   // own turn.
   const Gate::Turn turn(*gates_[s]);
-  Crew::isolate([&] { step.run(sample, random, slot); });
+  Crew::isolate([&] { step.run(sample, random, thread); });
 }
 
 void BlockRunner::bind_rows(Block& block, std::int64_t k) const {
@@ -183,7 +183,7 @@ void BlockRunner::collate(Block& block, std::int64_t k) const {
   layout.set_valid(memory, block.first + k, true);
 }
 
-void BlockRunner::gather(Block& block, int slot) const {
+void BlockRunner::gather(Block& block, int thread) const {
   const std::int64_t begun = now_ns();
   const Layout& layout = plan_.layout;
   std::byte* memory = block.flight->bind(pool_)->memory;
@@ -200,17 +200,17 @@ void BlockRunner::gather(Block& block, int slot) const {
         layout.set_valid(memory, block.first + k, true);
     }
   } catch (...) {
-    gather_one_by_one(block, slot);
+    gather_one_by_one(block, thread);
   }
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
   if (!recorder_.on()) return;
-  recorder_.add(slot, plan_.read_stage(), block.rows, took);
-  recorder_.add(slot, plan_.collate_stage(), block.rows, 0);
+  recorder_.add(thread, plan_.read_stage(), block.rows, took);
+  recorder_.add(thread, plan_.collate_stage(), block.rows, 0);
 }
 
 /// Finds the rows that spoiled a gather.
-void BlockRunner::gather_one_by_one(Block& block, int slot) const {
+void BlockRunner::gather_one_by_one(Block& block, int thread) const {
   if (block.samples.size() < static_cast<std::size_t>(block.rows)) {
     block.samples.resize(static_cast<std::size_t>(block.rows));
   }
@@ -218,14 +218,11 @@ void BlockRunner::gather_one_by_one(Block& block, int slot) const {
   for (std::int64_t k = 0; k < block.rows; ++k) {
     std::size_t stage = plan_.read_stage();
     try {
-      Sample& sample = block.samples[static_cast<std::size_t>(k)];
-      sample.reset();
-      sample.origin() = origin(block, k);
-      plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], sample);
+      plan_.recipe.source->read(block.indices[static_cast<std::size_t>(k)], fresh_sample(block, k));
       stage = plan_.collate_stage();
       collate(block, k);
     } catch (...) {
-      handle(whole, block, k, stage, slot);
+      handle(whole, block, k, stage, thread);
     }
   }
 }
@@ -240,12 +237,12 @@ void BlockRunner::finish(Flight& flight) const {
 }
 
 Origin BlockRunner::origin(const Block& block, std::int64_t k) const {
-  Origin origin = place(block, k);
+  Origin origin = origin_without_part(block, k);
   origin.part = plan_.recipe.source->part(origin.index);
   return origin;
 }
 
-Origin BlockRunner::place(const Block& block, std::int64_t k) const {
+Origin BlockRunner::origin_without_part(const Block& block, std::int64_t k) const {
   const BatchPlace& place = block.flight->place;
   Origin origin;
   origin.index = block.indices[static_cast<std::size_t>(k)];

@@ -37,7 +37,7 @@ std::unique_ptr<FlowGraph> LoaderCore::make_graph() {
   for (std::size_t n = 0; n < plan_->nodes.size(); ++n) {
     const NodePlan& node = plan_->nodes[n];
     const int id = graph->add_node(
-        node.limit, [this, n] { return plan_->direct ? run_direct() : run_staged(n); });
+        node.limit, [this, n] { return plan_->direct ? run_direct() : run_pumped(n); });
     if (last >= 0) graph->connect(last, id);
     last = id;
   }
@@ -72,9 +72,9 @@ void LoaderCore::watch() {
 
 /// Memory for all blocks that can be on their way at once: from then on admission takes none.
 void LoaderCore::prepare_blocks() {
-  resting_.reserve(worker_blocks_.size() + static_cast<std::size_t>(plan_->staged_blocks) + 1);
+  resting_.reserve(worker_blocks_.size() + static_cast<std::size_t>(plan_->pumped_blocks) + 1);
   if (plan_->direct) return;
-  const std::size_t most = static_cast<std::size_t>(plan_->staged_blocks) + 1;  // one held back
+  const std::size_t most = static_cast<std::size_t>(plan_->pumped_blocks) + 1;  // one held back
   for (BlockQueue& queue : queues_)
     queue.reserve(most);
   spare_blocks_.reserve(most);
@@ -106,39 +106,39 @@ Block* LoaderCore::claim(Block& block) {
 int LoaderCore::run_direct() {
   // Should a step wait inside TBB, this worker may be given a second block meanwhile: it then gets
   // memory of its own.
-  const auto slot = static_cast<std::size_t>(Crew::slot());
-  std::unique_ptr<Block> own = std::move(worker_blocks_[slot]);
+  const auto thread = static_cast<std::size_t>(Crew::thread());
+  std::unique_ptr<Block> own = std::move(worker_blocks_[thread]);
   std::optional<Block> second;
   Block* block = own ? own.get() : &second.emplace();
   claim(*block);
   Flight& flight = *block->flight;
   if (!flight.skipped()) {
     runner_.order(*block);
-    runner_.run(plan_->nodes[0], *block, static_cast<int>(slot));
+    runner_.run(plan_->nodes[0], *block, static_cast<int>(thread));
     learn(*block);
   }
-  if (own) worker_blocks_[slot] = std::move(own);
+  if (own) worker_blocks_[thread] = std::move(own);
   return finish_block(flight);
 }
 
 void LoaderCore::send_to_io(Block* block) {
   runtime_->io().submit(
-      [this, block](int slot) { read_block(block, plan_->runtime.threads() + slot); });
+      [this, block](int thread) { read_block(block, plan_->runtime.threads() + thread); });
 }
 
-void LoaderCore::read_block(Block* block, int slot) {
+void LoaderCore::read_block(Block* block, int thread) {
   if (!block->handed.load(std::memory_order_acquire)) std::terminate();
-  runner_.run(plan_->nodes[0], *block, slot);
+  runner_.run(plan_->nodes[0], *block, thread);
   queues_[1].push(block);
   graph_->emit(0, 1);
   Lock lock(mutex_);
   if (--io_jobs_ == 0 && closed_) changed_.notify_all();
 }
 
-int LoaderCore::run_staged(std::size_t n) {
+int LoaderCore::run_pumped(std::size_t n) {
   const NodePlan& node = plan_->nodes[n];
   Block* block = queues_[n].pop();
-  if (std::exchange(block->unread, false) && !runner_.read_now(*block, Crew::slot())) {
+  if (std::exchange(block->unread, false) && !runner_.read_now(*block, Crew::thread())) {
     Lock lock(mutex_);
     blocks_by_io_ = blocks_until_retry;
     ++io_jobs_;
@@ -146,7 +146,7 @@ int LoaderCore::run_staged(std::size_t n) {
     send_to_io(block);
     return 0;
   }
-  runner_.run(node, *block, Crew::slot());
+  runner_.run(node, *block, Crew::thread());
   if (!node.collates) {
     queues_[n + 1].push(block);
     return 1;

@@ -89,12 +89,16 @@ class HEADRACE_API Loader {
 
   /// `for (Batch& batch : loader.epoch(e))`. Starts at the place given by seek() when that names
   /// this epoch, else at the beginning. With a stream the batches are loans to that stream: it
-  /// waits until they are ready.
+  /// waits until they are ready. The first epoch takes threads and memory. Throws ConfigError for a
+  /// negative epoch, ResourceError, DeviceError, and PipelineError for a closed loader, on one of
+  /// its runtime's own threads and in a forked process.
   Epoch epoch(std::int64_t epoch, Stream stream = {});
 
   /// The next batch of the running epoch; where none runs, of the one after the last begun (at
-  /// first epoch 0, or the one given to seek()). Throws DataError or PipelineError in batch order;
-  /// afterwards the epoch is over.
+  /// first epoch 0, or the one given to seek()). Throws what went wrong with a batch in batch order
+  /// (DataError, PipelineError, ResourceError, DeviceError); afterwards the epoch is over. Goes on
+  /// where it was after what the caller can mend: PipelineError while all slabs are on loan,
+  /// DeviceError for a stream that cannot be lent to.
   NextBatch next(std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
                  std::stop_token stop = {});
   /// A batch if one is ready. At the end of an epoch nullopt once; the call after that goes on with

@@ -12,7 +12,7 @@ LoaderCore::LoaderCore(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)),
       runtime_(RuntimeCore::share(plan_->runtime)),
       pool_(std::make_shared<SlabPool>(plan_->layout, plan_->slabs)),
-      recorder_(plan_->stages, plan_->slots(), plan_->options.statistics),
+      recorder_(plan_->stages, plan_->threads(), plan_->options.statistics),
       bad_samples_(plan_->recipe.bad_samples, plan_->recipe.name),
       runner_(*plan_, *pool_, recorder_),
       ring_(static_cast<std::size_t>(plan_->slabs + plan_->device_slots)),

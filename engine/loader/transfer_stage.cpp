@@ -50,7 +50,7 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
   const std::int64_t begun = recorder_.on() ? now_ns() : 0;
   std::int64_t in_steps = 0;
   std::size_t stage = plan_->transfer_stage();
-  const Activity::Work work(recorder_.activity(Crew::slot()),
+  const Activity::Work work(recorder_.activity(Crew::thread()),
                             {.stage = static_cast<std::int64_t>(stage),
                              .epoch = flight.place.epoch,
                              .batch = flight.place.number});
@@ -67,12 +67,12 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     Origin origin;
     origin.epoch = flight.place.epoch;
     origin.batch = flight.place.number;
-    recorder_.fail(Crew::slot(), stage);
+    recorder_.fail(Crew::thread(), stage);
     flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
     if (slot != nullptr) abandon(flight, slot);
   }
   if (recorder_.on()) {
-    recorder_.add(Crew::slot(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
+    recorder_.add(Crew::thread(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
   }
 }
 
@@ -103,14 +103,14 @@ void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& sta
   Batch batch = Loan::batch(flight.loan);
   for (std::size_t s = 0; s < plan_->recipe.batch_steps.size(); ++s) {
     stage = plan_->batch_step_stage(s);
-    recorder_.activity(Crew::slot()).enter(stage);
+    recorder_.activity(Crew::thread()).enter(stage);
     const TraceRange step(plan_->stages[stage].name);
     const std::int64_t since = recorder_.on() ? now_ns() : 0;
     plan_->recipe.batch_steps[s].run(batch, stream);
     if (!recorder_.on()) continue;
     const std::int64_t took = now_ns() - since;
     in_steps += took;
-    recorder_.add(Crew::slot(), stage, 1, took);
+    recorder_.add(Crew::thread(), stage, 1, took);
   }
 }
 

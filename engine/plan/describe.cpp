@@ -51,7 +51,7 @@ std::vector<Row> rows_of(const Plan& plan) {
     rows.push_back(std::move(row));
   }
   if (!plan.direct) {
-    rows[1].lines.push_back("at most " + std::to_string(plan.staged_blocks) + " blocks, " +
+    rows[1].lines.push_back("at most " + std::to_string(plan.pumped_blocks) + " blocks, " +
                             mebibytes(plan.sample_bytes) + " until collate");
   }
   Row transfer{"transfer", {"in batch order, to " + to_string(plan.recipe.device)}};

@@ -73,8 +73,6 @@ class HEADRACE_API Pipeline {
   /// DataError for an epoch without a batch. Starts nothing.
   Loader build(LoaderOptions options = {}) const;
 
-  const detail::Recipe& recipe() const noexcept { return recipe_; }
-
  private:
   Pipeline() = default;
   [[noreturn]] static void misplaced(const std::string& name, const char* rule);

@@ -199,10 +199,10 @@ void Plan::count_memory() {
           static_cast<int>(ceil_div(threads, rows));
   // Beside those on loan: one that is ready, and one that is being copied.
   device_slots = on_device ? options.loans + 2 : 0;
-  staged_blocks = 4 * threads + runtime.io_threads();
+  pumped_blocks = 4 * threads + runtime.io_threads();
   if (!direct && !gathers) {
     sample_bytes = options.sample_memory != 0 ? options.sample_memory
-                                              : default_sample_bytes(*recipe.source, staged_blocks);
+                                              : default_sample_bytes(*recipe.source, pumped_blocks);
   } else if (!gathers) {
     sample_bytes = static_cast<std::size_t>(threads) * recipe.source->largest_working_bytes();
   }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/detail/own_thread.h>
 #include <headrace/engine/runtime/detail/tbb_graph.h>
-#include <headrace/engine/runtime/internal/own_thread.h>
 
 #include <pthread.h>
 
@@ -182,7 +182,7 @@ Crew::~Crew() {
   impl_->stop();
 }
 
-int Crew::slot() noexcept {
+int Crew::thread() noexcept {
   return tbb::this_task_arena::current_thread_index();
 }
 

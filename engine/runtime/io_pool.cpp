@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/internal/own_thread.h>
+#include <headrace/engine/runtime/detail/own_thread.h>
 
 #include <pthread.h>
 
@@ -73,9 +73,9 @@ void IoPool::make_room(std::size_t places) {
   first_ = 0;
 }
 
-void IoPool::live(int slot) {
+void IoPool::live(int thread) {
   char name[16];
-  std::snprintf(name, sizeof name, "headrace-io-%d", slot);
+  std::snprintf(name, sizeof name, "headrace-io-%d", thread);
   pthread_setname_np(pthread_self(), name);
   owner_of_this_thread = owner_;
   for (;;) {
@@ -88,7 +88,7 @@ void IoPool::live(int slot) {
       first_ = (first_ + 1) % jobs_.size();
       --waiting_;
     }
-    job(slot);
+    job(thread);
   }
 }
 

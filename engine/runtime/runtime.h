@@ -20,14 +20,15 @@ struct RuntimeOptions {
 };
 
 /// Workers, I/O threads and one byte budget, shared by all loaders that are given it (train and
-/// validation; ten pairs in turn). A handle: copies share. Threads start with the first loader and
-/// are joined with the last handle. Nothing process-wide is touched: the workers are threads of our
-/// own in an arena whose slots are reserved for them.
+/// validation; ten pairs in turn). A handle: copies share. Threads start with a loader's first
+/// epoch and are joined with the last handle. Nothing process-wide is touched: the workers are
+/// threads of our own in an arena whose slots are reserved for them.
 class HEADRACE_API Runtime {
  public:
   using Options = RuntimeOptions;
 
-  /// Throws ConfigError for negative sizes, ResourceError when threads cannot be made.
+  /// Throws ConfigError for negative sizes. Threads that cannot be made are a ResourceError of the
+  /// first epoch.
   explicit Runtime(Options options = {});
   /// The runtime of loaders that name none; made on first use.
   static Runtime process_default();

@@ -6,9 +6,9 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-std::string thread_name(const WatchedLoader& loader, int slot) {
-  return slot < loader.workers ? "headrace-" + std::to_string(slot)
-                               : "headrace-io-" + std::to_string(slot - loader.workers);
+std::string thread_name(const WatchedLoader& loader, int thread) {
+  return thread < loader.workers ? "headrace-" + std::to_string(thread)
+                                 : "headrace-io-" + std::to_string(thread - loader.workers);
 }
 
 Origin origin_of(const detail::Activity::State& state) {
@@ -48,15 +48,15 @@ std::int64_t WatchList::moves() const {
   std::lock_guard lock(mutex_);
   std::int64_t sum = 0;
   for (const WatchedLoader& loader : loaders_) {
-    for (int slot = 0; slot < loader.recorder->slots(); ++slot)
-      sum += loader.recorder->activity(slot).moves();
+    for (int thread = 0; thread < loader.recorder->threads(); ++thread)
+      sum += loader.recorder->activity(thread).moves();
   }
   return sum;
 }
 
 bool WatchList::busy(const Recorder& recorder) const {
-  for (int slot = 0; slot < recorder.slots(); ++slot)
-    if (recorder.activity(slot).state().stage >= 0) return true;
+  for (int thread = 0; thread < recorder.threads(); ++thread)
+    if (recorder.activity(thread).state().stage >= 0) return true;
   return false;
 }
 
@@ -74,10 +74,10 @@ std::vector<HangReport::InStage> WatchList::stages_of_all(
   std::lock_guard lock(mutex_);
   std::vector<HangReport::InStage> all;
   for (const WatchedLoader& loader : loaders_) {
-    for (int slot = 0; slot < loader.recorder->slots(); ++slot) {
-      const Activity::State state = loader.recorder->activity(slot).state();
+    for (int thread = 0; thread < loader.recorder->threads(); ++thread) {
+      const Activity::State state = loader.recorder->activity(thread).state();
       if (state.stage < 0) continue;
-      all.push_back({.thread = thread_name(loader, slot),
+      all.push_back({.thread = thread_name(loader, thread),
                      .loader = loader.name,
                      .stage = loader.stages[static_cast<std::size_t>(state.stage)],
                      .sample = origin_of(state)});

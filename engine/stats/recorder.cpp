@@ -47,15 +47,16 @@ Durations HistogramSum::durations() const {
           .max_s = static_cast<double>(most_) * 1e-9};
 }
 
-Recorder::Recorder(std::vector<Stage> stages, int slots, bool on)
+Recorder::Recorder(std::vector<Stage> stages, int threads, bool on)
     : stages_(std::move(stages)),
-      slots_(slots),
+      threads_(threads),
       on_(on),
-      cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(slots) * stages_.size())),
-      activities_(std::make_unique<Activity[]>(static_cast<std::size_t>(slots))) {}
+      cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(threads) * stages_.size())),
+      activities_(std::make_unique<Activity[]>(static_cast<std::size_t>(threads))) {}
 
-void Recorder::add(int slot, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept {
-  Cell& c = cell(slot, stage);
+void Recorder::add(int thread, std::size_t stage, std::int64_t items,
+                   std::int64_t busy_ns) noexcept {
+  Cell& c = cell(thread, stage);
   c.items.add(items);
   c.busy.add(busy_ns);
   if (items > 0) c.service.add(busy_ns / items, items);
@@ -70,8 +71,8 @@ std::vector<StageStats> Recorder::stages() const {
     stats.place = stages_[s].place;
     stats.limit = stages_[s].limit;
     HistogramSum service;
-    for (int slot = 0; slot < slots_; ++slot) {
-      const Cell& c = cells_[static_cast<std::size_t>(slot) * stages_.size() + s];
+    for (int thread = 0; thread < threads_; ++thread) {
+      const Cell& c = cells_[static_cast<std::size_t>(thread) * stages_.size() + s];
       stats.items += c.items.value();
       stats.failures += c.failures.value();
       stats.busy_s += static_cast<double>(c.busy.value()) * 1e-9;
@@ -84,7 +85,7 @@ std::vector<StageStats> Recorder::stages() const {
 }
 
 void Recorder::clear() noexcept {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(slots_) * stages_.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(threads_) * stages_.size(); ++i) {
     cells_[i].items.clear();
     cells_[i].failures.clear();
     cells_[i].busy.clear();

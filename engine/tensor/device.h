@@ -23,7 +23,8 @@ struct Device {
 HEADRACE_API std::string to_string(Device device);
 
 /// A stream of work on a device: the CUDA stream handle as a plain pointer (null is the default
-/// stream; ignored on the CPU), so that no CUDA header is needed to name one.
+/// stream; ignored on the CPU), so that no CUDA header is needed to name one. Not
+/// cudaStreamPerThread, which names another stream on each thread.
 struct Stream {
   void* handle = nullptr;
 };

@@ -246,7 +246,7 @@ void DeviceTable::GatherStep::operator()(Batch& batch, Stream stream) const {
     task.out = static_cast<std::byte*>(
         batch.make(column.spec.name, column.spec.dtype, column.spec.shape.batched(count)).raw());
     if (rows.device().is_cuda()) {
-      detail::start(detail::gather_kernel, &task, rows.device(), stream);
+      detail::launch(detail::gather_kernel, &task, rows.device(), stream);
     } else {
       detail::gather_on_host(task);
     }

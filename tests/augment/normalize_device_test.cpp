@@ -66,7 +66,7 @@ bool agree(const Case& one, DType dtype, bool first, bool flips, bool levels) {
   task.to = result.data();
   if (flips) task.flips = reinterpret_cast<const std::uint8_t*>(marks.data());
   if (levels) task.levels = reinterpret_cast<const float*>(gains.data());
-  detail::start(detail::normalize_kernel, &task, Device::cuda(0), {});
+  detail::launch(detail::normalize_kernel, &task, Device::cuda(0), {});
   return result.read() == wanted;
 }
 
@@ -103,5 +103,6 @@ TEST_CASE("without a device, or without device code, normalising on one says so"
   detail::NormalizeTask task{
       .from = &level, .to = &value, .pictures = 1, .pixels = 1, .width = 1, .channels = 1};
   if (device_present()) return test::skip("needs a machine without a GPU");
-  CHECK_THROWS_AS(detail::start(detail::normalize_kernel, &task, Device::cuda(0), {}), DeviceError);
+  CHECK_THROWS_AS(detail::launch(detail::normalize_kernel, &task, Device::cuda(0), {}),
+                  DeviceError);
 }

@@ -27,7 +27,7 @@ std::vector<std::byte> on_device(detail::SpecTask task, std::size_t bytes, std::
   task.to = in_place ? from.data() : to.data();
   task.from = from.data();
   task.masks = reinterpret_cast<const std::int32_t*>(masks.data());
-  detail::start(detail::spec_augment_kernel, &task, Device::cuda(0), {});
+  detail::launch(detail::spec_augment_kernel, &task, Device::cuda(0), {});
   return in_place ? from.read() : to.read();
 }
 

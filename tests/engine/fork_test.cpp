@@ -78,10 +78,8 @@ TEST_CASE("a forked process is told that the loader's threads are not in it" *
     std::string others;
     for (const std::function<void()>& call : std::vector<std::function<void()>>{
              [&] { static_cast<void>(loader->try_next()); },
-             [&] { static_cast<void>(loader->stats()); },
-             [&] { loader->reset_stats(); },
-             [&] { static_cast<void>(loader->position()); },
-             [&] { loader->seek({}); },
+             [&] { static_cast<void>(loader->stats()); }, [&] { loader->reset_stats(); },
+             [&] { static_cast<void>(loader->position()); }, [&] { loader->seek({}); },
              [&] {
                for (Batch& batch : *running)
                  static_cast<void>(batch);

@@ -14,6 +14,8 @@ void* context_of(int device) {
 }
 
 int retain_primary(void** context, int device) {
+  if (const cudaError_t status = enter("cuDevicePrimaryCtxRetain"); status != cudaSuccess)
+    return status;
   std::lock_guard lock(state().mutex);
   state().contexts.insert(device);
   *context = context_of(device);
@@ -21,11 +23,13 @@ int retain_primary(void** context, int device) {
 }
 
 int push_context(void* context) {
+  if (const cudaError_t status = enter("cuCtxPushCurrent"); status != cudaSuccess) return status;
   thread_state().push(static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1);
   return 0;
 }
 
 int pop_context(void** context) {
+  if (const cudaError_t status = enter("cuCtxPopCurrent"); status != cudaSuccess) return status;
   ThreadState& thread = thread_state();
   if (thread.depth == 0) return cudaErrorDeviceUninitialized;
   *context = context_of(thread.current());

@@ -82,6 +82,10 @@ class Capture {
   void* queue_;
 };
 
+/// Leaves an error with the calling thread, as a call of somebody else's that failed.
+void leave_error();
+/// What cudaGetLastError() answers, as a kernel's launcher asks it.
+int last_error();
 /// A call of CUDA that spoils a capture; throws std::runtime_error where it is refused.
 void unsafe_call();
 /// Queues work on any stream, the default one included.

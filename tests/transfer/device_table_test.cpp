@@ -87,7 +87,7 @@ TEST_CASE(
     for (const int threads : {1, 2, 8}) {
       const std::int64_t waited = device::calls().synchronisations;
       CHECK(same(out_of(table, source->fields(), tail, threads), expected));
-      // A loader waits for its two streams and its events when it ends, and at no other time.
+      // A loader waits for its three streams and its events when it ends, and at no other time.
       CHECK(device::calls().synchronisations - waited < 10);
     }
   }

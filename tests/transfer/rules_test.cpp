@@ -12,9 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include <headrace/engine/device/internal/kernel.h>
 #include <headrace/tests/engine/test_support.h>
 
 #include "device_reading.h"
+#include "stand_in_module.h"
 
 namespace headrace::test {
 namespace {
@@ -115,6 +117,30 @@ TEST_CASE("A loan to a stream that is being captured is refused by name, and can
   CHECK_THROWS_WITH_AS(batch.also_used_on(other), doctest::Contains("take the batch before"),
                        DeviceError);
   CHECK(capture.end());
+}
+
+TEST_CASE("A loan to the stream that is another one on each thread is refused by name") {
+  device::reset();
+  Loader loader = loader_on(Device::cuda(0), 2);
+  const Stream of_each_thread{reinterpret_cast<void*>(2)};
+  CHECK_THROWS_WITH_AS(static_cast<void>(loader.epoch(0, of_each_thread).begin()),
+                       doctest::Contains("cudaStreamPerThread"), DeviceError);
+  TrainerStream stream;
+  const Epoch epoch = loader.epoch(0, stream);
+  const Batch batch = loader.next().batch;
+  CHECK_THROWS_WITH_AS(batch.also_used_on(of_each_thread), doctest::Contains("cudaStreamPerThread"),
+                       DeviceError);
+}
+
+TEST_CASE("A kernel is not blamed for an error that others left with the thread") {
+  device::reset();
+  device::provide_kernel("headrace_test", [](const void*, void*) { return device::last_error(); });
+  const detail::Kernel kernel{.who = "test", .function = "headrace_test"};
+  device::leave_error();
+  detail::launch(kernel, nullptr, Device::cuda(0), {});
+  device::provide_kernel("headrace_test", [](const void*, void*) { return 209; });
+  CHECK_THROWS_WITH_AS(detail::launch(kernel, nullptr, Device::cuda(0), {}),
+                       doctest::Contains("must be built for this GPU"), DeviceError);
 }
 
 TEST_CASE("A loan that ends on a stream that is being captured fails the run by name") {

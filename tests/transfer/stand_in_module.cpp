@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include <headrace/engine/device/detail/device_module.h>
 #include <headrace/engine/device/internal/device_api.h>
-#include <headrace/engine/device/internal/device_module.h>
 
 extern "C" const headrace::detail::DeviceApi* headrace_device_api();
 

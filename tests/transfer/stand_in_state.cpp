@@ -171,6 +171,12 @@ bool Capture::end() {
 void unsafe_call() {
   if (enter_unsafe("unsafe_call") != cudaSuccess) throw std::runtime_error("refused");
 }
+void leave_error() {
+  answer(cudaErrorNotReady);
+}
+int last_error() {
+  return cudaGetLastError();
+}
 void run_on(headrace::Stream stream, std::function<void()> kernel) {
   queue_of(static_cast<cudaStream_t>(stream.handle)).push(std::move(kernel));
 }

@@ -2,12 +2,15 @@
 // process with status 3. With the argument `teardown_under_copies` slabs are still being copied
 // then, and their memory must outlive the loader.
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
+#include <headrace/engine/device/internal/kernel.h>
 #include <headrace/tests/engine/test_sources.h>
 
 #include "cuda_stand_in.h"
+#include "stand_in_module.h"
 
 namespace {
 
@@ -17,9 +20,12 @@ struct FirstToGo {
   ~FirstToGo() { test::device::forbid_calls(); }
 };
 
-/// Waits for the copies that nobody waited for.
+/// Launches a kernel, as a step does that is still at work, which must not come to be; and waits
+/// for the copies that nobody waited for.
 struct LastToGo {
   ~LastToGo() {
+    detail::launch({.who = "teardown", .function = "headrace_teardown"}, nullptr, Device::cuda(0),
+                   {});
     while (test::device::calls().copies_done < test::device::calls().copies)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -37,6 +43,10 @@ void settle() {
 
 int main(int count, char** arguments) {
   const bool under_copies = count > 1 && std::string(arguments[1]) == "teardown_under_copies";
+  test::device::provide_kernel("headrace_teardown", [](const void*, void*) {
+    std::_Exit(3);
+    return 0;
+  });
   static const LastToGo last_to_go;
   static Batch held;
   if (under_copies) test::device::reset({.copy_delay_us = 0, .copy_least_us = 1'500'000});

@@ -10,7 +10,6 @@ class HomeProcess {
  public:
   /// Whether this is another process by now.
   bool left() const noexcept { return ::getpid() != id_; }
-  pid_t id() const noexcept { return id_; }
 
  private:
   pid_t id_ = ::getpid();

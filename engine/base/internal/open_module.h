@@ -13,8 +13,8 @@ struct Module {
 };
 
 /// Opens `file`, "headrace_opencv_codecs.so" say: in headrace/ beside the library that holds the
-/// engine, in lib/headrace beside a program's folder or that folder's, else where the loader of
-/// programs looks. Thread-safe.
+/// engine, in lib/headrace beside a program's folder or that folder's, where an installation puts
+/// it, else where the loader of programs looks. Thread-safe.
 HEADRACE_API Module open_module(const std::string& file);
 
 }  // namespace headrace::inline v1::detail

@@ -19,8 +19,9 @@
 
 namespace headrace::inline v1::detail {
 
-/// A finished batch, the loader's until it is delivered and the trainer's from then on: in a slab, or
-/// in a slot of its device. The last reference gives the memory back, on whichever thread it dies.
+/// A finished batch, the loader's until it is delivered and the trainer's from then on: in a slab,
+/// or in a slot of its device. The last reference gives the memory back, on whichever thread it
+/// dies.
 class Loan {
  public:
   struct Context {

@@ -18,6 +18,7 @@ struct DeviceApi {
   int version = current_version;
   int no_memory = 0;  ///< statuses that the engine must tell apart
   int not_ready = 0;
+  int no_kernel = 0;  ///< for a device like this one
   const char* (*text)(int status) = nullptr;
   /// Clears the error that the runtime keeps for the thread, unless the device is lost for good.
   void (*forget_error)() = nullptr;

@@ -82,9 +82,9 @@ HEADRACE_API void copy_rows_to_host(std::byte* to, const std::byte* from, std::s
 /// Calls `function(argument)` on a thread of the driver once the stream has come here; it must not
 /// call CUDA, nor wait.
 void call_when_reached(Stream on, void (*function)(void*), void* argument);
-/// Waits until the stream's work is done; not on the hot path.
+/// Waits until the stream's work is done.
 HEADRACE_API void drain(Stream stream) noexcept;
-/// Waits until what was recorded last has come; not on the hot path.
+/// Waits until what was recorded last has come.
 void drain(const DeviceEvent& event) noexcept;
 /// The same, and throws where the device failed on the way.
 HEADRACE_API void await(const DeviceEvent& event);

@@ -12,8 +12,8 @@ struct Kernel {
       function;  ///< `extern "C" int function(const void* task, void* stream)`: a CUDA status
 };
 
-/// Starts a kernel on a stream of a device; the thread's current device stays. `task` points to
+/// Launches a kernel on a stream of a device; the thread's current device stays. `task` points to
 /// what the kernel says that it takes, and is read before this returns. Throws DeviceError.
-HEADRACE_API void start(const Kernel& kernel, const void* task, Device device, Stream stream);
+HEADRACE_API void launch(const Kernel& kernel, const void* task, Device device, Stream stream);
 
 }  // namespace headrace::inline v1::detail

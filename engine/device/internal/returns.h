@@ -12,8 +12,9 @@ struct Returnable {
   Returnable* next_returned = nullptr;
 };
 
-/// Memory that the device is through with. A thread of the driver, which may neither wait nor call
-/// CUDA, only pushes it here and rings; the loader's own threads take it from here.
+/// Memory that the device is through with: a Treiber stack that is taken as a whole. A thread of
+/// the driver, which may neither wait nor call CUDA, only pushes it here and rings; the loader's
+/// own threads take it from here.
 class Returns {
  public:
   using Ring = void (*)(void* owner);
@@ -35,7 +36,6 @@ class Returns {
     returned->returns->push(returned);
   }
 
-  bool pending() const noexcept { return top_.load(std::memory_order_relaxed) != nullptr; }
   /// All that has come, linked, the last one first.
   Returnable* take_all() noexcept { return top_.exchange(nullptr, std::memory_order_acquire); }
 

@@ -39,9 +39,10 @@ struct DeviceSlot : BatchMemory {
 };
 
 /// The device side of a loader: a ring of device slots, a stream for copies, one for batch
-/// operations and one on which slabs are called back. Streams wait for each other's events; no
-/// thread does. Outlives the loader while batches are on loan. take(), lend(), end_loan() and
-/// set_free() are for any thread, the others for the transfer stage.
+/// operations and one on which slabs are called back. Streams wait for each other's events; a
+/// thread waits only in copy(), where pages could not be locked. Outlives the loader while batches
+/// are on loan. prepare(), copy(), operations(), finish() and lose() are for the transfer stage,
+/// all others for any thread.
 class Transfer {
  public:
   struct Sizes {
@@ -61,7 +62,6 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  std::size_t bytes() const noexcept { return stride_ * slots_.size(); }
   /// Slabs whose copies are done, and slots that end_loan() could not set free at once.
   Returns& returns() noexcept { return returns_; }
   /// Locks host memory into RAM for as long as this lives; what the system says if it refuses.

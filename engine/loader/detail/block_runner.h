@@ -32,35 +32,36 @@ class BlockRunner {
   /// Bytes that the block's samples need between read and collate, as the source says.
   std::size_t estimate(const Block& block) const noexcept;
   /// Reads all rows if none makes the calling worker wait.
-  bool read_now(Block& block, int slot) const noexcept;
+  bool read_now(Block& block, int thread) const noexcept;
   /// Runs a node's part on every row; never throws.
-  void run(const NodePlan& node, Block& block, int slot) const noexcept;
+  void run(const NodePlan& node, Block& block, int thread) const noexcept;
   /// The last touch before a batch leaves collate: rows without samples, ragged fields.
   void finish(Flight& flight) const;
 
  private:
-  void gather(Block& block, int slot) const;
-  void gather_one_by_one(Block& block, int slot) const;
+  void gather(Block& block, int thread) const;
+  void gather_one_by_one(Block& block, int thread) const;
   void run_row(const NodePlan& node, Block& block, std::int64_t k, Stopwatch& watch) const;
   Sample& fresh_sample(Block& block, std::int64_t k) const;
   void read(Block& block, std::int64_t k) const;
-  void step(std::size_t s, Block& block, std::int64_t k, int slot) const;
+  void step(std::size_t s, Block& block, std::int64_t k, int thread) const;
   void bind_rows(Block& block, std::int64_t k) const;
   void collate(Block& block, std::int64_t k) const;
   Activity::State at_work(const Block& block, std::size_t stage) const noexcept;
   void fail_whole(Block& block, const char* stage) const noexcept;
   void handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
-              int slot) const noexcept;
-  void judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage, int slot) const;
+              int thread) const noexcept;
+  void judge(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,
+             int thread) const;
   void replace(const NodePlan& node, Block& block, std::int64_t k, BadSampleLog::Case bad,
-               int slot) const;
+               int thread) const;
   void shrink(Block& block, std::int64_t k, const BadSampleLog::Case& bad) const;
   void fail(Block& block, std::int64_t k, std::exception_ptr error) const;
   void note(Block& block, const BadSampleLog::Case& bad) const;
   std::int64_t replacement(const Block& block, std::int64_t k, std::uint32_t attempt) const;
   RandomKey key(const Block& block, std::int64_t k, std::uint32_t operation) const;
   Origin origin(const Block& block, std::int64_t k) const;
-  Origin place(const Block& block, std::int64_t k) const;
+  Origin origin_without_part(const Block& block, std::int64_t k) const;
   BadSampleLog::Case bad_case(const Block& block, std::int64_t k, std::size_t stage,
                               std::string cause) const;
 

@@ -67,17 +67,20 @@ struct Flight {
   std::shared_ptr<EpochRun> run;
   std::int64_t block_rows = 1;
   std::int64_t blocks = 0;
-  std::int64_t next_block = 0;  ///< staged graphs: the next one to read
+  std::int64_t next_block = 0;  ///< pumped graphs: the next one to read
   alignas(64) Span span;  ///< read by every claim: on a line that finished blocks do not touch
   alignas(64) std::atomic<std::int64_t> blocks_left{0};
   std::atomic<Slab*> slab{nullptr};
-  std::mutex mutex;  ///< of binding and of what follows
+  /// Of binding, and of what follows until the last block is through; then it is the transfer
+  /// stage's, and once `ready` is set guarded by the loader's mutex.
+  std::mutex mutex;
   std::int64_t error_row = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
   std::vector<std::pair<std::int64_t, std::int64_t>> replaced;
   std::vector<BadSampleLog::Case> bad;
-  std::shared_ptr<Loan> loan;  ///< once the transfer stage has it
-  bool done = false;           ///< guarded by the loader's mutex, as all below
+  std::shared_ptr<Loan> loan;  ///< made by the transfer stage
+
+  bool done = false;  ///< all blocks are through; guarded by the loader's mutex, as all below
   bool ready = false;
   bool lent = false;       ///< the stream of the trainer waits for it
   bool slab_gone = false;  ///< its slab is the loan's or the copy's, and comes back from there

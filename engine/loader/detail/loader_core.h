@@ -24,7 +24,7 @@
 namespace headrace::inline v1::detail {
 
 /// The engine of one loader: admits batches while slabs are free, runs their blocks through the
-/// graph, delivers them in order. Slabs are the only ticket: a batch is admitted when one is free,
+/// graph, delivers them in order. Slabs are the only admission: a batch enters when one is free,
 /// and takes its memory late, from the slab that came back last. No code of the user's runs, and
 /// no tensor of theirs dies, while the mutex is held.
 class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, private Lender {
@@ -67,7 +67,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   void prepare_blocks();
   void watch();
   int run_direct();
-  int run_staged(std::size_t node);
+  int run_pumped(std::size_t node);
   int run_transfer();
   int run_returns();
   void load(Flight& flight, DeviceSlot* slot);
@@ -76,7 +76,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   void abandon(Flight& flight, DeviceSlot* slot) noexcept;
   void unpark(Lock& lock, int permits);
   void send_to_io(Block* block);
-  void read_block(Block* block, int slot);
+  void read_block(Block* block, int thread);
   Block* claim(Block& block);
   int finish_block(Flight& flight);
   void learn(const Block& block);
@@ -133,15 +133,18 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   std::atomic<bool> building_{false};  ///< the graph; a trainer waits for it
   int transfer_node_ = 0;
   int returns_node_ = 0;
-  std::int64_t preferred_rows_ = 0;  ///< as the source says
-  bool io_expected_ = false;         ///< the I/O threads have room for our blocks
-  std::atomic<std::uint64_t> next_ticket_{0};
-  std::atomic<std::int64_t> ns_per_row_{0};
+  std::int64_t preferred_rows_ = 0;            ///< as the source says
+  bool io_expected_ = false;                   ///< the I/O threads have room for our blocks
+  std::atomic<std::uint64_t> next_ticket_{0};  ///< of the block that is claimed next
+  std::atomic<std::int64_t> ns_per_row_{0};    ///< of blocks lately; sizes the next ones
+
+  // Made with the first epoch, under the mutex, before a batch is admitted; then only read, by
+  // bodies without it.
+  std::unique_ptr<FlowGraph> graph_;
+  std::shared_ptr<Transfer> transfer_;
 
   mutable std::mutex mutex_;  // of everything below
   std::condition_variable changed_;
-  std::unique_ptr<FlowGraph> graph_;
-  std::shared_ptr<Transfer> transfer_;  ///< made with the first epoch
   bool closed_ = false;
   bool materialised_ = false;   ///< the runtime's budget holds our share
   int waiting_ = 0;             ///< calls of the consumer that are under way, unlocked or asleep
@@ -149,9 +152,9 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   std::exception_ptr failure_;  ///< of the device, outside any batch; the run ends with it
 
   // Batches are numbered from the loader's first; each counter is the number of the next one for
-  // its stage, so consume <= transfer <= finish <= admit.
+  // its stage, so consume <= transfer <= finish <= admit, and pump <= admit.
   std::int64_t admit_sequence_ = 0;
-  std::int64_t pump_sequence_ = 0;  ///< staged graphs: whose blocks are being sent to be read
+  std::int64_t pump_sequence_ = 0;  ///< pumped graphs: whose blocks are being sent to be read
   std::int64_t finish_sequence_ = 0;
   std::int64_t transfer_sequence_ = 0;
   std::int64_t consume_sequence_ = 0;
@@ -159,7 +162,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
 
   int free_slabs_ = 0;  ///< slabs that no admitted batch counts on
   int on_loan_ = 0;     ///< batches delivered to the trainer and not given back
-  int dropped_ = 0;     ///< loans that ended undelivered while somebody still holds the batch
+  int dropped_ = 0;     ///< loans that were dropped undelivered and not given back
   int lost_slabs_ = 0;  ///< slabs that a failed copy may still read, never used again
   int lost_slots_ = 0;  ///< slots of the device whose users nobody knows, never used again
   int parked_ = 0;      ///< permits of the transfer stage that found no slot of the device free
@@ -167,22 +170,22 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   Stream stream_;                               ///< of the trainer
   std::deque<std::shared_ptr<EpochRun>> runs_;  ///< admitted; the front is consumed or comes next
   std::int64_t admit_position_ = 0;             ///< in the last run, of the next batch
-  std::shared_ptr<EpochRun> consuming_;
-  std::int64_t next_epoch_ = 0;
-  std::optional<Position> wanted_;
-  Position position_;
+  std::shared_ptr<EpochRun> consuming_;         ///< whose batches next() delivers, or null
+  std::int64_t next_epoch_ = 0;                 ///< that next() begins where none is consumed
+  std::optional<Position> wanted_;              ///< of seek(), until an epoch begins there
+  Position position_;                           ///< behind the last batch delivered
 
-  bool pumping_ = false;  ///< a thread is in pump(); others leave their request in pump_again_
-  bool pump_again_ = false;
-  bool filling_ = true;         ///< pump() goes on until the places are full
-  int live_blocks_ = 0;         ///< blocks between read and collate, those being read included
-  int io_jobs_ = 0;             ///< of these, those with the I/O threads
-  int blocks_by_io_ = 0;        ///< blocks to go to the I/O threads before workers may try again
-  std::size_t reserved_ = 0;    ///< bytes of the sample budget that live blocks hold
-  Block* held_back_ = nullptr;  ///< weighed, and over the budget
-  std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<Block*> spare_blocks_;
-  std::vector<std::vector<Sample>> resting_;  ///< room for rest_if_idle()
+  bool pumping_ = false;      ///< a thread is in pump(); others leave their request in pump_again_
+  bool pump_again_ = false;   ///< somebody asked for pump() meanwhile
+  bool filling_ = true;       ///< pump() goes on until the places are full
+  int live_blocks_ = 0;       ///< blocks between read and collate, those being read included
+  int io_jobs_ = 0;           ///< of these, those with the I/O threads
+  int blocks_by_io_ = 0;      ///< blocks to go to the I/O threads before workers may try again
+  std::size_t reserved_ = 0;  ///< bytes of the sample budget that live blocks hold
+  Block* held_back_ = nullptr;                  ///< weighed, and over the budget
+  std::vector<std::unique_ptr<Block>> blocks_;  ///< made before the graph, all of them
+  std::vector<Block*> spare_blocks_;            ///< of these, those on no way
+  std::vector<std::vector<Sample>> resting_;    ///< room for rest_if_idle()
   Gauge gauge_;
 };
 

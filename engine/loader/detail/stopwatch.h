@@ -12,16 +12,16 @@ namespace headrace::inline v1::detail {
 /// Shares the time of a block out among its stages: measured whole, split as the timed rows were.
 class Stopwatch {
  public:
-  Stopwatch(const Plan& plan, Recorder& recorder, std::int64_t rows, int slot)
+  Stopwatch(const Plan& plan, Recorder& recorder, std::int64_t rows, int thread)
       : plan_(plan),
         recorder_(recorder),
-        activity_(recorder.activity(slot)),
+        activity_(recorder.activity(thread)),
         rows_(rows),
-        slot_(slot),
+        thread_(thread),
         on_(recorder.on()),
         begun_(now_ns()) {}
 
-  int slot() const noexcept { return slot_; }
+  int thread() const noexcept { return thread_; }
   void start_row(std::int64_t k) noexcept {
     row_timed_ = on_ && is_timed(k);
     if (row_timed_) last_ = now_ns();
@@ -47,7 +47,7 @@ class Stopwatch {
     const double scale = sum > 0 ? static_cast<double>(whole) / static_cast<double>(sum) : 0.0;
     const auto share = [&](std::size_t stage) {
       const std::int64_t part = split_[stage < most ? stage : most - 1];
-      recorder_.add(slot_, stage, rows_,
+      recorder_.add(thread_, stage, rows_,
                     static_cast<std::int64_t>(static_cast<double>(part) * scale));
     };
     if (node.reads) share(plan_.read_stage());
@@ -67,7 +67,7 @@ class Stopwatch {
   Recorder& recorder_;
   Activity& activity_;
   std::int64_t rows_;
-  int slot_;
+  int thread_;
   bool on_;
   bool row_timed_ = false;
   std::int64_t begun_;

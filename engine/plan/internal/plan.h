@@ -55,7 +55,7 @@ struct Plan {
   bool direct = false;     ///< one node does it all: a block lives inside one body
   int slabs = 0;
   int device_slots = 0;            ///< 0 where batches stay on the host
-  int staged_blocks = 0;           ///< blocks between read and collate at most
+  int pumped_blocks = 0;           ///< blocks between read and collate at most
   std::int64_t order_length = 0;   ///< samples in one epoch of the order
   std::int64_t rows = 0;           ///< rows of this rank's batch
   std::int64_t epoch_samples = 0;  ///< of all ranks, after the tail's rule
@@ -74,7 +74,8 @@ struct Plan {
   std::size_t batch_step_stage(std::size_t step) const noexcept {
     return transfer_stage() + 1 + step;
   }
-  int slots() const noexcept { return runtime.threads() + runtime.io_threads(); }
+  /// The crew and the I/O threads behind them, as statistics count them.
+  int threads() const noexcept { return runtime.threads() + runtime.io_threads(); }
 
   /// Batches from a place of the epoch to its end.
   std::int64_t batches(std::int64_t from = 0) const noexcept;

@@ -18,8 +18,8 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   int size() const noexcept { return size_; }
-  /// Slot of the calling crew thread, below size().
-  static int slot() noexcept;
+  /// Number of the calling crew thread, below size().
+  static int thread() noexcept;
   /// Runs `work` on a crew thread, the calling one if it is one, and returns when it is done.
   void run(const std::function<void()>& work);
   /// Runs `work(0)` to `work(count - 1)` on the crew's threads and returns when all are done; not

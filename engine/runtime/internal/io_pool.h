@@ -12,7 +12,7 @@ namespace headrace::inline v1::detail {
 /// Threads that may wait for a disk or network. Jobs run in the order they came.
 class IoPool {
  public:
-  using Job = std::function<void(int slot)>;
+  using Job = std::function<void(int thread)>;
 
   /// `owner`: what owner_of_this_thread is on the pool's threads.
   IoPool(int threads, const void* owner);
@@ -26,7 +26,7 @@ class IoPool {
   void submit(Job job);
 
  private:
-  void live(int slot);
+  void live(int thread);
   void stop();
   void make_room(std::size_t places);
 

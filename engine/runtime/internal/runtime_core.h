@@ -15,7 +15,7 @@
 
 namespace headrace::inline v1::detail {
 
-/// What the handles of a runtime share. Threads start when the first loader asks for them.
+/// What the handles of a runtime share. Threads start when the first epoch asks for them.
 class RuntimeCore {
  public:
   explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {}

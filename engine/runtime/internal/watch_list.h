@@ -16,7 +16,7 @@ namespace headrace::inline v1::detail {
 struct WatchedLoader {
   std::string name{};
   std::vector<std::string> stages{};  ///< their names, as the recorder counts them
-  int workers = 0;                    ///< slots of the recorder that are the crew's
+  int workers = 0;                    ///< the crew, which the recorder counts first
   std::shared_ptr<const Source> source{};
   const Recorder* recorder = nullptr;
 };

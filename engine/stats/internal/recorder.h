@@ -89,17 +89,17 @@ class Recorder {
   };
 
   /// `on` false: nothing is recorded.
-  Recorder(std::vector<Stage> stages, int slots, bool on);
+  Recorder(std::vector<Stage> stages, int threads, bool on);
 
   bool on() const noexcept { return on_; }
-  int slots() const noexcept { return slots_; }
-  /// What the thread of that slot is in; kept whether statistics are on or not.
-  Activity& activity(int slot) noexcept { return activities_[static_cast<std::size_t>(slot)]; }
-  const Activity& activity(int slot) const noexcept {
-    return activities_[static_cast<std::size_t>(slot)];
+  int threads() const noexcept { return threads_; }
+  /// What a thread is in; kept whether statistics are on or not.
+  Activity& activity(int thread) noexcept { return activities_[static_cast<std::size_t>(thread)]; }
+  const Activity& activity(int thread) const noexcept {
+    return activities_[static_cast<std::size_t>(thread)];
   }
-  void add(int slot, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
-  void fail(int slot, std::size_t stage) noexcept { cell(slot, stage).failures.add(1); }
+  void add(int thread, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
+  void fail(int thread, std::size_t stage) noexcept { cell(thread, stage).failures.add(1); }
   std::vector<StageStats> stages() const;
   void clear() noexcept;
 
@@ -110,12 +110,12 @@ class Recorder {
     Counter busy;
     Histogram service;
   };
-  Cell& cell(int slot, std::size_t stage) noexcept {
-    return cells_[static_cast<std::size_t>(slot) * stages_.size() + stage];
+  Cell& cell(int thread, std::size_t stage) noexcept {
+    return cells_[static_cast<std::size_t>(thread) * stages_.size() + stage];
   }
 
   std::vector<Stage> stages_;
-  int slots_;
+  int threads_;
   bool on_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<Activity[]> activities_;

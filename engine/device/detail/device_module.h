@@ -16,9 +16,6 @@ DeviceFunction device_function(const char* name);
 /// Why the device module cannot be used; empty once it is loaded.
 std::string device_module_obstacle();
 
-/// The file of the CUDA runtime that the module uses, and who chose it. Throws as device_function.
-std::string device_runtime_file();
-
 /// For tests: their functions stand in for the module's; null for an unknown name.
 void stand_in_for_device_module(DeviceFunction (*find)(const char* name));
 
