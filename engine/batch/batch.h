@@ -33,11 +33,14 @@ class HEADRACE_API Batch {
   std::int64_t number() const noexcept;
   std::int64_t epoch() const noexcept;
 
+  /// Whether there is a field of that name.
   bool has(std::string_view name) const noexcept;
   /// A field, shape [size(), ...] (ragged: all rows end to end); it keeps the loan alive. Where the
   /// loader transfers to a device it is memory of the device. Throws PipelineError naming the
   /// fields that exist.
   Tensor operator[](std::string_view name) const;
+  /// Names of the fields: those of the slab ("valid", offsets and shapes included), then what batch
+  /// operations made.
   std::vector<std::string> names() const;
 
   /// Rows [first, last) as a batch of their own on the same loan, without a copy: accumulation,

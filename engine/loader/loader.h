@@ -64,6 +64,7 @@ class HEADRACE_API Epoch {
   Epoch& operator=(Epoch&&) = delete;
   ~Epoch();
 
+  /// Takes the first batch; to be called once. Throws as Loader::next(), as does each step on.
   Iterator begin();
   std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -111,12 +112,17 @@ class HEADRACE_API Loader {
   /// After the last batch that was delivered.
   Position position() const;
 
+  /// The fields of a sample after its last step, as batches hold them. This and what follows may be
+  /// asked on any thread.
   const Schema& schema() const;
+  /// Of this rank.
   std::int64_t batches_per_epoch() const;
   /// Of all ranks, before the tail's rule.
   std::int64_t samples_per_epoch() const;
+  /// What the loader holds at most, in host and device memory, item by item.
   MemoryForecast forecast() const;
 
+  /// What was counted and timed since the loader was built or reset_stats() was called.
   LoaderStats stats() const;
   void reset_stats();
 

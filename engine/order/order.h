@@ -26,7 +26,9 @@ class HEADRACE_API IndexStream {
                        std::span<std::int64_t> out) const = 0;
   /// Each record exactly once an epoch (true also for the cut and wrapped forms, within each pass).
   virtual bool exactly_once() const noexcept = 0;
+  /// What the draws are keyed with; 0 where nothing is drawn.
   virtual std::uint64_t seed() const noexcept = 0;
+  /// For graphs and messages: "shuffled (seed 7)".
   virtual std::string describe() const = 0;
   /// Host memory that the stream holds.
   virtual std::size_t bytes() const noexcept { return 0; }

@@ -20,6 +20,7 @@ enum class Tail : unsigned char {
         ///< others are zero
 };
 
+/// How samples become batches.
 struct Batching {
   std::int64_t size = 0;  ///< rows of a batch over all ranks together
   Tail tail = Tail::shorter;
@@ -47,6 +48,7 @@ struct BadSamples {
   std::filesystem::path log{};  ///< bad_samples.jsonl: one line for every case; empty: none
 };
 
+/// Sizes and limits of one loader; what they come to is in Loader::forecast().
 struct LoaderOptions {
   int prefetch = 4;  ///< batches made ready ahead of the trainer; below 3 one slow sample is felt
   int loans = 1;     ///< batches that the trainer may hold at once
@@ -56,10 +58,10 @@ struct LoaderOptions {
   bool fuse = true;  ///< neighbouring steps without a limit share a node
   bool join_epochs =
       true;  ///< the next epoch's first batches are prepared while this one is finished
-  bool statistics = true;
+  bool statistics = true;            ///< times of stages, waits and copies; counts are always kept
   WatchdogOptions watchdog{};        ///< a stage that never returns; default: nobody looks
   std::optional<Runtime> runtime{};  ///< default: Runtime::process_default()
-  LogCallback log{};
+  LogCallback log{};                 ///< the graph as built, and warnings; on the thread that asks
 };
 
 }  // namespace headrace::inline v1

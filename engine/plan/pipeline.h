@@ -43,8 +43,11 @@ class HEADRACE_API Pipeline {
   }
   /// Seed of the operations' draws; default: the order's.
   Pipeline seed(std::uint64_t seed) &&;
+  /// Default: this process takes all rows.
   Pipeline ranks(Ranks ranks) &&;
+  /// Default: a bad sample ends the epoch.
   Pipeline on_bad_sample(BadSamples rule) &&;
+  /// Must be given once; steps after it take batches.
   Pipeline batch(Batching batching) &&;
   /// Batches are delivered in memory of that device. Throws DeviceError at build() when it cannot
   /// be used.

@@ -33,8 +33,10 @@ class HEADRACE_API Runtime {
   /// The runtime of loaders that name none; made on first use.
   static Runtime process_default();
 
+  /// The sizes that the options came to; any thread.
   int threads() const noexcept;
   int io_threads() const noexcept;
+  /// Bytes, 0: no limit of its own; and what loaders hold of it at this moment.
   std::size_t memory_limit() const noexcept;
   std::size_t memory_in_use() const noexcept;
 

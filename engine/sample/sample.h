@@ -21,6 +21,7 @@ class HEADRACE_API Sample {
   Sample(Sample&&) noexcept;
   Sample& operator=(Sample&&) noexcept;
 
+  /// Whether there is a field of that name.
   bool has(std::string_view name) const noexcept;
   /// The field's tensor (a handle; valid memory until the field is made or set twice more). Throws
   /// DataError naming the fields that exist.
@@ -40,9 +41,12 @@ class HEADRACE_API Sample {
   void set_scalar(std::string_view name, T value) {
     *make(name, dtype_of<T>, Shape{}).template data<T>() = value;
   }
+  /// Takes a field away; nothing where there is none. Its memory stays with the sample.
   void remove(std::string_view name) noexcept;
+  /// Names of the fields, in the order in which they came.
   std::vector<std::string> names() const;
 
+  /// Which record this is, and its place in the epoch; the engine fills it in before read().
   const Origin& origin() const noexcept { return origin_; }
   Origin& origin() noexcept { return origin_; }
 

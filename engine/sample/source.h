@@ -16,6 +16,7 @@ namespace headrace::inline v1 {
 /// order, `count` rows.
 class HEADRACE_API Rows {
  public:
+  /// Where the rows of one field lie.
   struct Column {
     std::byte* first = nullptr;  ///< row 0
     std::size_t stride = 0;      ///< bytes from one row to the next
@@ -26,6 +27,7 @@ class HEADRACE_API Rows {
   std::int64_t count() const noexcept { return count_; }
   std::size_t fields() const noexcept { return columns_.size(); }
   const Column& operator[](std::size_t field) const noexcept { return columns_[field]; }
+  /// Row `k` of a field.
   std::byte* row(std::size_t field, std::int64_t k) const noexcept {
     return columns_[field].first + static_cast<std::size_t>(k) * columns_[field].stride;
   }
@@ -44,7 +46,9 @@ class HEADRACE_API Source {
 
   /// Short name for messages and graphs: "image folder data/train".
   virtual std::string name() const = 0;
+  /// Records.
   virtual std::int64_t size() const = 0;
+  /// What read() fills, with the largest shapes.
   virtual Schema fields() const = 0;
   /// Fills the sample's fields. Throws DataError with rule and what came; the engine adds stage and
   /// origin.

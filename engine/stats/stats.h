@@ -65,7 +65,7 @@ struct LoaderStats {
   double readiness = 0;       ///< share of time with at least one batch ready
   double full_share = 0;      ///< share of time with every slab ready or on loan
   int slabs = 0;
-  int slabs_on_loan = 0;
+  int slabs_on_loan = 0;        ///< batches that the trainer holds, in slabs or slots of a device
   std::int64_t bytes_held = 0;  ///< slabs and pooled samples at this moment
   std::int64_t peak_bytes_held = 0;
   std::int64_t bad_samples = 0;  ///< of delivered batches, since the loader was built

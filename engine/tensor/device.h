@@ -11,7 +11,7 @@ struct Device {
   enum class Kind : unsigned char { cpu, cuda };
 
   Kind kind = Kind::cpu;
-  int index = 0;
+  int index = 0;  ///< among the devices that CUDA shows this process
 
   static constexpr Device cpu() noexcept { return {}; }
   static constexpr Device cuda(int index = 0) noexcept { return {Kind::cuda, index}; }

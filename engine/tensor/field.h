@@ -29,6 +29,7 @@ struct HEADRACE_API FieldSpec {
   Kind kind = Kind::fixed;
   double fill = 0.0;
 
+  /// A field of each kind.
   static FieldSpec fixed(std::string name, DType dtype, const Shape& shape);
   static FieldSpec padded(std::string name, DType dtype, const Shape& largest, double fill = 0.0);
   static FieldSpec ragged(std::string name, DType dtype, std::int64_t largest_row);
@@ -51,6 +52,7 @@ class HEADRACE_API Schema {
   void put(FieldSpec field);
   /// Removes a field; a name that is not there is a ConfigError.
   void remove(std::string_view name);
+  /// Null where there is none of that name.
   const FieldSpec* find(std::string_view name) const noexcept;
   /// Throws ConfigError naming the fields that exist; `who` is the operation that asked.
   const FieldSpec& at(std::string_view name, std::string_view who = "schema") const;

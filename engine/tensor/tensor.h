@@ -35,6 +35,7 @@ class HEADRACE_API Tensor {
   template <class T>
   static Tensor scalar(T value);
 
+  /// False for a handle that was never given a tensor.
   bool defined() const noexcept { return data_ != nullptr; }
   DType dtype() const noexcept { return dtype_; }
   const Shape& shape() const noexcept { return shape_; }
@@ -44,6 +45,7 @@ class HEADRACE_API Tensor {
     return static_cast<std::size_t>(elements_) * size_of(dtype_);
   }
   void* raw() const noexcept { return data_; }
+  /// What keeps the memory alive; empty where nobody must.
   const std::shared_ptr<const void>& keep() const noexcept { return keep_; }
 
   /// The elements, typed. Throws ConfigError when T is not the dtype.
@@ -52,6 +54,7 @@ class HEADRACE_API Tensor {
     require(dtype_of<T>);
     return static_cast<T*>(data_);
   }
+  /// All elements in row-major order. Throws ConfigError when T is not the dtype.
   template <class T>
   std::span<T> values() const {
     return {data<T>(), static_cast<std::size_t>(elements_)};
