@@ -55,7 +55,8 @@ class HEADRACE_API Batch {
 
   /// Another stream of the device uses the batch: it waits until the batch is ready, and the memory
   /// is not refilled before that stream has come to where it is when the loan ends. The stream must
-  /// live as long as the loan. Nothing to do on the CPU.
+  /// live as long as the loan. Nothing to do on the CPU. Throws PipelineError inside a batch
+  /// operation, whose batch is not ready, and DeviceError for a stream that cannot be lent to.
   void also_used_on(Stream stream) const;
 
   /// For batch operations: adds or replaces a field of the batch, for the time of the loan.

@@ -1,5 +1,7 @@
 #include <headrace/engine/batch/internal/loan.h>
 
+#include <headrace/engine/base/error.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -45,9 +47,20 @@ void Loan::put(std::string_view name, Tensor tensor) {
   known->second = std::move(tensor);
 }
 
+void Loan::finish() {
+  std::lock_guard lock(mutex_);
+  finished_ = true;
+}
+
 void Loan::use_on(Stream stream) {
   if (slot_ == nullptr) return;
   std::lock_guard lock(mutex_);
+  if (!finished_) {
+    throw PipelineError(
+        "[batch] a stream can use a batch once it is ready, this one is still being made: "
+        "a batch operation works on the stream that it is given; call also_used_on() when "
+        "the batch is delivered");
+  }
   const auto same = [&](Stream other) { return other.handle == stream.handle; };
   if (std::any_of(streams_.begin(), streams_.end(), same)) return;
   streams_.reserve(streams_.size() + 1);

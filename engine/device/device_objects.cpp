@@ -239,6 +239,11 @@ void await(const DeviceEvent& event) {
   check(api().await(event.get()), "waiting for the device");
 }
 
+void await(Stream stream) {
+  if (ending()) return;
+  check(api().drain_stream(stream.handle), "waiting for the device");
+}
+
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept {
   float milliseconds = 0;
   if (ending()) return std::nullopt;

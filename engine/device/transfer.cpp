@@ -33,7 +33,7 @@ std::shared_ptr<Transfer> Transfer::open(Device device, const Sizes& sizes,
                                          std::shared_ptr<const void> slabs) {
   const HomeProcess home;
   return {new Transfer(device, sizes, std::move(slabs)), [home](Transfer* transfer) {
-            if (!is_process_ending() && !home.left()) delete transfer;
+            if (!is_process_ending() && !home.left() && transfer->settle()) delete transfer;
           }};
 }
 
@@ -72,7 +72,8 @@ void Transfer::make_slots() {
   }
 }
 
-Transfer::~Transfer() {
+/// Waits until nothing of it is at work. False: nobody can say.
+bool Transfer::settle() noexcept {
   try {
     const DeviceScope scope(device_);
     for (const auto& slot : slots_) {
@@ -82,11 +83,19 @@ Transfer::~Transfer() {
     drain({copies_.get()});
     drain({operations_.get()});
     drain({callbacks_.get()});
-  } catch (const DeviceError&) {
-    lost_ = true;
+    return true;
+  } catch (...) {
+    return false;
   }
+}
+
+Transfer::~Transfer() {
+  if (!lost_) return;
   // Somebody may still use a slot that nobody gave back; the system frees it with the process.
-  if (lost_) static_cast<void>(memory_.release());
+  static_cast<void>(memory_.release());
+  for (const auto& slot : slots_)
+    for (DeviceMemory& piece : slot->more)
+      static_cast<void>(piece.release());
 }
 
 std::string Transfer::lock_host_memory(std::byte* memory, std::size_t bytes) {
@@ -140,7 +149,7 @@ void Transfer::copy(DeviceSlot& slot, BatchMemory& slab) {
     call_when_reached(callbacks, Returns::push_this, static_cast<Returnable*>(&slab));
   } else {
     // The driver has staged it by now: nothing but this copy can be on the stream.
-    drain(copies);
+    await(copies);
     returns_.push(&slab);
   }
   std::lock_guard lock(mutex_);

@@ -104,6 +104,8 @@ void BadSampleLog::write(const Case& bad) {
         << ", \"cause\": " << quoted(bad.cause) << "}\n"
         << std::flush;
   if (!file_) {
+    file_.close();  // the next case opens it again
+    file_.clear();
     throw PipelineError("[" + loader_ + "] every bad sample must be written down, " +
                         rule_.log.string() + " cannot be; check the folder and the space left");
   }

@@ -36,7 +36,7 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
       return {.status = NextBatch::Status::ready,
               .batch = Loan::batch(take(flight_at(consume_sequence_)))};
     }
-    refuse_if_exhausted();
+    if (is_exhausted()) refuse_exhausted();
     if (stop.stop_requested()) return {.status = NextBatch::Status::stopped, .batch = {}};
     if (!wait_for_front(lock, deadline, stop))
       return {.status = NextBatch::Status::timeout, .batch = {}};
@@ -57,7 +57,7 @@ bool LoaderCore::front_is_ready() {
 /// device, looks once a second whether it still works, and for slabs that nobody was rung for.
 bool LoaderCore::wait_for_front(Lock& lock, Deadline deadline, const std::stop_token& stop) {
   const auto something = [&] {
-    return closed_ || failure_ || stop.stop_requested() || front_is_ready();
+    return closed_ || failure_ || stop.stop_requested() || front_is_ready() || is_exhausted();
   };
   const WaitingScope waiting(waiting_, changed_, closed_);
   if (!transfer_) {
@@ -75,17 +75,23 @@ bool LoaderCore::wait_for_front(Lock& lock, Deadline deadline, const std::stop_t
   }
 }
 
-/// A request that no batch can ever answer is an error, not a hang.
-void LoaderCore::refuse_if_exhausted() const {
+/// Whether no batch can ever answer: that is an error, not a hang.
+bool LoaderCore::is_exhausted() const {
   const bool device = plan_->device_slots > 0;
   const int all = device ? plan_->device_slots : plan_->slabs;
-  if (lost_slabs_ == plan_->slabs || (device && lost_slots_ == all)) {
-    throw DeviceError(who() + "all " + std::to_string(device ? all : plan_->slabs) +
+  if (lost_slabs_ == plan_->slabs || (device && lost_slots_ == all)) return true;
+  if (dropping_ > 0 || on_loan_ + dropped_ + lost_slots_ < all) return false;
+  return device || consume_sequence_ == admit_sequence_;
+}
+
+void LoaderCore::refuse_exhausted() const {
+  const bool device = plan_->device_slots > 0;
+  const int all = device ? plan_->device_slots : plan_->slabs;
+  if (lost_slabs_ == plan_->slabs || lost_slots_ == all) {
+    throw DeviceError(who() + "all " + std::to_string(all) +
                       " batches' memory was lost to failures of " +
                       to_string(plan_->recipe.device) + "; build the loader anew");
   }
-  if (dropping_ > 0 || on_loan_ + dropped_ + lost_slots_ < all) return;
-  if (!device && consume_sequence_ < admit_sequence_) return;
   throw PipelineError(who() + "a batch was asked for while all " +
                       std::to_string(on_loan_ + dropped_) +
                       (device ? " slots of the device" : " slabs") +

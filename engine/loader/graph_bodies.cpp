@@ -11,23 +11,15 @@
 
 namespace headrace::inline v1::detail {
 
-void LoaderCore::build_graph() {
-  {
-    const Lock lock(mutex_);
-    if (graph_) return;
-  }
-  watch();
-  prepare_blocks();
-  building_ = true;  // by a thread of the crew, which another loader may keep
+/// Unlocks meanwhile: a thread of the crew builds it, which another loader may keep.
+void LoaderCore::build_graph(Lock& lock) {
+  if (graph_) return;
   std::unique_ptr<FlowGraph> graph;
-  try {
+  unlocked(lock, [&] {
+    watch();
+    prepare_blocks();
     graph = make_graph();
-  } catch (...) {
-    building_ = false;
-    throw;
-  }
-  building_ = false;
-  const Lock lock(mutex_);
+  });
   graph_ = std::move(graph);
 }
 
@@ -63,11 +55,11 @@ void LoaderCore::watch() {
       if (log) log(LogLevel::warning, to_string(report));
     };
   }
-  watchdog_ = std::make_unique<Watchdog>(
-      std::move(watched), std::move(options), runtime_->watch_list(), [this] {
-        const Lock lock(mutex_, std::try_to_lock);
-        return !lock.owns_lock() || waiting_ > 0 || building_ || closed_;
-      });
+  watchdog_ = std::make_unique<Watchdog>(std::move(watched), std::move(options),
+                                         runtime_->watch_list(), [this] {
+                                           const Lock lock(mutex_, std::try_to_lock);
+                                           return !lock.owns_lock() || waiting_ > 0 || closed_;
+                                         });
 }
 
 /// Memory for all blocks that can be on their way at once: from then on admission takes none.

@@ -69,9 +69,9 @@ std::shared_ptr<EpochRun> LoaderCore::start(std::int64_t epoch, Stream stream) {
   runtime_->require_usable(who() + "epoch()");
   if (epoch < 0)
     throw ConfigError(who() + "an epoch must not be negative, got " + std::to_string(epoch));
-  build_graph();
   Lock lock(mutex_);
   const WaitingScope waiting(waiting_, changed_, closed_);
+  if (!closed_) build_graph(lock);
   const std::int64_t from = wanted_ && wanted_->epoch == epoch ? wanted_->position : 0;
   // Made while nothing has changed: should memory run out, the loader is as it was.
   std::deque<std::shared_ptr<EpochRun>> anew{make_run(epoch, from)};
@@ -111,10 +111,10 @@ void LoaderCore::leave(const EpochRun* run) noexcept {
 }
 
 void LoaderCore::begin_default_epoch(Lock& lock) {
+  const WaitingScope waiting(waiting_, changed_, closed_);
   const std::int64_t epoch = wanted_ ? wanted_->epoch : next_epoch_;
-  lock.unlock();
-  start(epoch, stream_);
-  lock.lock();
+  const Stream stream = stream_;
+  unlocked(lock, [&] { start(epoch, stream); });
 }
 
 bool LoaderCore::consumes(const EpochRun* run) const noexcept {

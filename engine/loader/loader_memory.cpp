@@ -26,16 +26,13 @@ void LoaderCore::take_memory(Lock& lock) {
   if (materialised_) return;
   runtime_->acquire(plan_->held_bytes(), "loader \"" + plan_->recipe.name + "\"");
   if (plan_->device_slots > 0 && !transfer_) {
-    lock.unlock();
     std::shared_ptr<Transfer> transfer;
     try {
-      transfer = open_device();
+      unlocked(lock, [&] { transfer = open_device(); });
     } catch (...) {
-      lock.lock();
       runtime_->release(plan_->held_bytes());
       throw;
     }
-    lock.lock();
     transfer_ = std::move(transfer);
   }
   materialised_ = true;
@@ -110,7 +107,8 @@ void LoaderCore::slot_came_back(bool delivered, std::exception_ptr failure) noex
   --(delivered ? on_loan_ : dropped_);
   if (failure) {
     ++lost_slots_;
-    failure_ = std::move(failure);
+    // One that was not delivered has failed its run already, or nobody wanted it.
+    if (delivered) failure_ = std::move(failure);
     changed_.notify_all();
   }
   observe();

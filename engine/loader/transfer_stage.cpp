@@ -38,6 +38,8 @@ int LoaderCore::run_transfer() {
   ++transfer_sequence_;
   observe();
   drop_unwanted(lock);
+  // This batch may have needed no slot, or given its own back: the next one tries.
+  if (parked_ > 0) unpark(lock, 1);
   const bool wake = waiting_ > 0 || closed_;
   lock.unlock();  // who is woken would only run into the lock
   if (wake) changed_.notify_all();
@@ -62,7 +64,10 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     if (slot != nullptr) stream = transfer_->operations(*slot);
     run_batch_steps(flight, stream, stage, in_steps);
     stage = plan_->transfer_stage();
-    if (slot != nullptr) transfer_->finish(*slot);
+    if (slot != nullptr) {
+      transfer_->finish(*slot);
+      flight.loan->finish();
+    }
   } catch (...) {
     Origin origin;
     origin.epoch = flight.place.epoch;

@@ -77,3 +77,20 @@ TEST_CASE("bad samples of batches that were never delivered do not count, for 1,
     }
   }
 }
+
+TEST_CASE("a log that could not be written goes on once there is space again") {
+  Watchdog watchdog("a log without space");
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "bad_samples.jsonl";
+  std::filesystem::create_symlink("/dev/full", path);
+  Loader loader = some_bad({5}, {.rule = BadSamples::Rule::shrink, .log = path}).build();
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("cannot be"), PipelineError);
+  std::filesystem::remove(path);
+  std::int64_t rows = 0;
+  for (Batch& batch : loader.epoch(1))
+    rows += batch.size();
+  CHECK(rows == 100);
+  std::ifstream log(path);
+  std::string line;
+  CHECK(std::getline(log, line));
+}

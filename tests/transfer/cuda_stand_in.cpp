@@ -257,7 +257,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   const Event& first = *event_of(from);
   const Event& last = *event_of(to);
   if (!first.timed || !last.timed) return answer(cudaErrorInvalidResourceHandle);
-  if (first.reached < first.recorded || last.reached < last.recorded)
+  if (!first.reached.contains(first.recorded) || !last.reached.contains(last.recorded))
     return answer(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(last.when - first.when).count();
   return cudaSuccess;

@@ -23,7 +23,7 @@ ThreadState& thread_state() {
 void Event::reach(std::int64_t version) {
   {
     std::lock_guard lock(mutex);
-    reached = version;
+    reached.insert(version);
     when = std::chrono::steady_clock::now();
   }
   changed.notify_all();
@@ -31,7 +31,7 @@ void Event::reach(std::int64_t version) {
 
 void Event::await(std::int64_t version) {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return reached >= version; });
+  changed.wait(lock, [&] { return version == 0 || reached.contains(version); });
 }
 
 cudaError_t answer(cudaError_t status) {

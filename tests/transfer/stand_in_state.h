@@ -55,8 +55,8 @@ struct Event {
   int device = 0;
   std::mutex mutex;
   std::condition_variable changed;
-  std::int64_t recorded = 0;  ///< calls of record
-  std::int64_t reached = 0;   ///< of those, done
+  std::int64_t recorded = 0;       ///< calls of record
+  std::set<std::int64_t> reached;  ///< of those, done: one may overtake another on its own stream
   std::chrono::steady_clock::time_point when;
   bool timed = false;
   bool captured = false;  ///< recorded last into a graph

@@ -52,7 +52,10 @@ class Loan {
   /// Gives such a field its value. The one before it stays until the loan ends: views of it hold
   /// nothing but the loan.
   void put(std::string_view name, Tensor tensor);
-  /// A stream of the trainer's begins to use the batch; the loan ends behind its work.
+  /// All work of the pipeline's own has been queued: streams may wait for it.
+  void finish();
+  /// A stream of the trainer's begins to use the batch; the loan ends behind its work. Throws
+  /// PipelineError before finish().
   void use_on(Stream stream);
   /// The trainer has it; until then it counts as the loader's own.
   void deliver() noexcept { delivered_ = true; }
@@ -70,7 +73,8 @@ class Loan {
   std::vector<std::int64_t> ragged_ends_;
   BatchMemory::Fields extra_;
   std::vector<Tensor> replaced_values_;
-  std::mutex mutex_;  // of the streams: handles of one loan may be in several threads
+  std::mutex mutex_;  // of what follows: handles of one loan may be in several threads
+  bool finished_ = false;
   std::vector<Stream> streams_;
 };
 

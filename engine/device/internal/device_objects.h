@@ -86,8 +86,9 @@ void call_when_reached(Stream on, void (*function)(void*), void* argument);
 HEADRACE_API void drain(Stream stream) noexcept;
 /// Waits until what was recorded last has come.
 void drain(const DeviceEvent& event) noexcept;
-/// The same, and throws where the device failed on the way.
+/// The same, and throw where the device failed on the way.
 HEADRACE_API void await(const DeviceEvent& event);
+void await(Stream stream);
 /// Seconds between two recorded events; nullopt while one is outstanding.
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept;
 /// Throws DeviceError if the device has failed since.

@@ -54,7 +54,8 @@ class Transfer {
   };
 
   /// Keeps `slabs` alive. Left to the system, with the slabs, where it dies in a process that is
-  /// ending or in one that was forked: copies may still be on their way. Throws DeviceError, and
+  /// ending, in one that was forked, or where the device cannot be asked, as in a callback of the
+  /// driver: copies may still be on their way. Throws DeviceError, and
   /// ResourceError when the device has not got the memory.
   static std::shared_ptr<Transfer> open(Device device, const Sizes& sizes,
                                         std::shared_ptr<const void> slabs);
@@ -101,6 +102,7 @@ class Transfer {
  private:
   Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void> slabs);
   void make_slots();
+  bool settle() noexcept;
   void require_own(const DeviceEvent& event, Stream stream);
   TransferTimes* times_for_next();
 

@@ -59,10 +59,22 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   /// A read that would have made a worker wait says that the next ones would, too.
   static constexpr int blocks_until_retry = 64;
 
+  /// The lock is held again whatever `work` does.
+  template <class Work>
+  static void unlocked(Lock& lock, const Work& work) {
+    lock.unlock();
+    try {
+      work();
+    } catch (...) {
+      lock.lock();
+      throw;
+    }
+    lock.lock();
+  }
   std::string who() const { return "[" + plan_->recipe.name + "] "; }
 
   // the graph
-  void build_graph();
+  void build_graph(Lock& lock);
   std::unique_ptr<FlowGraph> make_graph();
   void prepare_blocks();
   void watch();
@@ -102,7 +114,8 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   void rest_if_idle(Lock& lock);
 
   // delivery
-  void refuse_if_exhausted() const;
+  bool is_exhausted() const;
+  [[noreturn]] void refuse_exhausted() const;
   void drop_unwanted(Lock& lock);
   void drop(Flight& flight, Lock& lock);
   void leave_all_runs();
@@ -130,7 +143,6 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   std::deque<BlockQueue> queues_;
   std::vector<std::unique_ptr<Block>> worker_blocks_;
   std::unique_ptr<Watchdog> watchdog_;
-  std::atomic<bool> building_{false};  ///< the graph; a trainer waits for it
   int transfer_node_ = 0;
   int returns_node_ = 0;
   std::int64_t preferred_rows_ = 0;            ///< as the source says
