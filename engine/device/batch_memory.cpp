@@ -26,11 +26,12 @@ Tensor BatchMemory::make(std::string_view name, DType dtype, const Shape& shape,
                          const Fields& fields) {
   const std::size_t bytes = piece_bytes(byte_count(dtype, shape));
   Tensor* piece = nullptr;
-  for (auto& [known, each] : made) {
-    const auto lies_here = [&](const auto& field) { return within(field.second.raw(), each); };
-    if (known != name || std::ranges::any_of(fields, lies_here)) continue;
-    piece = &each;
-    if (each.bytes() >= bytes) break;
+  for (auto& each : made) {
+    Tensor& memory = each.second;
+    const auto lies_here = [&](const auto& field) { return within(field.second.raw(), memory); };
+    if (each.first != name || std::ranges::any_of(fields, lies_here)) continue;
+    piece = &memory;
+    if (memory.bytes() >= bytes) break;
   }
   if (piece == nullptr) piece = &made.emplace_back(std::string(name), Tensor()).second;
   if (piece->bytes() < bytes) enlarge(*piece, bytes);

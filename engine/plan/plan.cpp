@@ -48,6 +48,7 @@ std::vector<MadePiece> made_pieces(Schema in, const std::vector<BatchStep>& step
     in = std::move(out);
   }
   std::vector<MadePiece> pieces;
+  pieces.reserve(largest.size());
   for (const auto& [place, bytes] : largest)
     pieces.push_back({place.first, bytes});
   return pieces;

@@ -196,6 +196,7 @@ void Crew::run(const std::function<void()>& work) {
 
 void Crew::run_each(int count, const std::function<void(int)>& work) {
   std::vector<std::function<void()>> parts;
+  parts.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     parts.emplace_back([&work, i] { work(i); });
   std::deque<Impl::Call> calls;

@@ -33,9 +33,10 @@ void ChunkGuard::expect(const H5::DataSet& data, ChunkGrid::Range chunks) {
 
 void ChunkGuard::check(std::uint64_t offset, std::span<const std::byte> stored) {
   // Chunks of a hostile file may share a place.
-  const auto here = std::ranges::equal_range(
-      expected_, offset, {}, [](const Expected& each) { return each.place.offset; });
-  for (const auto& [place, chunk] : here) {
+  auto here = std::ranges::lower_bound(expected_, offset, {},
+                                       [](const Expected& each) { return each.place.offset; });
+  for (; here != expected_.end() && here->place.offset == offset; ++here) {
+    const auto& [place, chunk] = *here;
     if (place.bytes != stored.size()) continue;
     if (!scratch_) scratch_ = std::make_unique<CodecScratch>();
     try {
