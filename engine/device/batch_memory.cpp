@@ -27,11 +27,11 @@ Tensor BatchMemory::make(std::string_view name, DType dtype, const Shape& shape,
   const std::size_t bytes = piece_bytes(byte_count(dtype, shape));
   Tensor* piece = nullptr;
   for (auto& each : made) {
-    Tensor& memory = each.second;
-    const auto lies_here = [&](const auto& field) { return within(field.second.raw(), memory); };
+    Tensor& held = each.second;
+    const auto lies_here = [&](const auto& field) { return within(field.second.raw(), held); };
     if (each.first != name || std::ranges::any_of(fields, lies_here)) continue;
-    piece = &memory;
-    if (memory.bytes() >= bytes) break;
+    piece = &held;
+    if (held.bytes() >= bytes) break;
   }
   if (piece == nullptr) piece = &made.emplace_back(std::string(name), Tensor()).second;
   if (piece->bytes() < bytes) enlarge(*piece, bytes);

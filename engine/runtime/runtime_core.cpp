@@ -42,7 +42,7 @@ void RuntimeCore::require_home(const std::string& who) const {
     throw PipelineError(who + " was called in process " + std::to_string(::getpid()) +
                         ", which was forked from process " + std::to_string(home_.load()) +
                         " after its runtime's threads were started: they are not in this one; "
-                        "fork before the first epoch, or give the loader a Runtime made here");
+                        "fork before the process's first epoch");
   }
 }
 

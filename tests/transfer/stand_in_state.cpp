@@ -122,6 +122,7 @@ void reset(Behaviour wanted) {
   s.seen.clear();
   s.contexts.clear();
   s.failed = false;
+  thread_state().mode = cudaStreamCaptureModeGlobal;  // a refused call may have left another
 }
 
 Calls calls() {
