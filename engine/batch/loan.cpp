@@ -1,9 +1,9 @@
 #include <headrace/engine/batch/internal/loan.h>
 
-#include <headrace/engine/base/error.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <headrace/tests/engine/test_sources.h>
@@ -52,6 +53,11 @@ inline std::vector<std::string> read_through(Loader& loader, TrainerStream& stre
   }
   stream.finish();
   return batches;
+}
+
+/// The batch's last reference dies in a callback of the driver, behind what the stream has to do.
+inline void drop_in_a_callback(TrainerStream& stream, Batch batch) {
+  stream.call([held = std::make_shared<Batch>(std::move(batch))] { *held = Batch(); });
 }
 
 inline std::vector<std::string> on_host(int epochs) {

@@ -78,7 +78,7 @@ struct Quarantine {
           std::this_thread::yield();
       });
       read_on(second, batch["value"], seen);
-      first.call([held = std::make_shared<Batch>(std::move(batch))]() mutable { held.reset(); });
+      drop_in_a_callback(first, std::move(batch));
       first.finish();
       try {
         for (int number = 0; number < 8; ++number)
@@ -114,8 +114,7 @@ TEST_CASE("When every slot is lost the loader says so and does not wait") {
   TrainerStream stream;
   for (int slot = 0; slot < 3; ++slot) {
     Epoch epoch = loader.epoch(slot, stream);
-    stream.call(
-        [held = std::make_shared<Batch>(std::move(*epoch.begin()))]() mutable { held.reset(); });
+    drop_in_a_callback(stream, std::move(*epoch.begin()));
     stream.finish();
     CHECK_THROWS_AS(loader.next(), DeviceError);
   }

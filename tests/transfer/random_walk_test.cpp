@@ -160,7 +160,7 @@ class Trainer {
   void act() {
     static constexpr void (Trainer::*rare[])() = {
         &Trainer::leave_epoch, &Trainer::begin_epoch,        &Trainer::drop_on_another_thread,
-        &Trainer::pause,       &Trainer::drop_in_a_callback, &Trainer::read_once_more};
+        &Trainer::pause,       &Trainer::lose_in_a_callback, &Trainer::read_once_more};
     if (!loader_) return static_cast<void>(loader_.emplace(pipeline_.build(options_)));
     if (!epoch_) return begin_epoch();
     const auto drawn = static_cast<std::size_t>(dice_.below(20));
@@ -194,13 +194,12 @@ class Trainer {
       batches.clear();
     });
   }
-  void drop_in_a_callback() {
+  void lose_in_a_callback() {
     if (held_.empty() || !in_callbacks_) return;
     log_ += "callback ";
     lost_memory_ = true;
-    const auto batch = std::make_shared<Batch>(std::move(held_.front()));
+    drop_in_a_callback(first_, std::move(held_.front()));
     held_.pop_front();
-    first_.call([batch] { *batch = Batch(); });
   }
   void pause() { std::this_thread::sleep_for(std::chrono::microseconds(dice_.below(2000))); }
   void read_once_more() {
@@ -232,7 +231,7 @@ class Trainer {
     if (dice_.one_in(2)) held_.clear();
     loader_.reset();
     epoch_.reset();
-    drop_in_a_callback();
+    lose_in_a_callback();
     threads_.clear();
     if (step_.kept) *step_.kept = Batch();
     held_.clear();

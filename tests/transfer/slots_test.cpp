@@ -63,8 +63,7 @@ TEST_CASE("The same with one slot lost and one batch held") {
   Loader loader = five_batches(bad);
   {
     Epoch epoch = loader.epoch(0, stream);
-    stream.call(
-        [held = std::make_shared<Batch>(std::move(*epoch.begin()))]() mutable { held.reset(); });
+    drop_in_a_callback(stream, std::move(*epoch.begin()));
     stream.finish();
     CHECK_THROWS_AS(loader.next(), DeviceError);
   }
@@ -119,11 +118,11 @@ TEST_CASE("The last batch may die in a callback of the driver after its loader, 
   {
     Loader loader = loader_on(Device::cuda(0), 2);
     Epoch epoch = loader.epoch(0, stream);
-    stream.call([&open, held = std::make_shared<Batch>(std::move(*epoch.begin()))]() mutable {
+    stream.call([&open] {
       while (!open)
         std::this_thread::yield();
-      held.reset();
     });
+    drop_in_a_callback(stream, std::move(*epoch.begin()));
   }
   open = true;
   stream.finish();
@@ -163,7 +162,7 @@ TEST_CASE("What a batch operation made in a lost slot stays as the slot does") {
     });
     read_on(second, batch["value"], value);
     read_on(second, batch["more"], more);
-    first.call([held = std::make_shared<Batch>(std::move(batch))]() mutable { held.reset(); });
+    drop_in_a_callback(first, std::move(batch));
     first.finish();
     CHECK_THROWS_AS(loader.next(), DeviceError);
   }
