@@ -81,7 +81,7 @@ HEADRACE_API void copy_rows_to_host(std::byte* to, const std::byte* from, std::s
                                     std::size_t row_bytes, std::size_t rows, Stream on);
 /// Calls `function(argument)` on a thread of the driver once the stream has come here; it must not
 /// call CUDA, nor wait.
-void call_when_reached(Stream on, void (*function)(void*), void* argument);
+HEADRACE_API void call_when_reached(Stream on, void (*function)(void*), void* argument);
 /// Waits until the stream's work is done.
 HEADRACE_API void drain(Stream stream) noexcept;
 /// Waits until what was recorded last has come.
