@@ -1,0 +1,1 @@
+"""The check of a GPU machine: steps, claims, report. Python's own library alone."""

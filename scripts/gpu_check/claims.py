@@ -1,0 +1,158 @@
+"""Every claim about a GPU, and what decides it: held, missed, or not run."""
+import dataclasses
+import math
+import re
+from typing import Callable
+
+from gpu_check.results import cases_of, rows_of
+
+
+@dataclasses.dataclass
+class Verdict:
+    claim: str
+    goal: str
+    state: str  # held, missed, not run
+    found: str
+
+
+@dataclasses.dataclass
+class Claim:
+    text: str
+    goal: str
+    judge: Callable  # steps -> (state, what was found)
+
+
+def not_run(steps, *names):
+    """Why nothing decides: what the steps say of themselves."""
+    whys = []
+    for name in names:
+        outcome = steps.get(name)
+        if not outcome or outcome.get("cpu_form"):
+            whys.append(f"step {name} was not run")
+        elif outcome["state"] != "done":
+            whys.append(f"step {name}: {outcome['state']}, {outcome['why']}")
+    return "not run", "; ".join(whys) or "no figure of it"
+
+
+def by_cases(step, *files):
+    """All GPU cases of these files passed, and there were some."""
+    def judge(steps):
+        cases = [case for file in files for case in cases_of(steps, step, file)]
+        ran = [case for case in cases if not case["skipped"]]
+        failed = [case["name"] for case in ran if not case["passed"]]
+        if failed:
+            return "missed", f"{len(failed)} of {len(ran)} cases failed: {failed[0]}"
+        if not ran or len(ran) < len(cases):
+            skipped = [case["skipped"] for case in cases if case["skipped"]]
+            return ("not run", f"{len(skipped)} of {len(cases)} cases skipped: {skipped[0]}") if skipped else not_run(steps, step)
+        return "held", f"{len(ran)} cases passed"
+    return judge
+
+
+def distance(row):
+    """How far a row's figure lies on the right side of its goal."""
+    figure = row.get(row.get("goal_of", "ratio"))
+    if figure is None or not math.isfinite(figure):
+        return -math.inf
+    return row["goal"] - figure if row.get("goal_is") == "at most" else figure - row["goal"]
+
+
+def is_held(row):
+    """Whether a row reached its own goal; None for rows without one."""
+    return None if row.get("goal") is None else distance(row) >= 0
+
+
+def by_rows(step, section):
+    """All rows with a goal whose section matches reached it, and there were some; the worst one is named."""
+    def judge(steps):
+        everything = rows_of(steps, step)
+        with_goal = [row for row in everything if re.search(section, row["section"]) and row.get("goal") is not None]
+        missing = [row for row in with_goal if "missing" in row]
+        rows = [row for row in with_goal if "missing" not in row]
+        if not rows:
+            return ("not run", missing[0]["missing"]) if missing else not_run(steps, step)
+        worst = min(rows, key=distance)
+        count = f"{len(rows)} figure{'s' if len(rows) > 1 else ''}"
+        found = f"{count}, the worst {worst.get(worst.get('goal_of', 'ratio'))} ({worst['section']}, {worst['contender']})"
+        if distance(worst) < 0:
+            return "missed", found
+        if steps[step]["state"] != "done" and with_goal[-1] is everything[-1]:
+            return "not run", f"{found}, then {not_run(steps, step)[1]}"  # there may have been more to come
+        return "held", found
+    return judge
+
+
+def by_sanitizer(tool):
+    def judge(steps):
+        outcome = steps.get("sanitizer")
+        commands = [] if not outcome or outcome.get("cpu_form") else outcome["commands"]
+        ours = [command for command in commands if command["label"].startswith(tool)]
+        if any(command["findings"] for command in ours):
+            return "missed", "; ".join(f"{command['label']}: {command['findings']} findings" for command in ours)
+        if not ours or any(command["findings"] is None for command in ours):
+            return not_run(steps, "sanitizer")
+        return "held", f"0 findings in {len(ours)} programs"
+    return judge
+
+
+def by_training(steps):
+    outcome = steps.get("training")
+    if not outcome or outcome.get("cpu_form") or not outcome["commands"]:
+        return not_run(steps, "training")
+    bad = [command for command in outcome["commands"] if command["exit"] != 0 or not command["budgets"]]
+    if bad:
+        return "missed", f"{bad[0]['label']} ended with {bad[0]['exit']} and {len(bad[0]['budgets'])} step budgets"
+    if outcome["state"] != "done":
+        return not_run(steps, "training")
+    return "held", "; ".join(f"{command['label']}: {command['budgets'][-1]}" for command in outcome["commands"])
+
+
+def together(*judges):
+    """Held where all hold."""
+    def judge(steps):
+        found = [each(steps) for each in judges]
+        for state in ("missed", "not run"):
+            said = [text for verdict, text in found if verdict == state]
+            if said:
+                return state, "; ".join(said)
+        return "held", "; ".join(text for _, text in found)
+    return judge
+
+
+CLAIMS = [
+    Claim("transferred bytes equal the host's", "all cases", by_cases("tests", "hardware_test.cpp")),
+    Claim("no hidden wait in a training step", "LibTorch's synchronisation debug mode finds none but the planted one",
+          by_cases("tests", "hidden_waits_test.cpp")),
+    Claim("device form of `Normalize` equals its CPU twin", "every bit", by_cases("tests", "normalize_device_test.cpp")),
+    Claim("device form of SpecAugment equals its CPU twin", "every bit", by_cases("tests", "spec_augment_device_test.cpp")),
+    Claim("gather kernel of `DeviceTable` equals its CPU twin", "every bit", by_cases("tests", "device_table_gpu_test.cpp")),
+    Claim("JPEG by nvJPEG: pixels beside the CPU's", "within 6 levels", by_cases("tests", "device_test.cpp")),
+    Claim("both jobs train on a GPU, in every precision, with step budget", "exit 0, a budget an epoch", by_training),
+    Claim("transfer back to back, beside a bare copy of the same bytes", ">= 0.95", by_rows("device", "^transfer back to back")),
+    Claim("transfer behind a step", ">= 0.95 of the bare ring, exposed copy < 1 %", by_rows("device", "^transfer behind")),
+    Claim("`Normalize` beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^normalize .*500 MB")),
+    Claim("gather beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^gather .*500 MB")),
+    Claim("SpecAugment beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^specaugment .*500 MB")),
+    Claim("`DeviceTable` beside its gather kernel alone", ">= 0.90", by_rows("device", "^device table")),
+    Claim("ResNet-50-sized step at batch 256 behind 16 workers", "data wait < 1 %, exposed copy < 1 %", by_rows("step", "256")),
+    Claim("loader on 16 threads beside bare threads, and beside 16 times one thread", ">= 0.9 both", by_rows("scaling", "")),
+    Claim("JPEGs shared between device and CPU", "faster than the better of the two alone", by_rows("nvjpeg", "")),
+    Claim("leak job at batch 8192 beside the way of the job at 11 %", ">= 8 times its samples/s", by_rows("twin_leak", "11 %")),
+    Claim("leak job at batch 8192 beside an expert's PyTorch", ">= 1", by_rows("twin_leak", "expert")),
+    Claim("compute-sanitizer memcheck", "0 findings", by_sanitizer("memcheck")),
+    Claim("compute-sanitizer racecheck", "0 findings", by_sanitizer("racecheck")),
+    Claim("compute-sanitizer initcheck", "0 findings", by_sanitizer("initcheck")),
+    Claim("malformed JPEGs on the device", "each is an error or a picture, and the process lives",
+          by_cases("malformed", "device_malformed_test.cpp")),
+]
+
+
+def judge_all(steps):
+    return [Verdict(claim.text, claim.goal, *claim.judge(steps)) for claim in CLAIMS]
+
+
+def table(verdicts):
+    """As Markdown."""
+    lines = ["| claim | goal | state | found |", "| --- | --- | --- | --- |"]
+    lines += [f"| {v.claim} | {v.goal} | {v.state} | {v.found.replace('|', '/')} |" for v in verdicts]
+    return "\n".join(lines)

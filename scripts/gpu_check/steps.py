@@ -1,0 +1,201 @@
+"""The steps, in order of worth; parts of at most five minutes."""
+import dataclasses
+import os
+import pathlib
+import shutil
+import zipfile
+from typing import Callable
+
+from gpu_check import outputs
+
+PART_SECONDS = 300
+
+
+@dataclasses.dataclass
+class Command:
+    label: str
+    argv: list
+    read: Callable = lambda text: {}
+
+
+@dataclasses.dataclass
+class Context:
+    place: object
+    work: pathlib.Path  # a folder for what the commands write
+    cpu: bool = False
+
+    def environment(self):
+        """With nvJPEG of the wheel that the bundle brings."""
+        wheels = sorted((self.place.root / "wheels").glob("nvidia_nvjpeg-*.whl"))
+        if not wheels:
+            return {}
+        site = self.work / "site"
+        if not site.exists():
+            with zipfile.ZipFile(wheels[-1]) as wheel:
+                wheel.extractall(site)
+        folders = sorted({str(file.parent) for file in site.rglob("libnvjpeg.so*")})
+        return {"LD_LIBRARY_PATH": ":".join(folders + list(filter(None, [os.environ.get("LD_LIBRARY_PATH")])))}
+
+    @property
+    def workers(self):
+        return len(os.sched_getaffinity(0)) if self.cpu else 16
+
+    def option(self, on_gpu, on_cpu):
+        return on_cpu if self.cpu else on_gpu
+
+
+@dataclasses.dataclass
+class Step:
+    name: str
+    part: int
+    seconds: int
+    title: str
+    commands: Callable
+    programs: tuple = ()
+    tools: tuple = ()
+    files: tuple = ()  # of the place
+
+    def missing(self, context):
+        """Why it cannot run here; empty: it can."""
+        for name in self.programs:
+            if context.place.program(name) is None:
+                return f"{name} is not in {'the bundle' if context.place.is_bundle else context.place.build}"
+        for tool in () if context.cpu else self.tools:
+            if find_tool(tool) is None:
+                return f"{tool} is not on this machine"
+        for name in self.files:
+            if not context.place.file(name).exists():
+                return f"{name} is not there{'' if context.place.is_bundle else ': ' + HOW_TO_GET.get(name, '')}"
+        return ""
+
+
+HOW_TO_GET = {"data/gpu-check/leak/testing.h5": "scripts/gpu-data makes it"}
+
+
+def find_tool(name):
+    """On PATH, or where the CUDA toolkit and Nsight put it."""
+    return shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin:/opt/cuda/bin")
+
+
+def benchmark(context, label, name, *arguments):
+    """A benchmark that writes its rows as each of its sections ends."""
+    file = context.work / f"{label.replace(' ', '-')}.json"
+    file.unlink(missing_ok=True)
+    argv = context.place.program(f"benchmarks/{name}") + [str(word) for word in arguments] + ["--json", str(file)]
+    return Command(label, argv, lambda text: {"rows": outputs.benchmark_rows(file)})
+
+
+def versions(context):
+    facts = pathlib.Path(__file__).with_name("machine.py")
+    return [Command("machine", [context.place.python(), str(facts)], outputs.machine)]
+
+
+def gpu_tests(context):
+    """The cases that need a GPU, of every test program that has some."""
+    return [Command(name.split("/")[1], context.place.program(name) + ["--test-suite=gpu", "--reporters=xml"],
+                    lambda text: {"cases": outputs.doctest_cases(text)})
+            for name in context.place.programs("tests", "headrace_*_tests")]
+
+
+def trainings(context):
+    """Both jobs, two epochs, in every precision that they have."""
+    data = context.place.data
+    glaucoma = [("data.file", data / "glaucoma-28.h5"), ("training.batch", 32)]
+    leak = [("training.batch", 256)] + [(f"data.{split}", data / "leak" / f"{split}.h5") for split in ("training", "validation", "testing")]
+    return [training(context, "glaucoma fp32", "glaucoma-demo.yaml", glaucoma),
+            training(context, "leak fp32", "leak-demo.yaml", leak + [("training.precision", "fp32")]),
+            training(context, "leak bf16", "leak-demo.yaml", leak + [("training.precision", "bf16")])]
+
+
+def training(context, label, config, settings):
+    settings = settings + [("device", context.option("cuda:0", "cpu")), ("training.epochs", context.option(2, 1))]
+    argv = context.place.program("headrace") + ["train", str(context.place.file(f"configs/{config}"))]
+    for key, value in settings:
+        argv += ["--set", f"{key}={value}"]
+    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(text)})
+
+
+def device(context):
+    return [benchmark(context, "device", "device_benchmark", *context.option((), ("--dry", 1)))]
+
+
+def steps_of_training(context):
+    return [benchmark(context, f"step {batch}", "step_benchmark", "--threads", context.workers, "--batch", batch,
+                      *context.option(("--device", "cuda", "--steps", 60), ("--steps", 2, "--warm", 1, "--repeats", 1)))
+            for batch in context.option((64, 256), (8,))]
+
+
+def scaling(context):
+    return [benchmark(context, "scaling", "loader_benchmark", "scaling",
+                      *context.option(("--threads", "1,2,4,8,16"), ("--threads", "1,2", "--repeats", 1)))]
+
+
+SANITIZED = ("headrace_augment_tests", "headrace_loaders_tests")
+
+
+def sanitizer(context):
+    commands = []
+    for tool in ("memcheck", "racecheck", "initcheck"):
+        around = [] if context.cpu else [find_tool("compute-sanitizer"), "--tool", tool, "--target-processes", "all",
+                                         "--error-exitcode", "99"]
+        for name in SANITIZED:
+            commands.append(Command(f"{tool} {name}", around + context.place.program(f"tests/{name}") + ["--test-suite=gpu"],
+                                    lambda text: {"findings": outputs.sanitizer_findings(text)}))
+    return commands
+
+
+def nvjpeg(context):
+    return [benchmark(context, "nvjpeg", "gpu_decode_benchmark", "--threads", context.workers,
+                      *context.option((), ("--repeats", 1)))]
+
+
+def twin(name):
+    def commands(context):
+        file = context.work / f"twin-{name}.json"
+        file.unlink(missing_ok=True)
+        argv = [context.place.python(), str(context.place.file("benchmarks/twins/run")), name, "--json", str(file),
+                "--device", context.option("cuda", "cpu"), "--workers", str(context.workers)]
+        ours = context.place.program("benchmarks/twin_benchmark")
+        argv += ["--headrace", ours[-1]] if ours else []
+        argv += context.option([], ["--steps", "2", "--warm", "1"])
+        return [Command(f"twins {name}", argv, lambda text: {"rows": outputs.benchmark_rows(file)})]
+    return commands
+
+
+METRICS = "gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed"
+
+
+def profile(context):
+    target = context.place.program("benchmarks/device_benchmark")
+    if context.cpu:
+        return [Command("profile", target + ["--dry", "1"])]
+    commands = []
+    for kernel in ("normalize", "spec", "gather"):
+        around = [find_tool("ncu"), "--csv", "--page", "raw", "--target-processes", "all", "--clock-control", "none",
+                  "--kernel-name", f"regex:{kernel}", "--launch-skip", "2", "--launch-count", "3", "--metrics", METRICS]
+        commands.append(Command(f"profile {kernel}", around + target + ["--only", kernel, "--repeats", "1"],
+                                lambda text: {"rows": outputs.profiler_rows(text)}))
+    return commands
+
+
+def malformed(context):
+    return [Command("malformed JPEGs", context.place.program("tests/headrace_nvjpeg_device_tests") +
+                    ["--test-suite=gpu malformed", "--reporters=xml"], lambda text: {"cases": outputs.doctest_cases(text)})]
+
+
+STEPS = [
+    Step("versions", 1, 20, "machine, driver, versions", versions),
+    Step("tests", 1, 130, "test cases that need a GPU", gpu_tests),
+    Step("training", 1, 150, "both jobs, two epochs, every precision", trainings, ("headrace",),
+         files=("data/gpu-check/leak/testing.h5",)),
+    Step("device", 2, 150, "copies, transfer, kernels, device table", device, ("benchmarks/device_benchmark",)),
+    Step("step", 2, 150, "a ResNet-50-sized step behind 16 workers", steps_of_training, ("benchmarks/step_benchmark",)),
+    Step("scaling", 3, 140, "the loader on 1 to 16 threads", scaling, ("benchmarks/loader_benchmark",)),
+    Step("sanitizer", 3, 160, "memcheck, racecheck, initcheck", sanitizer, tuple(f"tests/{name}" for name in SANITIZED),
+         ("compute-sanitizer",)),
+    Step("nvjpeg", 4, 100, "JPEG on the device, shared, and on the CPU", nvjpeg, ("benchmarks/gpu_decode_benchmark",)),
+    Step("twin_leak", 4, 200, "the leak job against its Python twins", twin("leak"), files=("benchmarks/twins/run",)),
+    Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"), files=("benchmarks/twins/run",)),
+    Step("profile", 5, 100, "Nsight Compute on three kernels", profile, ("benchmarks/device_benchmark",), ("ncu",)),
+    Step("malformed", 5, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
+]

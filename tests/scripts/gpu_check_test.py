@@ -1,0 +1,229 @@
+"""scripts/gpu-check and gpu-report on a build folder whose programs only pretend."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from unittest import mock
+
+SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+from gpu_check import claims, main, outputs, report, results, steps  # noqa: E402
+
+XML = """<?xml version="1.0"?><doctest><TestSuite name="gpu">
+    <TestCase name="one &amp; two" filename="/src/tests/{file}" line="1" test_suite="gpu">
+{said}      <OverallResultsAsserts successes="3" failures="0" test_case_success="{good}"/>
+    </TestCase></TestSuite></doctest>"""
+
+
+def row(section, ratio, **more):
+    return {"section": section, "contender": "headrace", "unit": "GB/s", "median": 1.0, "ratio": ratio, "goal": 0.95, **more}
+
+
+class FakeBuild(unittest.TestCase):
+    """A folder with programs, shell scripts that print what they are told to."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.build = self.folder / "build"
+        self.output = self.folder / "results"
+        self.enterContext(mock.patch.object(main, "has_gpu", lambda: True))
+
+    def enterContext(self, context):  # of Python 3.11; 3.9 has it not
+        value = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return value
+
+    def program(self, path, script):
+        file = self.build / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/sh\n" + textwrap.dedent(script))
+        file.chmod(0o755)
+
+    def run_check(self, *arguments):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = main.main([*arguments, "--build", str(self.build), "--output", str(self.output)], "usage")
+        self.said = said.getvalue()
+        return status
+
+    def steps(self):
+        return results.read_results([self.output])
+
+    def verdict(self, text):
+        return next(v for v in claims.judge_all(self.steps()) if v.claim.startswith(text))
+
+    def benchmark(self, rows, after=""):
+        """A device_benchmark that writes these rows to the file behind --json, then does something."""
+        content = json.dumps({"benchmark": "device_benchmark", "rows": rows})
+        self.program("benchmarks/device/device_benchmark", f"""
+            while [ "$1" != --json ]; do shift; done
+            cat >"$2" <<'ROWS'\n{content}\nROWS\n{after}""")
+
+
+class Running(FakeBuild):
+    def test_a_figure_above_its_goal_is_held_and_one_below_is_missed(self):
+        for ratio, state in ((0.96, "held"), (0.94, "missed")):
+            self.benchmark([row("transfer back to back 29 MB", ratio)])
+            self.assertEqual(self.run_check("--step", "device"), 0 if state == "held" else 1)
+            self.assertEqual(self.verdict("transfer back to back").state, state)
+            self.assertEqual(self.verdict("`DeviceTable`").state, "not run")
+
+    def test_a_share_that_must_be_small_is_judged_from_above(self):
+        share = {"goal": 0.01, "goal_is": "at most", "goal_of": "median"}
+        for median, state in ((0.009, "held"), (0.011, "missed"), (float("nan"), "missed")):
+            self.benchmark([row("transfer behind a step, exposed copy", None, median=median, **share)])
+            self.run_check("--step", "device")
+            self.assertEqual(self.verdict("transfer behind").state, state)
+
+    def test_a_step_that_hangs_is_ended_with_its_children_and_keeps_its_rows(self):
+        alive = self.folder / "alive"
+        self.benchmark([row("transfer back to back 29 MB", 0.96), row("device table 128 B", 0.97)], f"(sleep 3; touch {alive}) & sleep 60")
+        quick = [step for step in steps.STEPS if step.name == "device"]
+        quick[0] = type(quick[0])(**{**vars(quick[0]), "seconds": 1.5})
+        with mock.patch.object(main, "STEPS", quick):
+            started = time.monotonic()
+            self.assertEqual(self.run_check(), 1)
+            self.assertLess(time.monotonic() - started, 30)
+        self.assertEqual(self.steps()["device"]["state"], "timed out")
+        self.assertEqual(self.verdict("transfer back to back").state, "held")
+        self.assertEqual(self.verdict("`DeviceTable`").state, "not run")  # more of its rows may have been to come
+        time.sleep(3)
+        self.assertFalse(alive.exists())
+
+    def test_a_program_that_dies_fails_its_step_and_says_with_what(self):
+        self.benchmark([], "echo out of luck; exit 3")
+        self.assertEqual(self.run_check("--step", "device"), 1)
+        self.assertIn("ended with 3: out of luck", self.steps()["device"]["why"])
+        self.assertEqual(self.verdict("`DeviceTable`").state, "not run")
+
+    def test_a_program_that_is_missing_leaves_its_step_not_run(self):
+        self.assertEqual(self.run_check("--step", "device"), 0)
+        self.assertEqual(self.steps()["device"]["state"], "not run")
+        self.assertIn("is not in", self.verdict("`DeviceTable`").found)
+
+    def test_parts_that_run_apart_come_together(self):
+        self.benchmark([row("device table 128 B", 0.97)])
+        self.run_check("--step", "device")
+        self.program("tests/transfer/headrace_transfer_device_tests",
+                     f"cat <<'X'\n{XML.format(file='hardware_test.cpp', said='', good='true')}\nX")
+        self.run_check("--step", "tests")
+        self.assertEqual(self.verdict("`DeviceTable`").state, "held")
+        self.assertEqual(self.verdict("transferred bytes").state, "held")
+
+    def test_without_a_gpu_nothing_runs_and_the_forms_for_the_cpu_prove_nothing(self):
+        self.benchmark([row("device table 128 B", 0.97)])
+        with mock.patch.object(main, "has_gpu", lambda: False):
+            self.assertEqual(self.run_check(), 7)
+            self.assertFalse(self.output.exists())
+            self.assertEqual(self.run_check("--cpu", "--step", "device"), 0)
+        self.assertEqual(self.verdict("`DeviceTable`").state, "not run")
+
+    def test_the_dry_run_names_every_step_with_its_limit_and_runs_none(self):
+        self.benchmark([], f"touch {self.folder}/ran")
+        self.assertEqual(self.run_check("--dry-run"), 0)
+        for step in steps.STEPS:
+            self.assertRegex(self.said, rf"(?m)^  {step.name} +{step.seconds} s")
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_no_part_is_longer_than_five_minutes(self):
+        for part in {step.part for step in steps.STEPS}:
+            self.assertLessEqual(sum(step.seconds for step in steps.STEPS if step.part == part), 300)
+
+
+class Reading(unittest.TestCase):
+    def test_a_case_that_skips_is_no_proof(self):
+        good = outputs.doctest_cases(XML.format(file="a_test.cpp", said="", good="true"))
+        self.assertEqual(good, [{"name": "one & two", "file": "a_test.cpp", "passed": True, "skipped": ""}])
+        skipped = outputs.doctest_cases(XML.format(file="a_test.cpp", said="SKIPPED: needs a GPU\n", good="true"))
+        self.assertEqual(skipped[0]["skipped"], "needs a GPU")
+        self.assertFalse(outputs.doctest_cases(XML.format(file="a_test.cpp", said="", good="false"))[0]["passed"])
+
+    def test_a_case_that_never_ended_has_not_passed(self):
+        broken = XML.format(file="a_test.cpp", said="", good="true").split("<Overall")[0]
+        self.assertFalse(outputs.doctest_cases(broken)[0]["passed"])
+
+    def test_findings_of_the_sanitizer_are_counted_and_silence_is_not_none(self):
+        self.assertEqual(outputs.sanitizer_findings("========= ERROR SUMMARY: 0 errors"), 0)
+        self.assertEqual(outputs.sanitizer_findings("========= ERROR SUMMARY: 1 error"), 1)
+        self.assertEqual(outputs.sanitizer_findings("========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)"), 2)
+        self.assertIsNone(outputs.sanitizer_findings("Segmentation fault"))
+
+    def test_step_budgets_are_read_from_the_epochs_alone(self):
+        said = ("fold 1/1 epoch 1/2 33 % · step 642 ms = data 0 + copy 0 + compute 611 + other 31 · CPU 43 %\n"
+                "step 687 ms = data 0 + copy 0 + gpu 687 + other 0 (3 steps after 3 of warm-up)\n")
+        self.assertEqual(outputs.step_budgets(said), ["step 687 ms = data 0 + copy 0 + gpu 687 + other 0"])
+
+    def test_the_profilers_table_is_read_behind_what_the_program_prints(self):
+        said = ('==PROF== Connected\n"ID","Kernel Name","gpu__time_duration.sum",'
+                '"dram__throughput.avg.pct_of_peak_sustained_elapsed"\n"","","us","%"\n'
+                '"0","normalize_rows(Task)","12.5","91.0"\n')
+        self.assertEqual(outputs.profiler_rows(said)[0]["contender"], "normalize_rows")
+        self.assertEqual(outputs.profiler_rows(said)[0]["median"], 12.5)
+
+
+class Judging(unittest.TestCase):
+    def step(self, name, *commands, state="done"):
+        return {name: {"step": name, "part": 1, "title": name, "state": state, "why": "", "cpu_form": False, "seconds": 1,
+                       "date": "2026-01-01", "commit": "abc", "commands": list(commands)}}
+
+    def state(self, text, found):
+        return next(v.state for v in claims.judge_all(found) if v.claim.startswith(text))
+
+    def test_a_finding_of_the_sanitizer_misses_and_an_unread_one_decides_nothing(self):
+        for findings, state in ((0, "held"), (2, "missed"), (None, "not run")):
+            found = self.step("sanitizer", {"label": "memcheck x", "exit": 0, "findings": findings})
+            self.assertEqual(self.state("compute-sanitizer memcheck", found), state)
+        self.assertEqual(self.state("compute-sanitizer racecheck", found), "not run")
+
+    def test_a_training_without_budget_or_with_an_error_misses(self):
+        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed")):
+            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets})
+            self.assertEqual(self.state("both jobs", found), state)
+
+    def test_one_failed_case_misses_and_one_skipped_case_leaves_open(self):
+        case = {"name": "n", "file": "normalize_device_test.cpp", "passed": True, "skipped": ""}
+        for more, state in (({}, "held"), ({"passed": False}, "missed"), ({"skipped": "needs a GPU"}, "not run")):
+            found = self.step("tests", {"label": "t", "exit": 0, "cases": [case, {**case, **more}]})
+            self.assertEqual(self.state("device form of `Normalize`", found), state)
+
+    def test_a_contender_that_is_missing_keeps_its_row_and_decides_nothing(self):
+        rows = [{"section": "11 %", "contender": "h5py", "missing": "h5py is not installed", "goal": 8}]
+        found = self.step("twin_leak", {"label": "t", "exit": 0, "rows": rows})
+        verdict = next(v for v in claims.judge_all(found) if "11 %" in v.claim)
+        self.assertEqual((verdict.state, verdict.found), ("not run", "h5py is not installed"))
+        self.assertIn("missing: h5py is not installed", report.page(found))
+
+
+class Reporting(unittest.TestCase):
+    def test_the_page_in_docs_is_what_its_json_says(self):
+        self.assertEqual(report.main(["--check"], ""), 0)
+
+    def test_results_become_a_page_and_a_cpu_form_does_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, kept = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "kept.json"
+            with mock.patch.object(report, "PAGE", page), mock.patch.object(report, "KEPT", kept), \
+                    contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                step = Judging().step("device", {"label": "d", "exit": 0, "rows": [row("device table 128 B", 0.5)]})
+                step["device"]["commands"][0]["machine"] = {"gpu": "a card"}
+                given = pathlib.Path(folder) / "all.json"
+                given.write_text(json.dumps({"steps": step}))
+                self.assertEqual(report.main([str(given)], ""), 0)
+                self.assertIn("| `DeviceTable` beside its gather kernel alone | >= 0.90 | missed | 1 figure, the worst 0.5", page.read_text())
+                self.assertIn("- gpu: a card", page.read_text())
+                self.assertEqual(report.main(["--check"], ""), 0)
+                page.write_text(page.read_text().replace("missed", "held"))
+                self.assertEqual(report.main(["--check"], ""), 1)
+                step["device"]["cpu_form"] = True
+                self.assertIn("Nothing here has been measured yet", report.page(step))
+                self.assertEqual(report.main([str(pathlib.Path(folder) / "none")], ""), 2)
+
+
+if __name__ == "__main__":
+    os.environ.pop("HEADRACE_PYTHON", None)
+    unittest.main()
