@@ -7,8 +7,8 @@ base="${HEADRACE_CLEAN_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/fresh-debian/base}"
 source "$SOURCE/tests/support/own_mounts.sh"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "SKIPPED: $*"; exit 0; }
-archive() { ls "$WORK"/made/headrace-*.tar.gz; }
-unpack() { rm -rf "$1" && mkdir -p "$1" && tar -C "$1" --strip-components=1 -xzf "$(archive)"; }
+archive() { ls "$WORK"/made/headrace-*.tar.xz; }
+unpack() { rm -rf "$1" && mkdir -p "$1" && tar -C "$1" --strip-components=1 -xJf "$(archive)"; }
 
 test_make() {
   rm -rf "$WORK"
@@ -29,6 +29,9 @@ test_contents() {
   done
   [[ -x tests/headrace_engine_tests && -x benchmarks/stage_overhead_benchmark ]] || fail "tests or benchmarks are missing"
   grep -E '^glibc=2\.[0-9]+' lib/requirements || fail "does not say which C library it needs"
+  [[ -x gpu-check && -f gpu_check/steps.py && -f benchmarks/twins/run ]] || fail "the check of a GPU is missing"
+  compgen -G 'wheels/nvidia_nvjpeg-*.whl' || fail "nvJPEG's wheel is missing"
+  [[ "$TORCH" == 0 || -f data/gpu-check/leak/testing.h5 ]] || fail "the small data are missing"
 }
 
 # Another folder, an empty environment, no python3: what needs no LibTorch runs, what does says so.
@@ -65,10 +68,6 @@ test_clean_debian() {
     debootstrap --variant=minbase bookworm "$base.new" >"$WORK/debootstrap.log" 2>&1 || skip "debootstrap could not make a clean Debian"
     mv "$base.new" "$base"
   fi
-  if [[ "$TORCH" == 1 ]]; then
-    "$BUILD/apps/headrace" prepare glaucoma --side 28 --limit 500 --output "$WORK/small.h5" >"$WORK/prepare.log" 2>&1 ||
-      fail "$(tail -n 3 "$WORK/prepare.log")"
-  fi
   export base WORK SITE TORCH
   export -f in_clean_debian fail
   export tarball
@@ -85,7 +84,7 @@ in_clean_debian() {
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
   mkdir "$root/tmp/place" "$root/tmp/bin"
-  tar -C "$root/tmp/place" --strip-components=1 -xzf "$tarball"
+  tar -C "$root/tmp/place" --strip-components=1 -xJf "$tarball"
   inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH="/tmp/bin:/usr/bin:/bin" sh -ec "cd /tmp/place; $1"; }
   ! inside 'ls /usr/lib/*/libtbb* /usr/lib/*/libhdf5* /usr/bin/python3 2>/dev/null' || fail "this Debian is not clean"
   inside './headrace --help' >/dev/null
@@ -105,12 +104,19 @@ in_clean_debian() {
   cp "$(ldd "/usr/bin/$python" | awk '/libexpat/ { print $3 }')" "$root/tmp/python/"
   printf '#!/bin/sh\nLD_LIBRARY_PATH=/tmp/python PYTHONHOME=/tmp/python PYTHONPATH=/tmp/site exec /tmp/python/python3 "$@"\n' >"$root/tmp/bin/python3"
   chmod +x "$root/tmp/bin/python3"
-  cp "$WORK/small.h5" "$root/tmp/small.h5"
-  inside 'cd /tmp; place/headrace train place/configs/glaucoma-demo.yaml --set data.file=/tmp/small.h5 --set training.epochs=1 --set training.batch=32'
+  inside 'cd /tmp; place/headrace train place/configs/glaucoma-demo.yaml --set data.file=/tmp/place/data/gpu-check/glaucoma-28.h5 --set training.epochs=1 --set training.batch=32'
   inside 'ls /tmp/runs/*/checkpoints/* >/dev/null' || fail "the training left no checkpoint"
   local status=0
-  inside './headrace bench loader configs/glaucoma-demo.yaml --set data.file=/tmp/small.h5 --set device=cuda' 2>"$WORK/no-device.txt" || status=$?
+  inside './headrace bench loader configs/glaucoma-demo.yaml --set data.file=data/gpu-check/glaucoma-28.h5 --set device=cuda' 2>"$WORK/no-device.txt" || status=$?
   [[ $status -eq 7 ]] || fail "a device that is not there must end with 7, got $status: $(cat "$WORK/no-device.txt")"
+  # The check of a GPU: what it would run, and every step's form for a machine without one.
+  inside './gpu-check --dry-run' >"$WORK/dry-run.txt"
+  ! grep -F '[not run' "$WORK/dry-run.txt" | grep -vE 'compute-sanitizer|ncu' || fail "a step of gpu-check cannot run from the bundle"
+  status=0
+  inside './gpu-check' 2>"$WORK/no-gpu.txt" || status=$?
+  [[ $status -eq 7 ]] || fail "gpu-check without a GPU must end with 7, got $status"
+  inside './gpu-check --cpu --output /tmp/check' >"$WORK/check.txt" 2>&1 || fail "$(tail -n 40 "$WORK/check.txt")"
+  ! grep -E '^== .*not run' "$WORK/check.txt" || fail "a step of gpu-check has no form for a machine without a GPU"
   grep -F "cuda:0 was asked for" "$WORK/no-device.txt" || fail "said: $(cat "$WORK/no-device.txt")"
 }
 
