@@ -25,16 +25,18 @@ class Context:
     cpu: bool = False
 
     def environment(self):
-        """With nvJPEG of the wheel that the bundle brings."""
+        """This Python's LibTorch, and nvJPEG of the wheel that the bundle brings."""
+        environment = {"HEADRACE_PYTHON": self.place.python()}
         wheels = sorted((self.place.root / "wheels").glob("nvidia_nvjpeg-*.whl"))
         if not wheels:
-            return {}
+            return environment
         site = self.work / "site"
         if not site.exists():
             with zipfile.ZipFile(wheels[-1]) as wheel:
                 wheel.extractall(site)
         folders = sorted({str(file.parent) for file in site.rglob("libnvjpeg.so*")})
-        return {"LD_LIBRARY_PATH": ":".join(folders + list(filter(None, [os.environ.get("LD_LIBRARY_PATH")])))}
+        before = [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
+        return {**environment, "LD_LIBRARY_PATH": ":".join(folders + before)}
 
     @property
     def workers(self):
