@@ -35,12 +35,12 @@ struct Stem : nn::Module {
 };
 
 struct Block : nn::Module {
-  Block(std::int64_t in, std::int64_t out)
+  Block(std::int64_t in, std::int64_t out, bool drops)
       : conv1(register_module("conv1", conv3x3(in, out))),
         norm1(register_module("norm1", nn::BatchNorm2d(out))),
         conv2(register_module("conv2", conv3x3(out, out))),
         norm2(register_module("norm2", nn::BatchNorm2d(out))),
-        dropout(register_module("dropout", nn::Dropout2d(0.25))) {}
+        dropout(register_module("dropout", nn::Dropout2d(drops ? 0.25 : 0.0))) {}
 
   at::Tensor forward(const at::Tensor& input) {
     const at::Tensor inner = norm1(conv1(input)).relu_();
@@ -55,11 +55,11 @@ struct Block : nn::Module {
 };
 
 struct Head : nn::Module {
-  explicit Head(std::int64_t classes)
-      : dropout1(register_module("dropout1", nn::Dropout(0.5))),
+  Head(std::int64_t classes, bool drops)
+      : dropout1(register_module("dropout1", nn::Dropout(drops ? 0.5 : 0.0))),
         linear1(register_module("linear1", nn::Linear(256, 512))),
         norm(register_module("norm", nn::BatchNorm1d(512))),
-        dropout2(register_module("dropout2", nn::Dropout(0.3))),
+        dropout2(register_module("dropout2", nn::Dropout(drops ? 0.3 : 0.0))),
         linear2(register_module("linear2", nn::Linear(512, classes))) {}
 
   at::Tensor forward(const at::Tensor& pooled) {
@@ -77,10 +77,10 @@ struct GlaucomaModule : nn::Module {
   explicit GlaucomaModule(const EfficientGlaucomaCnnOptions& options)
       : channels(options.channels),
         stem(register_module("stem", std::make_shared<Stem>(options.channels))),
-        block1(register_module("block1", std::make_shared<Block>(32, 64))),
-        block2(register_module("block2", std::make_shared<Block>(64, 128))),
-        block3(register_module("block3", std::make_shared<Block>(128, 256))),
-        head(register_module("head", std::make_shared<Head>(options.classes))) {}
+        block1(register_module("block1", std::make_shared<Block>(32, 64, options.dropout))),
+        block2(register_module("block2", std::make_shared<Block>(64, 128, options.dropout))),
+        block3(register_module("block3", std::make_shared<Block>(128, 256, options.dropout))),
+        head(register_module("head", std::make_shared<Head>(options.classes, options.dropout))) {}
 
   at::Tensor forward(const at::Tensor& images) {
     check(images);

@@ -13,6 +13,7 @@ namespace headrace::inline v1::models {
 struct EfficientGlaucomaCnnOptions {
   std::int64_t channels = 3;
   std::int64_t classes = 5;
+  bool dropout = true;  ///< off: a training step depends on weights and batch alone
 };
 
 /// EfficientGlaucomaCNN: a stem of one 3x3 convolution, three blocks of two (64, 128, 256 features;

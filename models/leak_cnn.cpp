@@ -30,13 +30,13 @@ at::Tensor halved(const at::Tensor& maps) {
 }
 
 struct LeakModule : nn::Module {
-  explicit LeakModule(std::int64_t classes)
+  explicit LeakModule(const LeakCnnOptions& options)
       : conv1(register_module("conv1", conv3x3(1, 32))),
         conv2(register_module("conv2", conv3x3(32, 64))),
         conv3(register_module("conv3", conv3x3(64, 128))),
-        dropout(register_module("dropout", nn::Dropout(0.25))),
+        dropout(register_module("dropout", nn::Dropout(options.dropout ? 0.25 : 0.0))),
         linear(register_module("linear", nn::Linear(128 * pooled_mels, 256))),
-        class_head(register_module("class_head", nn::Linear(256, classes))),
+        class_head(register_module("class_head", nn::Linear(256, options.classes))),
         leak_head(register_module("leak_head", nn::Linear(256, 1))) {}
 
   at::Tensor forward(const at::Tensor& segments) {
@@ -84,7 +84,7 @@ void initialise(nn::Module& module) {
 std::unique_ptr<Network> make_leak_cnn(const LeakCnnOptions& options) {
   if (options.classes < 2)
     throw ConfigError("[LeakCNN] needs at least 2 classes, got " + std::to_string(options.classes));
-  auto module = std::make_shared<LeakModule>(options.classes);
+  auto module = std::make_shared<LeakModule>(options);
   initialise(*module);
   return std::make_unique<ModuleNetwork<LeakModule>>(std::move(module));
 }

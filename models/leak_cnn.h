@@ -11,6 +11,7 @@ namespace headrace::inline v1::models {
 /// Shape of the leak classifier. With two classes it has 617,987 parameters, with five 618,758.
 struct LeakCnnOptions {
   std::int64_t classes = 2;
+  bool dropout = true;  ///< off: a training step depends on weights and batch alone
 };
 
 /// LeakCNN: three 3x3 convolutions (32, 64, 128 features, ReLU), pooled by two along the mel axis
