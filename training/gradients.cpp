@@ -24,7 +24,7 @@ at::Tensor clip_gradients(const std::vector<at::Tensor>& parameters, double max_
 
   std::vector<at::Tensor> norms = at::_foreach_norm(gradients);
   for (at::Tensor& norm : norms)
-    norm = norm.to(at::kFloat);
+    if (norm.scalar_type() != at::kDouble) norm = norm.to(at::kFloat);
   at::Tensor total = at::linalg_vector_norm(at::stack(norms));
   if (max_norm <= 0.0) return total;
 

@@ -42,9 +42,9 @@ class HEADRACE_API Update {
   /// window.
   Forward accumulate(const Example& example, bool alone);
 
-  /// Clips, steps and drops the gradients. Gives the norm of the gradients before clipping, a float
-  /// scalar on the device, undefined without clipping: where it is not finite, the step was
-  /// skipped.
+  /// Clips, steps and drops the gradients. Gives the norm of the gradients before clipping, a
+  /// scalar as `clip_gradients` gives it, undefined without clipping: where it is not finite, the
+  /// step was skipped.
   at::Tensor finish();
 
  private:

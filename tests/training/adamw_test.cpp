@@ -156,6 +156,14 @@ TEST_CASE("clipping scales all gradients to one norm") {
   CHECK(b.grad()[0].item<double>() == Approx(.8).epsilon(1e-6));
 }
 
+TEST_CASE("gradients of double are clipped in double") {
+  const at::Tensor a = parameter(at::zeros({2}, at::kDouble));
+  give_gradient(a, at::tensor({1.0, 2.0}, at::kDouble));
+  const at::Tensor norm = clip_gradients({a}, 1.0);
+  CHECK(norm.item<double>() == Approx(std::sqrt(5.0)).epsilon(1e-15));
+  CHECK(a.grad()[0].item<double>() == Approx(1.0 / (std::sqrt(5.0) + 1e-6)).epsilon(1e-15));
+}
+
 TEST_CASE("a norm that is not finite leaves the gradients alone") {
   const at::Tensor a = parameter(at::zeros({2}));
   give_gradient(a, at::tensor({3., std::numeric_limits<double>::infinity()}));
