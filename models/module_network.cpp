@@ -13,8 +13,7 @@ NamedTensors list(const torch::OrderedDict<std::string, at::Tensor>& items) {
 }
 
 void lay_out_channels_last(at::Tensor tensor) {
-  if (tensor.dim() == 4)
-    tensor.set_data(tensor.detach().contiguous(at::MemoryFormat::ChannelsLast));
+  if (tensor.dim() == 4) tensor.set_data(tensor.detach().clone(at::MemoryFormat::ChannelsLast));
 }
 
 }  // namespace

@@ -50,6 +50,16 @@ TEST_CASE("LeakCNN gives class logits and one more, for one frame as for many") 
   CHECK_THROWS_AS(make_leak_cnn({.classes = 1}), headrace::ConfigError);
 }
 
+TEST_CASE("LeakCNN in channels-last computes in that layout from its first convolution on") {
+  const auto network = make_leak_cnn();
+  network->move_to(at::kCPU, /*channels_last=*/true);
+  for (const NamedTensor& item : network->parameters()) {
+    CAPTURE(item.name);
+    if (item.tensor.dim() == 4)
+      CHECK((item.tensor.suggest_memory_format() == at::MemoryFormat::ChannelsLast));
+  }
+}
+
 TEST_CASE("LeakCNN starts from Kaiming's normal distribution and zero biases") {
   const auto network = make_leak_cnn();
   for (const NamedTensor& item : network->parameters()) {
