@@ -83,7 +83,7 @@ def focal_loss(logits, target):
 
 
 class Glaucoma:
-    input_shape, classes = (3, 20, 20), 5
+    input_shape, classes = (3, 16, 16), 5
     sizes = {"batches": (32,), "windows": (28, 24)}
     clip = None
     network = staticmethod(glaucoma_network)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double double_bound = 1e-8;
 constexpr double float_bound = 1e-6;
-constexpr double moment_bound = 1e-5;
+constexpr double moment_bound = 3e-5;
 constexpr const char* no_python = "needs Python with torch (HEADRACE_TORCH_PYTHON)";
 
 Recipe glaucoma(bool windows) {
