@@ -5,8 +5,7 @@
 
 #include <headrace/benchmarks/cold/page_cache.h>
 #include <headrace/benchmarks/cold/readers.h>
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/harness/options.h>
+#include <headrace/benchmarks/harness/report.h>
 
 using namespace headrace;
 using namespace headrace::bench;
@@ -32,19 +31,15 @@ std::function<double()> times(std::function<double()> rows, double each) {
   return [=] { return rows() * each; };
 }
 
-void ask(const Question& question, const Options& options) {
-  std::printf("\n%s\n%8s %24s %30s %30s %10s\n", question.title.c_str(), "depth",
-              ("bare readers " + question.unit + "/s").c_str(), "spread",
-              ("headrace " + question.unit + "/s").c_str(), "ratio");
+void ask(const Question& question, const Options& options, Report& report) {
   const auto cold = [&] { evict(question.files); };
   for (const double depth : options.list("io-threads")) {
     const int d = static_cast<int>(depth);
-    const auto rates = compare({{"bare", question.bare(d), cold}, {"ours", question.ours(d), cold}},
-                               options.number("repeats"));
-    std::printf("%8d %24.0f %12.0f -%10.0f %12.0f %6.0f -%10.0f %10.3f\n", d, rates[0].median,
-                rates[0].low, rates[0].high, rates[1].median, rates[1].low, rates[1].high,
-                rates[1].median / rates[0].median);
-    std::fflush(stdout);
+    const auto rates =
+        compare({{"bare readers", question.bare(d), cold}, {"headrace", question.ours(d), cold}},
+                options.number("repeats"));
+    report.add(question.title + ", depth " + std::to_string(d), question.unit + "/s", rates,
+               "bare readers");
   }
 }
 
@@ -130,24 +125,25 @@ int main(int argc, char** argv) {
       .add("files", "4096", "JPEG files")
       .add("rows", "16384", "rows an epoch")
       .add("folder", (std::filesystem::temp_directory_path() / "headrace-bench").string(),
-           "where data is made once; must lie on a disk");
+           "where data is made once; must lie on a disk")
+      .add_json();
   options.parse(argc, argv);
   const std::filesystem::path folder = options.text("folder");
   const std::int64_t rows = options.number("rows");
-  const auto asked = [&](const char* name) {
-    return options.text("only") == "all" || options.text("only") == name;
-  };
+  const auto asked = [&](const char* name) { return options.asks_for("only", name); };
+  Report report("cold_benchmark", options);
   std::printf(
-      "%s\n%d workers, medians of %d rounds in turn; before every run the files leave the page "
+      "%d workers, medians of %d rounds in turn; before every run the files leave the page "
       "cache (checked with mincore)\n",
-      machine_line().c_str(), threads, options.number("repeats"));
-  if (asked("files")) ask(of_files(folder, options.number("files"), false), options);
-  if (asked("decoded")) ask(of_files(folder, options.number("files"), true), options);
+      threads, options.number("repeats"));
+  if (asked("files")) ask(of_files(folder, options.number("files"), false), options, report);
+  if (asked("decoded")) ask(of_files(folder, options.number("files"), true), options, report);
   if (asked("rows"))
-    ask(of_rows(folder, Shuffled{.seed = order_seed, .epoch_size = rows}, "random order"), options);
+    ask(of_rows(folder, Shuffled{.seed = order_seed, .epoch_size = rows}, "random order"), options,
+        report);
   if (asked("chunks")) {
     ask(of_rows(folder, ShuffledByChunk{.seed = order_seed, .epoch_size = 4 * rows},
                 "shuffled by chunk of 256"),
-        options);
+        options, report);
   }
 }

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/harness/options.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -147,7 +146,8 @@ int main(int argc, char** argv) {
       .add("crops", "4", "of each picture and round")
       .add("segment", "64", "pixels between two places where a part may begin")
       .add("repeats", "7", "rounds in turn")
-      .add("only", "", "the contender of this name, for a profiler");
+      .add("only", "", "the contender of this name, for a profiler")
+      .add_json();
   options.parse(argc, argv);
   const std::string& data = options.text("data");
   const ImageFolder folder(data.empty() ? picture_folder(options.text("cache"), 64)
@@ -155,8 +155,9 @@ int main(int argc, char** argv) {
   const Pictures original = read_pictures(folder, options.number("crops"));
   const Pictures packed = indexed(original, options.number("segment"));
   require_same_pixels(original, packed);
-  std::printf("%s\n%zu pictures; a file has %.1f KiB, crop-indexed %.1f KiB; one thread\n",
-              machine_line().c_str(), original.files.size(), kib(original), kib(packed));
+  Report report("crop_benchmark", options);
+  std::printf("%zu pictures; a file has %.1f KiB, crop-indexed %.1f KiB; one thread\n",
+              original.files.size(), kib(original), kib(packed));
   std::vector<Contender> contenders = {
       {"whole decode, then crop and resize", crops_after_whole(original)},
       {"crop of the original, full scale", crops_alone(original, false)},
@@ -169,7 +170,7 @@ int main(int argc, char** argv) {
     std::erase_if(contenders, [&](const Contender& contender) { return contender.name != only; });
     reference = only;
   }
-  print("random-resized crop to 224, antialiased", "crops",
-        compare(contenders, options.number("repeats")), reference);
+  report.add("random-resized crop to 224, antialiased", "crops/s",
+             compare(contenders, options.number("repeats")), reference);
   return 0;
 }

@@ -2,8 +2,7 @@
 // either.
 #include <cstdio>
 
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/harness/options.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/nvjpeg_decoder.h>
@@ -28,7 +27,7 @@ std::function<double()> pipeline(const std::shared_ptr<const ImageFolder>& pictu
                         options);
 }
 
-int measure(const Options& options) {
+int measure(const Options& options, Report& report) {
   const std::string& data = options.text("data");
   const auto pictures = std::make_shared<const ImageFolder>(
       data.empty() ? picture_folder(options.text("cache"), 2048) : std::filesystem::path(data));
@@ -42,8 +41,8 @@ int measure(const Options& options) {
   const std::string title = std::to_string(pictures->size()) +
                             " pictures, random-resized crop to 224, " + std::to_string(threads) +
                             " workers";
-  std::printf("%s\n", machine_line().c_str());
-  print(title, "pictures", compare(contenders, options.number("repeats")), contenders[0].name);
+  report.add(title, "pictures/s", compare(contenders, options.number("repeats")),
+             contenders[0].name);
   const DeviceDecodes decodes = device_decodes();
   std::printf("decoded on the device: %lld of %lld pictures that were to be\n",
               static_cast<long long>(decodes.on_device),
@@ -59,11 +58,14 @@ int main(int argc, char** argv) {
       .add("cache", "/tmp/headrace-bench", "where made pictures are kept")
       .add("threads", "16", "workers")
       .add("device", "0", "number of the GPU")
-      .add("repeats", "5", "rounds in turn");
+      .add("repeats", "5", "rounds in turn")
+      .add_json();
   options.parse(argc, argv);
+  Report report("gpu_decode_benchmark", options);
   try {
-    return measure(options);
+    return measure(options, report);
   } catch (const Error& error) {
+    report.missing("pictures, random-resized crop to 224", "on a GPU", error.what());
     std::fprintf(stderr, "%s\n", error.what());
     return 7;
   }

@@ -49,44 +49,55 @@ std::vector<Rates> compare(const std::vector<Contender>& contenders, int repeats
   std::vector<Rates> all;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const auto [low, high] = std::minmax_element(rates[i].begin(), rates[i].end());
-    all.push_back({contenders[i].name, median(rates[i]), *low, *high, median(costs[i])});
+    all.push_back({contenders[i].name, median(rates[i]), *low, *high, median(costs[i]), repeats});
   }
   return all;
 }
 
-void print(const std::string& title, const std::string& unit, const std::vector<Rates>& rates,
-           const std::string& reference) {
-  double base = 0;
-  for (const Rates& r : rates) {
-    if (r.name == reference) base = r.median;
+std::vector<Rates> compare_measured(const std::vector<Measured>& contenders, int repeats) {
+  std::vector<std::vector<double>> rates(contenders.size());
+  for (int round = 0; round <= repeats; ++round) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      const double rate = contenders[i].rate();
+      if (round > 0) rates[i].push_back(rate);
+    }
   }
-  std::printf("\n%s\n%-44s %14s %26s %14s %10s\n", title.c_str(), "", (unit + "/s").c_str(),
-              "spread", "CPU us each", "ratio");
-  for (const Rates& r : rates) {
-    std::printf("%-44s %14.0f %12.0f - %11.0f %14.3f %10.3f\n", r.name.c_str(), r.median, r.low,
-                r.high, r.cpu * 1e6, r.median / base);
+  std::vector<Rates> all;
+  all.reserve(contenders.size());
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const auto extremes = std::minmax_element(rates[i].begin(), rates[i].end());
+    all.push_back({.name = contenders[i].name,
+                   .median = median(rates[i]),
+                   .low = *extremes.first,
+                   .high = *extremes.second,
+                   .repeats = repeats});
   }
-  std::fflush(stdout);
+  return all;
 }
 
-std::string machine_line() {
-  std::string model = "unknown CPU";
+std::string cpu_model() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("model name")) continue;
-    model = line.substr(line.find(':') + 2);
-    break;
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
-  const double gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
+  return "unknown CPU";
+}
+
+std::string today() {
   char date[32];
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::strftime(date, sizeof date, "%Y-%m-%d", &utc);
+  return date;
+}
+
+std::string machine_line() {
+  const double gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
   char line[256];
   std::snprintf(line, sizeof line, "machine: %s, %d usable cores, %.0f GiB, g++ %s, %s",
-                model.c_str(), usable_cores(), gib, __VERSION__, date);
+                cpu_model().c_str(), usable_cores(), gib, __VERSION__, today().c_str());
   return line;
 }
 

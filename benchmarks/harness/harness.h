@@ -19,19 +19,29 @@ struct Rates {
   double median = 0;
   double low = 0;
   double high = 0;
-  double cpu = 0;  ///< CPU seconds an item, median
+  double cpu = 0;  ///< CPU seconds an item, median; 0: not asked
+  int repeats = 0;
 };
 
 /// Runs the contenders in turn, `repeats` rounds after one that is not counted, so that a change of
 /// the machine's mood meets all of them.
 std::vector<Rates> compare(const std::vector<Contender>& contenders, int repeats);
 
-/// Prints median, spread and the ratio of each to the contender called `reference`.
-void print(const std::string& title, const std::string& unit, const std::vector<Rates>& rates,
-           const std::string& reference);
+/// One side of a comparison that measures itself, such as by a device's clock: items a second of
+/// one run.
+struct Measured {
+  std::string name;
+  std::function<double()> rate;
+};
+
+/// As the other: in turn, after one round that is not counted.
+std::vector<Rates> compare_measured(const std::vector<Measured>& contenders, int repeats);
 
 /// CPU, cores, memory, compiler, date: one line, so that no figure stands without its machine.
 std::string machine_line();
+std::string cpu_model();
+/// "2026-11-22", of the UTC clock.
+std::string today();
 
 double median(std::vector<double> values);
 double seconds();

@@ -13,11 +13,20 @@ class Options {
   Options(std::string program, std::string question);
 
   Options& add(std::string name, std::string fallback, std::string help);
+  /// --json FILE, for Report.
+  Options& add_json();
+  /// An option that takes no value: text() is "yes" where it was given, else empty.
+  Options& add_flag(std::string name, std::string help);
+  /// Words without a name in front give these options their values, in this order.
+  Options& take_words(std::vector<std::string> names);
   /// --help prints and ends the program with 0; a name that was not added, or one without a value,
   /// with 2.
   void parse(int argc, char** argv);
 
   const std::string& text(const std::string& name) const;
+  bool is_set(const std::string& name) const { return !text(name).empty(); }
+  /// Whether option `name` is `word` or "all".
+  bool asks_for(const std::string& name, const std::string& word) const;
   /// Ends the program with 2 where the value is no number.
   double real(const std::string& name) const;
   int number(const std::string& name) const { return static_cast<int>(real(name)); }
@@ -29,13 +38,16 @@ class Options {
     std::string name;
     std::string value;
     std::string help;
+    bool flag = false;
   };
+  Option* find(const std::string& name);
   void print_help() const;
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::string program_;
   std::string question_;
   std::vector<Option> options_;
+  std::vector<std::string> words_;
 };
 
 }  // namespace headrace::inline v1::bench

@@ -25,14 +25,14 @@ std::function<double()> through_loader(Pipeline pipeline, LoaderOptions options)
 }
 
 std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int64_t batch,
-                                  std::int64_t block) {
+                                  std::int64_t block, int workers) {
   auto slabs = std::make_shared<Ring>(source->fields(), batch, ring);
   auto order = passes(*source).bind(source->size());
   auto epoch = std::make_shared<std::int64_t>(0);
   return [=] {
     const std::int64_t n = order->length();
     std::atomic<std::int64_t> next{0};
-    in_threads(threads, [&](int) {
+    in_threads(workers, [&](int) {
       std::vector<std::int64_t> indices;
       std::vector<Rows::Column> columns;
       for (;;) {
@@ -55,8 +55,8 @@ std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int
   };
 }
 
-std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source,
-                                      std::int64_t batch) {
+std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source, std::int64_t batch,
+                                      int workers) {
   const DecodeImage decode = decode_224();
   auto slabs = std::make_shared<Ring>(decode.schema(source->fields()), batch, ring);
   auto order = passes(*source).bind(source->size());
@@ -64,7 +64,7 @@ std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source,
   return [=] {
     const std::int64_t n = order->length();
     std::atomic<std::int64_t> next{0};
-    in_threads(threads, [&](int) {
+    in_threads(workers, [&](int) {
       Sample sample;
       for (;;) {
         const std::int64_t at = next.fetch_add(1, std::memory_order_relaxed);

@@ -131,6 +131,34 @@ std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std:
   return std::make_shared<const Hdf5Table>(std::move(options));
 }
 
+std::filesystem::path chunked_file(const std::filesystem::path& folder, std::int64_t rows,
+                                   std::int64_t bytes) {
+  std::filesystem::create_directories(folder);
+  const auto file =
+      folder / ("chunks-" + std::to_string(rows) + "x" + std::to_string(bytes) + ".h5");
+  if (std::filesystem::exists(file)) return file;
+  Hdf5Writer writer(file);
+  const Hdf5Layout layout{.chunk_rows = chunk_rows, .codec = Hdf5Codec::zstd};
+  writer.add("row", DType::float16, rows, Shape{bytes / 2}, layout);
+  writer.add("label", DType::int64, rows, Shape{});
+  for (std::int64_t first = 0; first < rows; first += chunk_rows) {
+    const std::int64_t count = std::min(chunk_rows, rows - first);
+    Tensor data = Tensor::empty(DType::float16, Shape{count, bytes / 2});
+    Tensor labels = Tensor::empty(DType::int64, Shape{count});
+    Random random({.seed = 1, .position = first});
+    auto* bits = static_cast<std::uint16_t*>(data.raw());
+    // -32 to -64 in steps of 1/32: decibels whose low byte is noise.
+    for (std::int64_t i = 0; i < data.elements(); ++i)
+      bits[i] = static_cast<std::uint16_t>(0xd000U | (random() >> 22U));
+    for (std::int64_t i = 0; i < count; ++i)
+      labels.data<std::int64_t>()[i] = first + i;
+    writer.append("row", data);
+    writer.append("label", labels);
+  }
+  writer.finish();
+  return file;
+}
+
 std::filesystem::path picture_folder(const std::filesystem::path& folder, int files) {
   const auto root = folder / "pictures-500x375";
   for (int i = 0; i < files; ++i) {

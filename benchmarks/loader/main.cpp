@@ -2,12 +2,13 @@
 // loader.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <thread>
 
-#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/benchmarks/loader/scaling.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/loaders/memory/table.h>
 
@@ -16,13 +17,19 @@ using namespace headrace::bench;
 
 namespace {
 
+/// Where figures go, and how many rounds.
+struct Output {
+  Report& report;
+  int repeats;
+};
+
 Pipeline rows_of(std::shared_ptr<const Source> source, std::int64_t batch) {
   const Shuffled order = passes(*source);
   return Pipeline::from(std::move(source)).order(order).batch({.size = batch});
 }
 
 void compare_rows(const std::filesystem::path& folder, std::int64_t bytes, std::int64_t rows,
-                  int repeats) {
+                  const Output& output) {
   constexpr std::int64_t batch = 8192;
   const auto source = table(folder, rows, bytes);
   const std::int64_t block = bytes < 256 ? 1024 : 256;
@@ -32,19 +39,19 @@ void compare_rows(const std::filesystem::path& folder, std::int64_t bytes, std::
       {"torch::data, one get a row", torch_per_row(source, bytes, batch, rows)},
       {"torch::data, get_batch", torch_bulk(source, bytes, batch)}};
   std::erase_if(contenders, [](const Contender& c) { return !c.run; });
-  print(
+  output.report.add(
       "rows of " + std::to_string(bytes) + " bytes and a label, resident, random order, batch 8192",
-      "rows", compare(contenders, repeats), "bare threads (limit)");
+      "rows/s", compare(contenders, output.repeats), "bare threads (limit)");
 }
 
-void compare_pictures(const std::filesystem::path& folder, int repeats) {
+void compare_pictures(const std::filesystem::path& folder, const Output& output) {
   const auto source = pictures(folder, 512);
   auto pipeline =
       Pipeline::from(source).order(passes(*source)).then(decode_224()).batch({.size = 64});
   const std::vector<Contender> contenders = {{"bare threads (limit)", bare_pictures(source, 64)},
                                              {"headrace", through_loader(std::move(pipeline))}};
-  print("JPEG 500x375, random-resized crop to 224, flip, uint8 batch of 64", "images",
-        compare(contenders, repeats), "bare threads (limit)");
+  output.report.add("JPEG 500x375, random-resized crop to 224, flip, uint8 batch of 64", "images/s",
+                    compare(contenders, output.repeats), "bare threads (limit)");
 }
 
 void spin(double s) {
@@ -61,7 +68,7 @@ std::shared_ptr<const Source> numbered(std::int64_t rows) {
   return std::make_shared<const Table>(std::vector<TableColumn>{{"number", number}});
 }
 
-void slow_sample() {
+void slow_sample(Report& report) {
   constexpr double usual = 50e-6;
   auto pipeline = Pipeline::from(numbered(16384))
                       .order(Shuffled{.seed = order_seed})
@@ -91,13 +98,19 @@ void slow_sample() {
       asked = seconds();
     }
   }
-  std::printf(
-      "\none sample in 512 a hundred times slower: capacity %.0f samples/s; a consumer at 85 %% of "
-      "it waits %.2f %%\n",
-      capacity, 100 * waited / total);
+  report.add(
+      {{.section = "one sample in 512 a hundred times slower, a consumer at 85 % of capacity",
+        .contender = "headrace",
+        .unit = "share",
+        .median = waited / total,
+        .low = waited / total,
+        .high = waited / total,
+        .repeats = 1,
+        .note =
+            "waiting for data; capacity " + std::to_string(std::lround(capacity)) + " samples/s"}});
 }
 
-void idle(const std::filesystem::path& folder) {
+void idle(const std::filesystem::path& folder, Report& report) {
   Loader loader =
       rows_of(table(folder, 200'000, 128), 8192).build({.runtime = Runtime({.threads = threads})});
   for (Batch& batch : loader.epoch(0))
@@ -105,40 +118,59 @@ void idle(const std::filesystem::path& folder) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const double cpu = cpu_seconds();
   std::this_thread::sleep_for(std::chrono::seconds(3));
-  std::printf("\nan idle loader uses %.4f core\n", (cpu_seconds() - cpu) / 3.0);
+  const double cores = (cpu_seconds() - cpu) / 3.0;
+  report.add({{.section = "an idle loader",
+               .contender = "headrace",
+               .unit = "cores",
+               .median = cores,
+               .low = cores,
+               .high = cores,
+               .repeats = 1}});
 }
 
-void statistics(const std::filesystem::path& folder, int repeats) {
+void statistics(const std::filesystem::path& folder, const Output& output) {
   const auto source = table(folder, 1'000'000, 640);
   LoaderOptions off;
   off.statistics = false;
   const std::vector<Contender> contenders = {
       {"without statistics", through_loader(rows_of(source, 8192), off)},
       {"with statistics", through_loader(rows_of(source, 8192))}};
-  print("cost of statistics, rows of 640 bytes", "rows", compare(contenders, repeats),
-        "without statistics");
+  output.report.add("cost of statistics, rows of 640 bytes", "rows/s",
+                    compare(contenders, output.repeats), "without statistics");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string only = argc > 1 ? argv[1] : "all";
-  const int repeats = argc > 2 ? std::atoi(argv[2]) : 9;
-  const std::filesystem::path folder =
-      argc > 3 ? argv[3] : std::filesystem::temp_directory_path() / "headrace-bench";
-  const auto asked = [&](const char* name) { return only == "all" || only == name; };
-  if (only == "--help") {
-    std::printf(
-        "loader_benchmark [all|rows128|rows640|pictures|slow|idle|statistics] [repeats] "
-        "[folder]\n");
+  Options options("loader_benchmark",
+                  "a pipeline beside bare threads that do the same work, and LibTorch's loader");
+  options
+      .add("only", "all",
+           "rows128, rows640, pictures, slow, idle, statistics (all of these), or scaling")
+      .add("repeats", "9", "rounds in turn, after one that is not counted")
+      .add("folder", (std::filesystem::temp_directory_path() / "headrace-bench").string(),
+           "where data is made once")
+      .add("threads", "1,2,4,8,16", "scaling: thread counts")
+      .add("scale", "all", "scaling: pictures, rows or chunks")
+      .add("files", "512", "scaling: JPEG files")
+      .add("rows", "1000000", "scaling: rows; a quarter of them in chunks")
+      .add_json()
+      .take_words({"only", "repeats", "folder"});
+  options.parse(argc, argv);
+  const std::filesystem::path folder = options.text("folder");
+  const auto asked = [&](const char* name) { return options.asks_for("only", name); };
+  Report report("loader_benchmark", options);
+  const Output output{report, options.number("repeats")};
+  if (options.text("only") == "scaling") {
+    measure_scaling(folder, options, report);
     return 0;
   }
-  std::printf("%s\n%d threads, ring of %d slabs, medians of %d rounds in turn\n",
-              machine_line().c_str(), threads, ring, repeats);
-  if (asked("rows128")) compare_rows(folder, 128, 2'000'000, repeats);
-  if (asked("rows640")) compare_rows(folder, 640, 1'000'000, repeats);
-  if (asked("pictures")) compare_pictures(folder, repeats);
-  if (asked("slow")) slow_sample();
-  if (asked("idle")) idle(folder);
-  if (asked("statistics")) statistics(folder, repeats);
+  std::printf("%d threads, ring of %d slabs, medians of %d rounds in turn\n", threads, ring,
+              output.repeats);
+  if (asked("rows128")) compare_rows(folder, 128, 2'000'000, output);
+  if (asked("rows640")) compare_rows(folder, 640, 1'000'000, output);
+  if (asked("pictures")) compare_pictures(folder, output);
+  if (asked("slow")) slow_sample(report);
+  if (asked("idle")) idle(folder, report);
+  if (asked("statistics")) statistics(folder, output);
 }

@@ -12,7 +12,7 @@
 
 namespace headrace::inline v1::bench {
 
-/// Seed, batch and threads that every contender of this folder uses.
+/// Seed, slabs and, where nothing else is asked for, threads of every contender of this folder.
 constexpr std::uint64_t order_seed = 7;
 constexpr int threads = 2;
 constexpr int ring = 6;
@@ -23,6 +23,12 @@ std::filesystem::path table_file(const std::filesystem::path& folder, std::int64
 /// The same, opened resident.
 std::shared_ptr<const Hdf5Table> table(const std::filesystem::path& folder, std::int64_t rows,
                                        std::int64_t bytes);
+
+/// Float16 rows of `bytes` and an int64 label, in chunks of chunk_rows rows, shuffled and packed by
+/// Zstandard, made once.
+constexpr std::int64_t chunk_rows = 256;
+std::filesystem::path chunked_file(const std::filesystem::path& folder, std::int64_t rows,
+                                   std::int64_t bytes);
 
 /// A folder of `files` pictures of 500 x 375 at quality 90, two classes, about 35 KB each, made
 /// once.
@@ -41,9 +47,11 @@ std::function<double()> through_loader(Pipeline pipeline, LoaderOptions options 
 
 /// The limit: the same fields into the same ring of slabs in the same order, in bare threads.
 std::function<double()> bare_rows(std::shared_ptr<const Source> source, std::int64_t batch,
-                                  std::int64_t block);
-std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source,
-                                      std::int64_t batch);
+                                  std::int64_t block, int workers = threads);
+std::function<double()> bare_pictures(std::shared_ptr<const ImageFolder> source, std::int64_t batch,
+                                      int workers = threads);
+/// Every chunk of chunked_file() read and decoded once, four times over, into memory of its thread.
+std::function<double()> bare_chunks(const std::filesystem::path& file, int workers);
 
 /// LibTorch's own loader on the same rows: one `get` a row and a stack, or one `get_batch`.
 /// Empty where the build has no LibTorch.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/specaugment/peer.h>
 #include <headrace/engine/sample/sample.h>
 
@@ -91,8 +91,14 @@ struct Bench {
   }
 };
 
+/// Where figures go, and how many rounds.
+struct Output {
+  Report& report;
+  int repeats;
+};
+
 void measure(Bench bench, const std::string& title, const std::string& word, Crew& crew, Peer& peer,
-             int repeats) {
+             const Output& output) {
   const std::string copy = "bare copy, 2 threads";
   std::vector<Contender> contenders{
       {copy, [&] { return bench.copy(crew); }},
@@ -117,8 +123,8 @@ void measure(Bench bench, const std::string& title, const std::string& word, Cre
                             return 1.0;
                           }});
   }
-  const std::vector<Rates> rates = compare(contenders, repeats);
-  print(title, "calls", rates, copy);
+  const std::vector<Rates> rates = compare(contenders, output.repeats);
+  output.report.add(title, "calls/s", rates, copy);
   std::printf("masks add %.1f %% to the copy", 100 * (rates[0].median / rates[1].median - 1));
   if (peer.there()) std::printf("; %.1f times torchaudio", rates[1].median / rates.back().median);
   std::printf("\n");
@@ -126,18 +132,24 @@ void measure(Bench bench, const std::string& title, const std::string& word, Cre
 
 }  // namespace
 
-/// specaugment_benchmark [repeats [python]]: with a Python that has torchaudio, beside it.
 int main(int argc, char** argv) {
-  const int repeats = argc > 1 ? std::atoi(argv[1]) : 9;
-  const std::string python = argc > 2 ? argv[2] : "";
-  std::printf("%s\n", machine_line().c_str());
-  Peer peer(python, argc > 3 ? argv[3] : "");
+  Options options("specaugment_benchmark",
+                  "SpecAugment on the CPU beside a bare copy and torchaudio");
+  options.add("repeats", "9", "rounds in turn")
+      .add("python", "", "a Python that has torchaudio; none: no such contender")
+      .add("script", "", "torchaudio_peer.py")
+      .add_json()
+      .take_words({"repeats", "python", "script"});
+  options.parse(argc, argv);
+  Report report("specaugment_benchmark", options);
+  const Output output{report, options.number("repeats")};
+  Peer peer(options.text("python"), options.text("script"));
   if (peer.there()) std::printf("peer: %s", peer.ask("hello").c_str());
   Crew crew;
   SpecAugment large = SpecAugment::policy("LD");
   large.time_warp = 0;
   measure({.shape = {64, 80, 3000}, .op = large}, "64 x 80 x 3000 float32, two masks on each axis",
-          "large", crew, peer, repeats);
+          "large", crew, peer, output);
   measure({.shape = {8192, 64, 5}, .op = SpecAugment::few_frames(64)},
-          "8192 x 64 x 5 float32, one mask on each axis", "small", crew, peer, repeats);
+          "8192 x 64 x 5 float32, one mask on each axis", "small", crew, peer, output);
 }

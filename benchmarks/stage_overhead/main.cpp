@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string>
 
-#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/table.h>
 
@@ -34,8 +34,10 @@ std::function<double()> with_stages(const std::shared_ptr<const Source>& source,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int repeats = argc > 1 ? std::atoi(argv[1]) : 7;
-  std::printf("%s\n", machine_line().c_str());
+  Options options("stage_overhead_benchmark", "What does an empty stage cost?");
+  options.add("repeats", "7", "rounds in turn").add_json().take_words({"repeats"});
+  options.parse(argc, argv);
+  Report report("stage_overhead_benchmark", options);
   const auto source = std::make_shared<const Table>(
       std::vector<TableColumn>{{"x", Tensor::zeros(DType::uint8, Shape{rows, 16})}});
   std::vector<Contender> contenders;
@@ -49,8 +51,8 @@ int main(int argc, char** argv) {
   }
   contenders.push_back(
       {"1 empty stage, batch 1: a block a sample", with_stages(source, 1, true, 1)});
-  const auto rates = compare(contenders, repeats);
-  print("an empty stage", "samples", rates, rates[0].name);
+  const auto rates = compare(contenders, options.number("repeats"));
+  report.add("an empty stage", "samples/s", rates, rates[0].name);
   const double fused = (1 / rates[2].median - 1 / rates[0].median) / 8 * 2e9;
   const double apart = (1 / rates[4].median - 1 / rates[3].median) / 4 * 2e9;
   const double block = (1 / rates[5].median - 1 / rates[0].median) * 2e9;

@@ -67,6 +67,15 @@ Feed headrace_feed(const FeedOptions& options) {
   };
 }
 
+Feed one_batch_feed(const FeedOptions& options) {
+  auto batch = std::make_shared<Pictures>();
+  headrace_feed(options)(*batch);
+  return [batch, left = options.batches](Pictures& pictures) mutable {
+    pictures = left > 0 ? *batch : Pictures{};
+    return left-- > 0;
+  };
+}
+
 Feed torch_data_feed(const FeedOptions& options) {
   auto set = Folder(options).map(torch::data::transforms::Stack<>());
   auto loader = std::shared_ptr(torch::data::make_data_loader<torch::data::samplers::RandomSampler>(

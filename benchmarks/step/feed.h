@@ -41,4 +41,7 @@ Feed headrace_feed(const FeedOptions& options);
 /// workers.
 Feed torch_data_feed(const FeedOptions& options);
 
+/// The first batch of headrace_feed() again and again: nothing to wait for.
+Feed one_batch_feed(const FeedOptions& options);
+
 }  // namespace headrace::inline v1::bench

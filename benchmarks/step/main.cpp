@@ -5,10 +5,9 @@
 #include <cstdio>
 #include <optional>
 
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/harness/options.h>
+#include <headrace/benchmarks/harness/gpu_busy.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
-#include <headrace/benchmarks/step/gpu_busy.h>
 #include <headrace/benchmarks/step/step.h>
 
 using namespace headrace;
@@ -25,6 +24,31 @@ struct Rounds {
 
 double data_share(const Budget& budget) {
   return budget.data_wait_s / budget.wall_s;
+}
+double copy_share(const Budget& budget) {
+  return budget.copy_s / budget.wall_s;
+}
+
+/// Median and spread of a figure of the rounds.
+Row figure(const std::string& section, const std::string& contender, const std::string& unit,
+           std::vector<double> values) {
+  const auto extremes = std::ranges::minmax(values);
+  return {.section = section,
+          .contender = contender,
+          .unit = unit,
+          .median = median(values),
+          .low = extremes.min,
+          .high = extremes.max,
+          .repeats = static_cast<int>(values.size())};
+}
+
+std::vector<double> each(const std::vector<Budget>& budgets,
+                         const std::function<double(const Budget&)>& of) {
+  std::vector<double> values;
+  values.reserve(budgets.size());
+  for (const Budget& budget : budgets)
+    values.push_back(of(budget));
+  return values;
 }
 
 void print_header() {
@@ -49,16 +73,49 @@ void print_row(const std::string& name, Rounds rounds, std::int64_t batch, bool 
 }
 
 struct Setting {
+  Report& report;
   FeedOptions feed;
   int warm = 0;
   int repeats = 0;
   bool on_gpu = false;
 };
 
+const std::vector<Feeder> loaders = {{"headrace", headrace_feed}, {"torch::data", torch_data_feed}};
+
+/// What goes to the report: samples a second, then shares of the step, each with its goal for us.
+void add_figures(const Setting& setting, const std::string& title,
+                 const std::vector<Feeder>& feeders, const std::vector<Rounds>& all) {
+  std::vector<Row> rates;
+  std::vector<Row> data;
+  std::vector<Row> copies;
+  std::vector<Row> busy;
+  for (std::size_t i = 0; i < feeders.size(); ++i) {
+    const std::string& name = feeders[i].name;
+    const auto batch = static_cast<double>(setting.feed.batch);
+    const auto& budgets = all[i].budgets;
+    const std::optional<Goal> goal = i == 0 ? std::optional(share_below(0.01)) : std::nullopt;
+    rates.push_back(figure(title, name, "images/s",
+                           each(budgets, [=](const Budget& b) { return batch / b.wall_s; })));
+    data.push_back(figure(title + ": data wait", name, "share", each(budgets, data_share)));
+    data.back().goal = goal;
+    Row missing{
+        .section = title + ": exposed copy", .contender = name, .missing = "no GPU is used"};
+    copies.push_back(setting.on_gpu
+                         ? figure(missing.section, name, "share", each(budgets, copy_share))
+                         : missing);
+    copies.back().goal = goal;
+    missing.section = title + ": GPU busy";
+    if (setting.on_gpu) missing.missing = all[i].why_no_busy;
+    busy.push_back(all[i].busy.empty() ? missing
+                                       : figure(missing.section, name, "share", all[i].busy));
+  }
+  for (const auto& section : {rates, data, copies, busy})
+    setting.report.add(section);
+}
+
 /// All feeders in turn, round by round, behind the same step.
-void compare_feeds(const Setting& setting, const std::function<Budget(const Feed&)>& run) {
-  const std::vector<Feeder> feeders = {{"headrace", headrace_feed},
-                                       {"torch::data", torch_data_feed}};
+void compare_feeds(const Setting& setting, const std::vector<Feeder>& feeders,
+                   const std::string& title, const std::function<Budget(const Feed&)>& run) {
   std::vector<Rounds> all(feeders.size());
   for (int round = 0; round < setting.repeats; ++round) {
     for (std::size_t i = 0; i < feeders.size(); ++i) {
@@ -73,25 +130,30 @@ void compare_feeds(const Setting& setting, const std::function<Budget(const Feed
   print_header();
   for (std::size_t i = 0; i < feeders.size(); ++i)
     print_row(feeders[i].name, all[i], setting.feed.batch, setting.on_gpu);
-  if (!setting.on_gpu) std::printf("copy: none, GPU busy: unmeasured (no GPU is used)\n");
-  if (setting.on_gpu && !all[0].why_no_busy.empty())
-    std::printf("GPU busy: unmeasured (%s)\n", all[0].why_no_busy.c_str());
+  add_figures(setting, title, feeders, all);
 }
 
 /// Images a second that the decoder reaches in bare threads: what paces are shares of.
-double decoder_limit(const std::shared_ptr<const ImageFolder>& source, std::int64_t batch) {
-  return compare({{"bare threads", bare_pictures(source, batch)}}, 3)[0].median;
+Rates decoder_limit(const FeedOptions& feed) {
+  return compare({{"the decoder in bare threads, no step",
+                   bare_pictures(feed.source, feed.batch, feed.threads)}},
+                 3)[0];
+}
+
+std::string percent(double share) {
+  return std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
 }
 
 void paced(Setting setting, const std::vector<double>& shares) {
-  const double limit = decoder_limit(setting.feed.source, setting.feed.batch);
+  const double limit = decoder_limit(setting.feed).median;
   std::printf("the decoder in %d bare threads: %.0f images/s\n", setting.feed.threads, limit);
   for (const double share : shares) {
     const double pace = share * limit;
     const double step = static_cast<double>(setting.feed.batch) / pace;
     std::printf("\na step of %.2f ms: asks for %.0f images/s, %.0f %% of the decoder\n", 1e3 * step,
                 pace, 100 * share);
-    compare_feeds(setting, [&](const Feed& feed) { return paced_run(feed, step, setting.warm); });
+    compare_feeds(setting, loaders, "a trainer that asks for " + percent(share) + " of the decoder",
+                  [&](const Feed& feed) { return paced_run(feed, step, setting.warm); });
   }
 }
 
@@ -100,9 +162,16 @@ void trained(const Setting& setting) {
       setting.on_gpu ? c10::DeviceType::CUDA : c10::DeviceType::CPU,
       static_cast<c10::DeviceIndex>(setting.on_gpu ? setting.feed.device.index : -1));
   Trainer trainer(device);
-  std::printf("\nResNet-50, SGD with momentum, batch of %d, on %s\n",
-              static_cast<int>(setting.feed.batch), device.str().c_str());
-  compare_feeds(setting, [&](const Feed& feed) { return trainer.run(feed, setting.warm); });
+  const std::string title = "ResNet-50, SGD with momentum, batch of " +
+                            std::to_string(setting.feed.batch) + ", on " + device.str() + ", " +
+                            std::to_string(setting.feed.threads) + " workers";
+  std::printf("\n%s\n", title.c_str());
+  std::vector<Feeder> feeders = loaders;
+  feeders.push_back({"the step alone, one batch again and again", one_batch_feed});
+  compare_feeds(setting, feeders, title,
+                [&](const Feed& feed) { return trainer.run(feed, setting.warm); });
+  setting.report.add(title + ": what could be decoded", "images/s", {decoder_limit(setting.feed)},
+                     "");
   std::printf("last loss %.4f\n", trainer.loss());
 }
 
@@ -120,14 +189,18 @@ int main(int argc, char** argv) {
       .add("repeats", "3", "rounds in turn")
       .add("threads", "2", "workers of both loaders")
       .add("folder", (std::filesystem::temp_directory_path() / "headrace-bench").string(),
-           "where pictures are made once");
+           "where pictures are made once")
+      .add_json();
   options.parse(argc, argv);
   const std::string no_gpu = options.text("device") == "cpu" ? "cpu was asked for" : open_gpu();
+  Report report("step_benchmark", options);
   if (!no_gpu.empty() && options.text("device") == "cuda") {
+    report.missing("a training step of ResNet-50 size", "headrace", no_gpu);
     std::fprintf(stderr, "step_benchmark: cuda was asked for: %s\n", no_gpu.c_str());
     return 7;
   }
-  Setting setting{.feed = {.source = pictures(options.text("folder"), 512),
+  Setting setting{.report = report,
+                  .feed = {.source = pictures(options.text("folder"), 512),
                            .batch = options.number("batch"),
                            .batches = options.number("steps") + options.number("warm"),
                            .threads = options.number("threads"),
@@ -136,10 +209,10 @@ int main(int argc, char** argv) {
                   .repeats = options.number("repeats"),
                   .on_gpu = no_gpu.empty()};
   std::printf(
-      "%s\n%s; JPEG 500x375, random-resized crop to 224, flip, uint8; %d workers, medians of %d "
+      "%s; JPEG 500x375, random-resized crop to 224, flip, uint8; %d workers, medians of %d "
       "rounds in turn of %d steps\n",
-      machine_line().c_str(), no_gpu.empty() ? "GPU: cuda:0" : ("no GPU: " + no_gpu).c_str(),
-      setting.feed.threads, setting.repeats, options.number("steps"));
+      no_gpu.empty() ? "GPU: cuda:0" : ("no GPU: " + no_gpu).c_str(), setting.feed.threads,
+      setting.repeats, options.number("steps"));
   const std::string consumer = options.text("consumer");
   if (consumer == "resnet50" || (consumer == "auto" && setting.on_gpu)) {
     trained(setting);

@@ -1,7 +1,6 @@
 // Batches of 8192 samples out of HDF5: Headrace, its limits, the library, and what Python offers.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <headrace/benchmarks/peers/hdf5/sections.h>
@@ -10,22 +9,25 @@ using namespace headrace;
 using namespace headrace::bench;
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "--help") {
-    std::printf(
-        "hdf5_peers [all|SECTION] [repeats] [folder] [python] [script]\n"
-        "sections: resident warm cold chunks random opening; with -spectrograms (64 frames of 80 "
-        "bands): resident-spectrograms, chunks-spectrograms ...\n");
-    return 0;
-  }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const std::string only = argc > 1 ? argv[1] : "all";
-  const int repeats = argc > 2 ? std::atoi(argv[2]) : 5;
-  const std::filesystem::path folder =
-      argc > 3 ? argv[3] : std::filesystem::temp_directory_path() / "headrace-bench";
-  PythonPeers python(
-      argc > 4 ? argv[4] : "",
-      argc > 5 ? argv[5] : std::filesystem::path(__FILE__).parent_path() / "peers.py");
-  const Bench bench{folder, python, repeats};
+  Options options("hdf5_peers", "batches of 8192 samples out of HDF5, beside peers and limits");
+  options
+      .add("only", "all",
+           "resident, warm, cold, chunks, random, opening; resident-spectrograms and so on (64 "
+           "frames of 80 bands); or all")
+      .add("repeats", "5", "rounds in turn")
+      .add("folder", (std::filesystem::temp_directory_path() / "headrace-bench").string(),
+           "where data is made once")
+      .add("python", "", "a Python with h5py, numpy and torch; none: no such contenders")
+      .add("script", (std::filesystem::path(__FILE__).parent_path() / "peers.py").string(),
+           "the Python contenders")
+      .add_json()
+      .take_words({"only", "repeats", "folder", "python", "script"});
+  options.parse(argc, argv);
+  const std::filesystem::path folder = options.text("folder");
+  PythonPeers python(options.text("python"), options.text("script"));
+  Report report("hdf5_peers", options);
+  const Bench bench{folder, python, report, options.number("repeats")};
 
   const DataSet rows{folder / "rows.h5", 1'000'000, {320}};
   const DataSet packed_rows{folder / "rows-gzip.h5", 262'144, {320}, 256};
@@ -34,9 +36,9 @@ int main(int argc, char** argv) {
   const DataSet packed_spectrograms{folder / "spectrograms-gzip.h5", 16'384, {80, 64}, 16};
   const DataSet few_spectrograms{folder / "spectrograms-few.h5", 16'384, {80, 64}};
 
-  const auto asked = [&](const std::string& name) { return only == "all" || only == name; };
-  std::printf("%s\n%d workers, %d I/O threads, ring of %d slabs, medians of %d rounds in turn\n",
-              machine_line().c_str(), threads, io_threads, ring, repeats);
+  const auto asked = [&](const char* name) { return options.asks_for("only", name); };
+  std::printf("%d workers, %d I/O threads, ring of %d slabs, medians of %d rounds in turn\n",
+              threads, io_threads, ring, bench.repeats);
   if (asked("resident")) contiguous_resident(bench, rows);
   if (asked("warm")) contiguous_from_file(bench, rows, false);
   if (asked("cold")) contiguous_from_file(bench, rows, true);

@@ -28,7 +28,7 @@ std::string title(const DataSet& data, const char* how) {
 void show(const Bench& bench, const std::string& title, std::vector<Contender> contenders,
           const std::string& reference) {
   std::erase_if(contenders, [](const Contender& contender) { return !contender.run; });
-  print(title, "rows", compare(contenders, bench.repeats), reference);
+  bench.report.add(title, "rows/s", compare(contenders, bench.repeats), reference);
 }
 
 /// Full batches only, several passes, so that starting and ending an epoch weighs little.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/peers/hdf5/peers.h>
 
 namespace headrace::inline v1::bench {
@@ -10,6 +11,7 @@ namespace headrace::inline v1::bench {
 struct Bench {
   std::filesystem::path folder;
   PythonPeers& python;
+  Report& report;
   int repeats;
 };
 

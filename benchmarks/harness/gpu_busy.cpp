@@ -1,4 +1,4 @@
-#include <headrace/benchmarks/step/gpu_busy.h>
+#include <headrace/benchmarks/harness/gpu_busy.h>
 
 #include <dlfcn.h>
 
@@ -75,6 +75,24 @@ std::optional<double> GpuBusy::stop() {
   if (samples_ > 0) return sum_ / samples_;
   if (why_.empty()) why_ = "NVML gave no sample";
   return std::nullopt;
+}
+
+std::string gpu_name() {
+  using DeviceByNumber = int (*)(unsigned int, void**);
+  using GetName = int (*)(void*, char*, unsigned int);
+  void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return "";
+  const auto init = find<Init>(library, "nvmlInit_v2");
+  const auto by_number = find<DeviceByNumber>(library, "nvmlDeviceGetHandleByIndex_v2");
+  const auto get_name = find<GetName>(library, "nvmlDeviceGetName");
+  void* device = nullptr;
+  char name[96] = {};
+  if (init != nullptr && by_number != nullptr && get_name != nullptr && init() == 0) {
+    if (by_number(0, &device) != 0 || get_name(device, name, sizeof name) != 0) name[0] = '\0';
+    if (const auto shutdown = find<Init>(library, "nvmlShutdown")) shutdown();
+  }
+  ::dlclose(library);
+  return name;
 }
 
 }  // namespace headrace::inline v1::bench

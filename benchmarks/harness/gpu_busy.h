@@ -34,4 +34,7 @@ class GpuBusy {
   std::thread thread_;
 };
 
+/// Name of the first GPU that NVML shows, empty where there is none.
+std::string gpu_name();
+
 }  // namespace headrace::inline v1::bench
