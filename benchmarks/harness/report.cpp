@@ -91,8 +91,11 @@ Report::Report(std::string benchmark, std::filesystem::path file)
   std::printf("%s\n", machine_line().c_str());
 }
 
-void Report::add(const std::vector<Row>& section) {
+void Report::add(std::vector<Row> section) {
   if (section.empty()) return;
+  for (Row& row : section) {
+    if (dry_) row.goal.reset();
+  }
   print_table(section);
   rows_.insert(rows_.end(), section.begin(), section.end());
   write();
@@ -122,7 +125,7 @@ void Report::add(const std::string& section, const std::string& unit,
     if (each.cpu > 0) row.note = number(each.cpu * 1e6) + " us of CPU each";
     rows.push_back(std::move(row));
   }
-  add(rows);
+  add(std::move(rows));
 }
 
 void Report::missing(const std::string& section, const std::string& contender,
@@ -137,6 +140,7 @@ void Report::write() const {
   for (const Row& row : rows_)
     rows.push_back(json_of(row));
   const Json json{{"benchmark", benchmark_},
+                  {"dry", dry_},
                   {"machine",
                    {{"line", machine_line()},
                     {"cpu", cpu_model()},

@@ -55,7 +55,7 @@ class Report {
   Report(std::string benchmark, std::filesystem::path file);
 
   /// Prints the rows of one section as a table and writes the file.
-  void add(const std::vector<Row>& section);
+  void add(std::vector<Row> section);
   /// The same for what compare() gave; ratios to the contender called `reference`. `goals` in the
   /// order of `rates`, shorter where the last have none.
   void add(const std::string& section, const std::string& unit, const std::vector<Rates>& rates,
@@ -63,6 +63,9 @@ class Report {
   /// A contender without a figure, and why.
   void missing(const std::string& section, const std::string& contender, const std::string& why);
 
+  /// From here on figures are of a run that only shows that it works: the file says so, and no goal
+  /// is judged.
+  void mark_dry() { dry_ = true; }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
@@ -70,6 +73,7 @@ class Report {
 
   std::string benchmark_;
   std::filesystem::path file_;
+  bool dry_ = false;
   std::vector<Row> rows_;
 };
 
