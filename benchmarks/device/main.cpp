@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <headrace/benchmarks/device/sections.h>
 #include <headrace/engine/base/error.h>
@@ -45,7 +46,9 @@ int measure(const Options& options, const Bench& bench) {
 Extent extent_of(const Options& options, bool dry) {
   Extent extent{
       .sizes = {}, .repeats = options.number("repeats"), .threads = options.number("threads")};
-  for (const double megabytes : options.list("sizes"))
+  const std::vector<double> sizes = options.list("sizes");
+  extent.sizes.reserve(sizes.size());
+  for (const double megabytes : sizes)
     extent.sizes.push_back(static_cast<std::size_t>(megabytes * 1e6));
   if (dry) extent.traffic = 0;
   return extent;

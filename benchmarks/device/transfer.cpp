@@ -38,6 +38,7 @@ class BareRing {
   static constexpr int slots = 3;
 
   BareRing(Side& side, const Job& job, int slabs) : side_(side), job_(job) {
+    slabs_.reserve(static_cast<std::size_t>(slabs));
     for (int i = 0; i < slabs; ++i)
       slabs_.push_back(side.of_host(job.bytes(), true));
     for (Memory& slot : slots_)

@@ -16,6 +16,8 @@ struct Utilisation {
 using Init = int (*)();
 using DeviceByBusId = int (*)(const char*, void**);
 using GetUtilisation = int (*)(void*, Utilisation*);
+using DeviceByNumber = int (*)(unsigned int, void**);
+using Count = int (*)(unsigned int*);
 using BusId = int (*)(char*, int, int);
 
 template <class Function>
@@ -26,7 +28,7 @@ Function find(void* library, const char* name) {
 }  // namespace
 
 /// The NVML handle of a CUDA device, null where there is none: CUDA_VISIBLE_DEVICES renumbers, the
-/// bus does not.
+/// bus does not. Where the process shows no CUDA runtime, the only device there is.
 void* GpuBusy::open(int cuda_index) {
   library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) {
@@ -35,15 +37,21 @@ void* GpuBusy::open(int cuda_index) {
   }
   const auto init = find<Init>(library_, "nvmlInit_v2");
   const auto by_bus = find<DeviceByBusId>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto by_number = find<DeviceByNumber>(library_, "nvmlDeviceGetHandleByIndex_v2");
+  const auto count = find<Count>(library_, "nvmlDeviceGetCount_v2");
   const auto bus_id = find<BusId>(RTLD_DEFAULT, "cudaDeviceGetPCIBusId");
   char bus[32] = {};
+  unsigned int devices = 0;
   void* device = nullptr;
-  if (init == nullptr || by_bus == nullptr || bus_id == nullptr || init() != 0 ||
-      bus_id(bus, sizeof bus, cuda_index) != 0 || by_bus(bus, &device) != 0) {
-    why_ = "NVML does not know the device";
-    return nullptr;
-  }
-  return device;
+  const bool ready = init != nullptr && init() == 0;
+  if (ready && by_bus != nullptr && bus_id != nullptr && bus_id(bus, sizeof bus, cuda_index) == 0 &&
+      by_bus(bus, &device) == 0)
+    return device;
+  if (ready && by_number != nullptr && count != nullptr && count(&devices) == 0 && devices == 1 &&
+      by_number(0, &device) == 0)
+    return device;
+  why_ = "NVML does not know the device";
+  return nullptr;
 }
 
 GpuBusy::GpuBusy(int cuda_index) {
@@ -78,7 +86,6 @@ std::optional<double> GpuBusy::stop() {
 }
 
 std::string gpu_name() {
-  using DeviceByNumber = int (*)(unsigned int, void**);
   using GetName = int (*)(void*, char*, unsigned int);
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return "";

@@ -99,6 +99,7 @@ void scale(const Work& work, const Options& options, Report& report) {
   const std::vector<double> counts = options.list("threads");
   const int most = static_cast<int>(*std::ranges::max_element(counts));
   std::vector<Row> linear;
+  linear.reserve(2 * counts.size());
   std::vector<double> one(2);
   for (const double count : counts) {
     const int threads = static_cast<int>(count);

@@ -74,13 +74,19 @@ void print_row(const std::string& name, Rounds rounds, std::int64_t batch, bool 
 
 struct Setting {
   Report& report;
+  std::vector<Feeder> loaders;
   FeedOptions feed;
   int warm = 0;
   int repeats = 0;
   bool on_gpu = false;
 };
 
-const std::vector<Feeder> loaders = {{"headrace", headrace_feed}, {"torch::data", torch_data_feed}};
+/// The loaders that were asked for.
+std::vector<Feeder> loaders_of(const Options& options) {
+  std::vector<Feeder> feeders = {{"headrace", headrace_feed}, {"torch::data", torch_data_feed}};
+  std::erase_if(feeders, [&](const Feeder& f) { return !options.asks_for("feeds", f.name); });
+  return feeders;
+}
 
 /// What goes to the report: samples a second, then shares of the step, each with its goal for us.
 void add_figures(const Setting& setting, const std::string& title,
@@ -89,6 +95,8 @@ void add_figures(const Setting& setting, const std::string& title,
   std::vector<Row> data;
   std::vector<Row> copies;
   std::vector<Row> busy;
+  for (auto* rows : {&rates, &data, &copies, &busy})
+    rows->reserve(feeders.size());
   for (std::size_t i = 0; i < feeders.size(); ++i) {
     const std::string& name = feeders[i].name;
     const auto batch = static_cast<double>(setting.feed.batch);
@@ -152,7 +160,8 @@ void paced(Setting setting, const std::vector<double>& shares) {
     const double step = static_cast<double>(setting.feed.batch) / pace;
     std::printf("\na step of %.2f ms: asks for %.0f images/s, %.0f %% of the decoder\n", 1e3 * step,
                 pace, 100 * share);
-    compare_feeds(setting, loaders, "a trainer that asks for " + percent(share) + " of the decoder",
+    compare_feeds(setting, setting.loaders,
+                  "a trainer that asks for " + percent(share) + " of the decoder",
                   [&](const Feed& feed) { return paced_run(feed, step, setting.warm); });
   }
 }
@@ -166,12 +175,14 @@ void trained(const Setting& setting) {
                             std::to_string(setting.feed.batch) + ", on " + device.str() + ", " +
                             std::to_string(setting.feed.threads) + " workers";
   std::printf("\n%s\n", title.c_str());
-  std::vector<Feeder> feeders = loaders;
-  feeders.push_back({"the step alone, one batch again and again", one_batch_feed});
+  const bool with_limits = setting.loaders.size() > 1;
+  std::vector<Feeder> feeders = setting.loaders;
+  if (with_limits) feeders.push_back({"the step alone, one batch again and again", one_batch_feed});
   compare_feeds(setting, feeders, title,
                 [&](const Feed& feed) { return trainer.run(feed, setting.warm); });
-  setting.report.add(title + ": what could be decoded", "images/s", {decoder_limit(setting.feed)},
-                     "");
+  if (with_limits)
+    setting.report.add(title + ": what could be decoded", "images/s", {decoder_limit(setting.feed)},
+                       "");
   std::printf("last loss %.4f\n", trainer.loss());
 }
 
@@ -183,15 +194,22 @@ int main(int argc, char** argv) {
   options.add("consumer", "auto", "resnet50, paced (uses no CPU), or auto: resnet50 on a GPU")
       .add("device", "auto", "cuda, cpu, or auto")
       .add("load", "0.5,0.8,0.95", "paced: what it asks for, as shares of the bare decoder's rate")
+      .add("feeds", "all", "headrace or torch::data alone, or all with what limits them")
       .add("batch", "64", "images a step")
       .add("steps", "100", "steps of a run")
       .add("warm", "20", "steps before them that do not count")
       .add("repeats", "3", "rounds in turn")
       .add("threads", "2", "workers of both loaders")
+      .add("data", "", "folder of classes of JPEG files; none: 512 made ones of 500 x 375")
       .add("folder", (std::filesystem::temp_directory_path() / "headrace-bench").string(),
            "where pictures are made once")
+      .add_flag("layers", "print the network's parameters and their shapes, and end")
       .add_json();
   options.parse(argc, argv);
+  if (options.is_set("layers")) {
+    Trainer::print_layers();
+    return 0;
+  }
   const std::string no_gpu = options.text("device") == "cpu" ? "cpu was asked for" : open_gpu();
   Report report("step_benchmark", options);
   if (!no_gpu.empty() && options.text("device") == "cuda") {
@@ -199,8 +217,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "step_benchmark: cuda was asked for: %s\n", no_gpu.c_str());
     return 7;
   }
+  const std::string& data = options.text("data");
   Setting setting{.report = report,
-                  .feed = {.source = pictures(options.text("folder"), 512),
+                  .loaders = loaders_of(options),
+                  .feed = {.source = data.empty() ? pictures(options.text("folder"), 512)
+                                                  : std::make_shared<const ImageFolder>(data),
                            .batch = options.number("batch"),
                            .batches = options.number("steps") + options.number("warm"),
                            .threads = options.number("threads"),
@@ -209,7 +230,7 @@ int main(int argc, char** argv) {
                   .repeats = options.number("repeats"),
                   .on_gpu = no_gpu.empty()};
   std::printf(
-      "%s; JPEG 500x375, random-resized crop to 224, flip, uint8; %d workers, medians of %d "
+      "%s; JPEG, random-resized crop to 224, flip, uint8; %d workers, medians of %d "
       "rounds in turn of %d steps\n",
       no_gpu.empty() ? "GPU: cuda:0" : ("no GPU: " + no_gpu).c_str(), setting.feed.threads,
       setting.repeats, options.number("steps"));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include <headrace/benchmarks/harness/harness.h>
@@ -158,6 +159,19 @@ Budget Trainer::run(const Feed& feed, int warm) {
     line.mark();
     state_->step(pictures);
   }
+}
+
+void Trainer::print_layers() {
+  const ResNet50 net;
+  const char* comma = "[";
+  for (const auto& parameter : net->named_parameters()) {
+    std::printf("%s[\"%s\", [", comma, parameter.key().c_str());
+    for (std::int64_t i = 0; i < parameter.value().dim(); ++i)
+      std::printf("%s%lld", i > 0 ? ", " : "", static_cast<long long>(parameter.value().size(i)));
+    std::printf("]]");
+    comma = ", ";
+  }
+  std::printf("]\n");
 }
 
 std::string open_gpu() {

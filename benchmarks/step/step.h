@@ -25,6 +25,8 @@ class Trainer {
   Budget run(const Feed& feed, int warm);
   /// Loss of the last step.
   double loss() const;
+  /// `[["trunk.0.0.weight", [64, 3, 7, 7]], ...]` on standard output, for a twin to compare.
+  static void print_layers();
 
  private:
   struct State;

@@ -1,0 +1,79 @@
+"""The networks of our C++ programs, layer by layer: names and shapes of all parameters are equal,
+which `run check` compares."""
+
+import torch
+from torch import nn
+
+
+def conv3x3(channels_in, channels_out):
+    return nn.Conv2d(channels_in, channels_out, 3, padding=1)
+
+
+class LeakCNN(nn.Module):
+    """models/leak_cnn.cpp."""
+
+    def __init__(self, classes=2):
+        super().__init__()
+        self.conv1, self.conv2, self.conv3 = conv3x3(1, 32), conv3x3(32, 64), conv3x3(64, 128)
+        self.dropout = nn.Dropout(0.25)
+        self.linear = nn.Linear(128 * 16, 256)
+        self.class_head = nn.Linear(256, classes)
+        self.leak_head = nn.Linear(256, 1)
+        for module in self.modules():
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+                nn.init.zeros_(module.bias)
+
+    def forward(self, segments):
+        low = self.conv2(self.conv1(segments).relu_()).relu_()
+        low = nn.functional.max_pool2d(low, (2, 1))
+        high = nn.functional.max_pool2d(self.conv3(low).relu_(), (2, 1))
+        pooled = nn.functional.adaptive_avg_pool2d(high, (16, 1)).flatten(1)
+        features = self.linear(self.dropout(pooled)).relu_()
+        return torch.cat([self.class_head(features), self.leak_head(features)], 1)
+
+
+def convolution(channels_in, channels_out, kernel, stride, relu):
+    layers = [nn.Conv2d(channels_in, channels_out, kernel, stride, kernel // 2, bias=False),
+              nn.BatchNorm2d(channels_out)]
+    return nn.Sequential(*layers, *([nn.ReLU(inplace=True)] if relu else []))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, channels_in, width, stride):
+        super().__init__()
+        channels_out = 4 * width
+        self.main = nn.Sequential(convolution(channels_in, width, 1, 1, True),
+                                  convolution(width, width, 3, stride, True),
+                                  convolution(width, channels_out, 1, 1, False))
+        self.side = None
+        if channels_in != channels_out or stride != 1:
+            self.side = convolution(channels_in, channels_out, 1, stride, False)
+
+    def forward(self, x):
+        side = x if self.side is None else self.side(x)
+        return self.main(x).add_(side).relu_()
+
+
+class ResNet50(nn.Module):
+    """benchmarks/step/resnet50.cpp."""
+
+    def __init__(self, classes=1000):
+        super().__init__()
+        blocks = [convolution(3, 64, 7, 2, True), nn.MaxPool2d(3, 2, 1)]
+        channels, width = 64, 64
+        for depth in (3, 4, 6, 3):
+            for block in range(depth):
+                blocks.append(Bottleneck(channels, width, 2 if block == 0 and width > 64 else 1))
+                channels = 4 * width
+            width *= 2
+        self.trunk = nn.Sequential(*blocks)
+        self.head = nn.Linear(2048, classes)
+
+    def forward(self, x):
+        return self.head(self.trunk(x).mean((2, 3)))
+
+
+def layers(network):
+    """As our programs print it with --layers."""
+    return [[name, list(p.shape)] for name, p in network.named_parameters()]
