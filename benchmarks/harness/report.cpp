@@ -53,15 +53,16 @@ std::string number(double value) {
 }
 
 void print_table(const std::vector<Row>& rows) {
-  std::printf("\n%s\n%-44s %14s %26s %10s\n", rows.front().section.c_str(), "",
-              rows.front().unit.c_str(), "spread", "ratio");
+  std::printf("\n%s\n%-44s %24s %26s %10s\n", rows.front().section.c_str(), "", "median", "spread",
+              "ratio");
   for (const Row& row : rows) {
     if (!row.missing.empty()) {
       std::printf("%-44s missing: %s\n", row.contender.c_str(), row.missing.c_str());
       continue;
     }
     const std::string spread = number(row.low) + " - " + number(row.high);
-    std::printf("%-44s %14s %26s %10s  %s%s%s\n", row.contender.c_str(), number(row.median).c_str(),
+    const std::string median = number(row.median) + " " + row.unit;
+    std::printf("%-44s %24s %26s %10s  %s%s%s\n", row.contender.c_str(), median.c_str(),
                 spread.c_str(), row.ratio ? number(*row.ratio).c_str() : "", verdict(row).c_str(),
                 row.note.empty() ? "" : "  ", row.note.c_str());
   }

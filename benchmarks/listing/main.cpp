@@ -1,10 +1,9 @@
 // What a manifest of 10^4 to 10^6 images costs: listing it, opening it again from the cache, the
 // time to the first batch, memory, and each sample. Every size is measured in a process of its own.
 //
-//   listing_benchmark FOLDER [LARGEST]
-//
 // FOLDER gets the manifests and as many names as the largest has, hard links to a few small
 // photographs.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,13 +11,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 #include <vector>
 
 // jpeglib.h needs FILE and size_t before it.
 #include <jpeglib.h>
 
-#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_manifest.h>
@@ -97,19 +97,30 @@ Cost cost_of(Loader& loader, std::int64_t epoch, std::int64_t samples) {
           1e6 * (cpu_seconds() - cpu) / static_cast<double>(seen)};
 }
 
-void measure_listing(const fs::path& manifest, const fs::path& cache, std::int64_t samples) {
+/// What was measured, in memory that a child shares with its parent.
+struct Figures {
+  double listing_s = 0;
+  double opened_s = 0;  ///< with the listing cached
+  double first_batch_s = 0;
+  double peak_mib = 0;
+  double listing_mib = 0;
+  Cost read;
+  Cost decoded;
+};
+
+void measure_listing(const fs::path& manifest, const fs::path& cache, Figures& figures) {
   fs::remove(cache);
   const double start = seconds();
   const ImageManifest listed(manifest, {.listing = {.cache = cache}});
-  std::printf("%9lld %10.2f", static_cast<long long>(samples), seconds() - start);
-  std::fflush(stdout);
+  figures.listing_s = seconds() - start;
 }
 
-void measure_cached(const fs::path& manifest, const fs::path& cache, std::int64_t samples) {
+void measure_cached(const fs::path& manifest, const fs::path& cache, std::int64_t samples,
+                    Figures& figures) {
   const double start = seconds();
   const auto source = std::make_shared<const ImageManifest>(
       manifest, ImageManifestOptions{.listing = {.cache = cache}});
-  const double opened = seconds() - start;
+  figures.opened_s = seconds() - start;
   Loader loader = Pipeline::from(source)
                       .order(Shuffled{.seed = 1})
                       .then(DecodeImage{.crop = RandomResizedCrop{.height = 64, .width = 64}})
@@ -119,11 +130,11 @@ void measure_cached(const fs::path& manifest, const fs::path& cache, std::int64_
     (void)batch;
     break;
   }
-  const double first_batch = seconds() - start;
+  figures.first_batch_s = seconds() - start;
   cost_of(loader, 1, measured / 4);
   const std::int64_t most = std::min(samples, measured);
-  const Cost decoded = cost_of(loader, 2, most);
-  const double resident = status_mib("VmHWM:");
+  figures.decoded = cost_of(loader, 2, most);
+  figures.peak_mib = status_mib("VmHWM:");
   Loader reader = Pipeline::from(source)
                       .order(Shuffled{.seed = 1})
                       .then([](Sample& sample) { sample.remove("image"); })
@@ -131,11 +142,8 @@ void measure_cached(const fs::path& manifest, const fs::path& cache, std::int64_
                       .batch({.size = 64})
                       .build({.runtime = Runtime({.threads = 2})});
   cost_of(reader, 1, measured / 4);
-  const Cost read = cost_of(reader, 2, most);
-  std::printf(" %10.0f %12.0f %10.0f %10.0f %8.1f %8.1f %8.1f %8.1f\n", 1e3 * opened,
-              1e3 * first_batch, resident, static_cast<double>(source->resident_bytes()) / 1048576,
-              read.wall, read.cpu, decoded.wall, decoded.cpu);
-  std::fflush(stdout);
+  figures.read = cost_of(reader, 2, most);
+  figures.listing_mib = static_cast<double>(source->resident_bytes()) / 1048576;
 }
 
 /// Does it in a process of its own, so that its memory is counted alone.
@@ -151,29 +159,56 @@ void apart(const Work& work) {
   if (status != 0) std::exit(1);
 }
 
+void add(Report& report, std::int64_t samples, const Figures& figures) {
+  const std::string title = "a manifest of " + std::to_string(samples) + " images";
+  const auto row = [&](const char* what, const char* unit, double value) {
+    return Row{.section = title,
+               .contender = what,
+               .unit = unit,
+               .median = value,
+               .low = value,
+               .high = value,
+               .repeats = 1};
+  };
+  report.add({row("listing it", "s", figures.listing_s),
+              row("opening it again, cached", "s", figures.opened_s),
+              row("to the first batch, cached", "s", figures.first_batch_s),
+              row("peak memory", "MiB", figures.peak_mib),
+              row("the listing's memory", "MiB", figures.listing_mib),
+              row("reading, a sample", "us", figures.read.wall),
+              row("reading, a sample, CPU", "us", figures.read.cpu),
+              row("decoding, a sample", "us", figures.decoded.wall),
+              row("decoding, a sample, CPU", "us", figures.decoded.cpu)});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  Options options("listing_benchmark", "What does a manifest of 10^4 to 10^6 images cost?");
+  options.add("folder", "", "gets the manifests and hard links to a few small photographs")
+      .add("largest", "1000000", "images")
+      .add_json()
+      .take_words({"folder", "largest"});
+  options.parse(argc, argv);
+  if (!options.is_set("folder")) {
     std::fputs("usage: listing_benchmark FOLDER [LARGEST]\n", stderr);
     return 2;
   }
-  const fs::path root = argv[1];
-  const std::int64_t largest = argc > 2 ? std::atoll(argv[2]) : 1'000'000;
-  std::printf("%s\n\n", machine_line().c_str());
-  std::printf("%9s %10s %10s %12s %10s %10s %17s %17s\n", "samples", "listing", "cached",
-              "first batch", "peak", "listing", "read, us/sample", "decode, us/sample");
-  std::printf("%9s %10s %10s %12s %10s %10s %8s %8s %8s %8s\n", "", "s", "ms", "ms", "MiB", "MiB",
-              "wall", "CPU", "wall", "CPU");
-  std::fflush(stdout);
+  const fs::path root = options.text("folder");
+  Report report("listing_benchmark", options);
+  void* shared =
+      ::mmap(nullptr, sizeof(Figures), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 4;
   std::int64_t made = 0;
-  for (std::int64_t samples = 10'000; samples <= largest; samples *= 10) {
+  for (std::int64_t samples = 10'000; samples <= options.number("largest"); samples *= 10) {
     make_names(root, made, samples);
     made = samples;
     const fs::path manifest = fs::absolute(make_manifest(root, samples));
     const fs::path cache = root / "listing";
-    apart([&] { measure_listing(manifest, cache, samples); });
-    apart([&] { measure_cached(manifest, cache, samples); });
+    Figures& figures = *new (shared) Figures();
+    apart([&] { measure_listing(manifest, cache, figures); });
+    apart([&] { measure_cached(manifest, cache, samples, figures); });
+    add(report, samples, figures);
   }
   return 0;
 }

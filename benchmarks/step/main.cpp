@@ -236,6 +236,7 @@ int main(int argc, char** argv) {
       setting.repeats, options.number("steps"));
   const std::string consumer = options.text("consumer");
   if (consumer == "resnet50" || (consumer == "auto" && setting.on_gpu)) {
+    if (!setting.on_gpu) report.mark_dry();  // what a step on the CPU waits for says nothing
     trained(setting);
   } else {
     setting.on_gpu = false;

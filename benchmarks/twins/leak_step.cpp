@@ -142,8 +142,10 @@ void print_layers(const Plan& plan) {
 }
 
 Plan plan_of(const Options& options) {
-  Plan plan{
-      .config = {}, .device = {}, .warm = options.number("warm"), .steps = options.number("steps")};
+  Plan plan{.config = {},
+            .device = {},
+            .warm = std::max(1, options.number("warm")),
+            .steps = options.number("steps")};
   app::LeakConfig& config = plan.config;
   const std::string& device = options.text("device");
   plan.device = app::choose_device(device == "cpu"    ? app::DeviceChoice::cpu
@@ -191,6 +193,7 @@ int run(const Options& options) {
   }
   make_leak_data(plan.config.data.training, options.number("recordings"));
   Report report("leak_step_benchmark", options);
+  if (!plan.on_gpu()) report.mark_dry();
   std::printf("%s; %s; segments in the memory of the %s\n", plan.device.why.c_str(),
               options.text("precision").c_str(), options.text("residence").c_str());
   add_figures(report, plan, train(plan));
