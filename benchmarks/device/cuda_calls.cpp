@@ -59,8 +59,8 @@ Function find(void* library, const char* name) {
 
 /// The library behind device_runtime()'s "FILE (who chose it)".
 void* runtime_library() {
-  std::string file = device_runtime();
-  file.erase(file.rfind(" ("));
+  const std::string named = device_runtime();
+  const std::string file = named.substr(0, named.rfind(" ("));
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   require(library != nullptr, "cannot open " + file);
   return library;
