@@ -2,6 +2,7 @@
 import dataclasses
 import os
 import pathlib
+import shlex
 import shutil
 import zipfile
 from typing import Callable
@@ -118,18 +119,20 @@ def training(context, label, config, settings):
 
 
 def device(context):
-    return [benchmark(context, "device", "device_benchmark", *context.option((), ("--dry", 1)))]
+    return [benchmark(context, "device", "device_benchmark",
+                      *context.option((), ("--dry", "--sizes", 1, "--repeats", 1)))]
 
 
 def steps_of_training(context):
     return [benchmark(context, f"step {batch}", "step_benchmark", "--threads", context.workers, "--batch", batch,
-                      *context.option(("--device", "cuda", "--steps", 60), ("--steps", 2, "--warm", 1, "--repeats", 1)))
-            for batch in context.option((64, 256), (8,))]
+                      *context.option(("--device", "cuda", "--steps", 60),
+                                      ("--steps", 4, "--warm", 1, "--repeats", 1, "--load", 0.5)))
+            for batch in context.option((256, 64), (8,))]
 
 
 def scaling(context):
     return [benchmark(context, "scaling", "loader_benchmark", "scaling",
-                      *context.option(("--threads", "1,2,4,8,16"), ("--threads", "1,2", "--repeats", 1)))]
+                      *context.option(("--threads", "1,2,4,8,16", "--repeats", 3), ("--threads", "1,2", "--repeats", 1)))]
 
 
 SANITIZED = ("headrace_augment_tests", "headrace_loaders_tests")
@@ -151,15 +154,17 @@ def nvjpeg(context):
                       *context.option((), ("--repeats", 1)))]
 
 
+OURS = {"leak": "benchmarks/leak_step_benchmark", "jpeg": "benchmarks/step_benchmark"}
+
+
 def twin(name):
     def commands(context):
         file = context.work / f"twin-{name}.json"
         file.unlink(missing_ok=True)
         argv = [context.place.python(), str(context.place.file("benchmarks/twins/run")), name, "--json", str(file),
-                "--device", context.option("cuda", "cpu"), "--workers", str(context.workers)]
-        ours = context.place.program("benchmarks/twin_benchmark")
-        argv += ["--headrace", ours[-1]] if ours else []
-        argv += context.option([], ["--steps", "2", "--warm", "1"])
+                "--headrace", shlex.join(context.place.program(OURS[name])), "--workers", str(context.workers)]
+        argv += context.option(["--device", "cuda", "--steps", "60", "--warm", "10", "--rounds", "2", "--timeout", "60"],
+                               ["--device", "cpu", "--steps", "1", "--warm", "1", "--rounds", "1", "--batch", "8"])
         return [Command(f"twins {name}", argv, lambda text: {"rows": outputs.benchmark_rows(file)})]
     return commands
 
@@ -170,12 +175,12 @@ METRICS = "gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_ela
 def profile(context):
     target = context.place.program("benchmarks/device_benchmark")
     if context.cpu:
-        return [Command("profile", target + ["--dry", "1"])]
+        return [Command("profile", target + ["--dry", "--sizes", "1", "--repeats", "1"])]
     commands = []
     for kernel in ("normalize", "spec", "gather"):
         around = [find_tool("ncu"), "--csv", "--page", "raw", "--target-processes", "all", "--clock-control", "none",
                   "--kernel-name", f"regex:{kernel}", "--launch-skip", "2", "--launch-count", "3", "--metrics", METRICS]
-        commands.append(Command(f"profile {kernel}", around + target + ["--only", kernel, "--repeats", "1"],
+        commands.append(Command(f"profile {kernel}", around + target + ["--only", kernel, "--sizes", "500", "--repeats", "1"],
                                 lambda text: {"rows": outputs.profiler_rows(text)}))
     return commands
 
@@ -196,8 +201,10 @@ STEPS = [
     Step("sanitizer", 3, 160, "memcheck, racecheck, initcheck", sanitizer, tuple(f"tests/{name}" for name in SANITIZED),
          ("compute-sanitizer",)),
     Step("nvjpeg", 4, 100, "JPEG on the device, shared, and on the CPU", nvjpeg, ("benchmarks/gpu_decode_benchmark",)),
-    Step("twin_leak", 4, 200, "the leak job against its Python twins", twin("leak"), files=("benchmarks/twins/run",)),
-    Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"), files=("benchmarks/twins/run",)),
+    Step("twin_leak", 4, 200, "the leak job against its Python twins", twin("leak"),
+         (OURS["leak"],), files=("benchmarks/twins/run",)),
+    Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"),
+         (OURS["jpeg"],), files=("benchmarks/twins/run",)),
     Step("profile", 5, 100, "Nsight Compute on three kernels", profile, ("benchmarks/device_benchmark",), ("ncu",)),
     Step("malformed", 5, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
 ]

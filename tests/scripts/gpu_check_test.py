@@ -69,7 +69,7 @@ class FakeBuild(unittest.TestCase):
 class Running(FakeBuild):
     def test_a_figure_above_its_goal_is_held_and_one_below_is_missed(self):
         for ratio, state in ((0.96, "held"), (0.94, "missed")):
-            self.benchmark([row("transfer back to back 29 MB", ratio)])
+            self.benchmark([row("transfer of 29 MB batches, back to back", ratio)])
             self.assertEqual(self.run_check("--step", "device"), 0 if state == "held" else 1)
             self.assertEqual(self.verdict("transfer back to back").state, state)
             self.assertEqual(self.verdict("`DeviceTable`").state, "not run")
@@ -77,13 +77,13 @@ class Running(FakeBuild):
     def test_a_share_that_must_be_small_is_judged_from_above(self):
         share = {"goal": 0.01, "goal_is": "at most", "goal_of": "median"}
         for median, state in ((0.009, "held"), (0.011, "missed"), (float("nan"), "missed")):
-            self.benchmark([row("transfer behind a step, exposed copy", None, median=median, **share)])
+            self.benchmark([row("transfer of 29 MB batches, behind a step of 900 us: time", None, median=median, **share)])
             self.run_check("--step", "device")
             self.assertEqual(self.verdict("transfer behind").state, state)
 
     def test_a_step_that_hangs_is_ended_with_its_children_and_keeps_its_rows(self):
         alive = self.folder / "alive"
-        self.benchmark([row("transfer back to back 29 MB", 0.96), row("device table 128 B", 0.97)], f"(sleep 3; touch {alive}) & sleep 60")
+        self.benchmark([row("transfer of 29 MB batches, back to back", 0.96), row("device table 128 B", 0.97)], f"(sleep 3; touch {alive}) & sleep 60")
         quick = [step for step in steps.STEPS if step.name == "device"]
         quick[0] = type(quick[0])(**{**vars(quick[0]), "seconds": 1.5})
         with mock.patch.object(main, "STEPS", quick):
@@ -193,7 +193,7 @@ class Judging(unittest.TestCase):
             self.assertEqual(self.state("device form of `Normalize`", found), state)
 
     def test_a_contender_that_is_missing_keeps_its_row_and_decides_nothing(self):
-        rows = [{"section": "11 %", "contender": "h5py", "missing": "h5py is not installed", "goal": 8}]
+        rows = [{"section": "leak job: beside the 11 % job's way", "contender": "h5py", "missing": "h5py is not installed", "goal": 8}]
         found = self.step("twin_leak", {"label": "t", "exit": 0, "rows": rows})
         verdict = next(v for v in claims.judge_all(found) if "11 %" in v.claim)
         self.assertEqual((verdict.state, verdict.found), ("not run", "h5py is not installed"))
