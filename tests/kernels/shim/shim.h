@@ -4,6 +4,7 @@
 // headers give half and bfloat16. A function that is missing here breaks the build.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -31,6 +32,9 @@ std::uint64_t shuffle(unsigned mask, std::uint64_t value, int lane);
 #define __launch_bounds__(...)
 #undef __shared__
 #define __shared__ _Pragma("GCC error \"shared memory comes from block_memory<T>()\"")
+
+using std::max;
+using std::min;
 
 inline void __syncwarp(unsigned mask = 0xffffffffU) {
   headrace::test::kernels::sync_warp(mask);
@@ -76,6 +80,9 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift % 32));
+}
+inline int __clz(int value) {
+  return std::countl_zero(static_cast<unsigned>(value));
 }
 /// Bytes of y:x picked by the four nibbles of the selector, the lowest first.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
