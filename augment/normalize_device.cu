@@ -1,8 +1,6 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 
+#include <headrace/augment/detail/device_floats.h>
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
@@ -47,35 +45,35 @@ struct Tile {
   bool mirrored;  ///< each row by itself
 };
 
+/// Gain and bias of a picture.
+struct Level {
+  float gain;
+  float bias;
+};
+
+__device__ Level level_of(const NormalizeTask& task, unsigned picture) {
+  if (task.levels == nullptr) return {1.0F, 0.0F};
+  const float* level = task.levels + 2 * std::size_t{picture};
+  return {level[0], level[1]};
+}
+
 /// Factor and offset of a channel in a picture, each operation rounded apart as on the host.
 struct Linear {
   float factor;
   float offset;
 };
 
-__device__ Linear linear_of(const NormalizeTask& task, unsigned picture, int c) {
+__device__ Linear linear_of(const NormalizeTask& task, Level level, int c) {
   Linear linear{task.factor[c], task.offset[c]};
   if (task.levels != nullptr) {
-    const float gain = task.levels[2 * std::size_t{picture}];
-    const float bias = task.levels[2 * std::size_t{picture} + 1];
-    linear.offset = __fadd_rn(linear.offset, __fmul_rn(linear.factor, bias));
-    linear.factor = __fmul_rn(linear.factor, gain);
+    linear.offset = __fadd_rn(linear.offset, __fmul_rn(linear.factor, level.bias));
+    linear.factor = __fmul_rn(linear.factor, level.gain);
   }
   return linear;
 }
 
 __device__ float applied(Linear linear, unsigned level) {
   return __fadd_rn(__fmul_rn(static_cast<float>(level), linear.factor), linear.offset);
-}
-
-__device__ void store(float value, float* to) {
-  *to = value;
-}
-__device__ void store(float value, __half* to) {
-  *to = __float2half_rn(value);
-}
-__device__ void store(float value, __nv_bfloat16* to) {
-  *to = __float2bfloat16_rn(value);
 }
 
 __device__ Tile tile_of(const NormalizeTask& task, const Tiling& tiling, unsigned picture,
@@ -141,69 +139,86 @@ __device__ unsigned phase_of(const Out* to) {
 }
 
 /// Stores `count` values that lie in `stage` from `phase` on, 16 bytes a thread side by side; value
-/// by value where a piece is another tile's too.
+/// by value at the ends, where a piece is another tile's too.
 template <class Out>
 __device__ void unload(const uint4* stage, unsigned phase, unsigned count, Out* to) {
   constexpr unsigned values = piece_bytes / sizeof(Out);
   const auto* single = reinterpret_cast<const Out*>(stage);
+  const unsigned lane = threadIdx.x % lanes;
   const unsigned end = phase + count;
+  const unsigned first = (phase + values - 1) / values;
+  const unsigned last = max(end / values, first);
 #pragma unroll 4
-  for (unsigned piece = threadIdx.x % lanes; piece * values < end; piece += lanes) {
-    const unsigned first = piece * values;
-    if (first >= phase && first + values <= end) {
-      *reinterpret_cast<uint4*>(to + first - phase) = stage[piece];
-    } else {
-      for (unsigned i = max(first, phase); i < min(first + values, end); ++i)
-        to[i - phase] = single[i];
-    }
-  }
+  for (unsigned piece = first + lane; piece < last; piece += lanes)
+    *reinterpret_cast<uint4*>(to + (piece * values - phase)) = stage[piece];
+  const unsigned head = phase + lane;
+  if (head < min(first * values, end)) to[head - phase] = single[head];
+  const unsigned tail = last * values + lane;
+  if (tail < end) to[tail - phase] = single[tail];
 }
 
-/// A row of one channel: values that lie `step` bytes apart become values side by side.
+/// Values of a row that a thread takes at once, a warp's width apart: their loads are on their way
+/// together.
+template <int kChannels>
+constexpr int flight_of = kChannels == 3 ? 3 : 4;  // so that they come back to the same channels
+
+/// A row of one channel: bytes that lie `step` apart become values side by side.
 template <class Out>
 __device__ void convert_plane_row(const std::uint8_t* from, int step, int count, Linear linear,
                                   Out* to) {
-  constexpr int flight = 4;
-  for (int first = static_cast<int>(threadIdx.x) % lanes; first < count; first += flight * lanes) {
-    unsigned levels[flight] = {};
+  constexpr int flight = flight_of<1>;
+  int place = static_cast<int>(threadIdx.x) % lanes;
+  from += place * step;
+  for (; place + (flight - 1) * lanes < count; place += flight * lanes) {
+    unsigned levels[flight];
+#pragma unroll
+    for (int i = 0; i < flight; ++i, from += lanes * step)
+      levels[i] = *from;
 #pragma unroll
     for (int i = 0; i < flight; ++i)
-      if (first + i * lanes < count) levels[i] = from[(first + i * lanes) * step];
-#pragma unroll
-    for (int i = 0; i < flight; ++i)
-      if (first + i * lanes < count) store(applied(linear, levels[i]), to + first + i * lanes);
+      store(applied(linear, levels[i]), to + place + i * lanes);
   }
+  for (; place < count; place += lanes, from += lanes * step)
+    store(applied(linear, *from), to + place);
 }
 
-/// A row of interleaved channels, `kChannels` of them, or any number where it is 0.
-template <class Out, int kChannels>
-__device__ void convert_pixel_row(const NormalizeTask& task, unsigned picture,
-                                  const std::uint8_t* from, const Tile& tile, Out* to) {
-  // A thread's values come `flight` apart in the same order of channels.
-  constexpr int flight = kChannels == 3 ? 3 : 4;
+/// A row of `columns` pixels of interleaved channels, `kChannels` of them, or any number where it
+/// is 0, mirrored or not.
+template <class Out, int kChannels, bool kMirrored>
+__device__ void convert_pixel_row(const NormalizeTask& task, Level level, const std::uint8_t* from,
+                                  int columns, Out* to) {
+  constexpr int flight = flight_of<kChannels>;
   const int channels = kChannels > 0 ? kChannels : task.channels;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int count = tile.columns * channels;
+  const int count = columns * channels;
   Linear linear[flight];
   if constexpr (kChannels > 0) {
 #pragma unroll
     for (int i = 0; i < flight; ++i)
-      linear[i] = linear_of(task, picture, (lane + i * lanes) % kChannels);
+      linear[i] = linear_of(task, level, (lane + i * lanes) % kChannels);
   }
-  for (int first = lane; first < count; first += flight * lanes) {
-    unsigned levels[flight] = {};
-#pragma unroll
-    for (int i = 0; i < flight; ++i) {
-      const int value = first + i * lanes;
-      if (value >= count) continue;
-      const int pixel = value / channels;
-      levels[i] = from[tile.mirrored ? value + (tile.columns - 1 - 2 * pixel) * channels : value];
-      if constexpr (kChannels == 0) linear[i] = linear_of(task, picture, value - pixel * channels);
-    }
+  const auto level_at = [&](int value) -> unsigned {
+    if (!kMirrored) return from[value];
+    const int pixel = value / channels;
+    return from[value + (columns - 1 - 2 * pixel) * channels];
+  };
+  const auto convert = [&](int value, int i, unsigned read) {
+    const Linear how = kChannels > 0 ? linear[i] : linear_of(task, level, value % channels);
+    store(applied(how, read), to + value);
+  };
+  int first = lane;
+  for (; first + (flight - 1) * lanes < count; first += flight * lanes) {
+    unsigned levels[flight];
 #pragma unroll
     for (int i = 0; i < flight; ++i)
-      if (first + i * lanes < count) store(applied(linear[i], levels[i]), to + first + i * lanes);
+      levels[i] = level_at(first + i * lanes);
+#pragma unroll
+    for (int i = 0; i < flight; ++i)
+      convert(first + i * lanes, i, levels[i]);
   }
+#pragma unroll
+  for (int i = 0; i < flight - 1; ++i)
+    if (first + i * lanes < count) convert(first + i * lanes, i, level_at(first + i * lanes));
 }
 
 /// A tile a warp. Its bytes come into shared memory as they lie in device memory, become values
@@ -223,6 +238,7 @@ __global__ void __launch_bounds__(threads)
   const unsigned number = blockIdx.x * warps + warp;
   const unsigned picture = number / tiling.tiles;
   if (picture >= task.pictures) return;
+  const Level level = level_of(task, picture);
   const Tile tile = tile_of(task, tiling, picture, number - picture * tiling.tiles);
   const int channels = kChannels > 0 ? kChannels : task.channels;
   const std::int64_t values = task.pixels * channels;
@@ -237,7 +253,7 @@ __global__ void __launch_bounds__(threads)
   if constexpr (kFirst) {
     const int step = tile.mirrored ? -channels : channels;
     for (int c = 0; c < channels; ++c) {
-      const Linear linear = linear_of(task, picture, c);
+      const Linear linear = linear_of(task, level, c);
       Out* const plane = to + c * task.pixels + tile.to;
       Out* const staged = reinterpret_cast<Out*>(out) + phase_of(plane);
       for (int row = 0; row < tile.rows; ++row) {
@@ -254,7 +270,13 @@ __global__ void __launch_bounds__(threads)
     Out* const staged = reinterpret_cast<Out*>(out) + phase_of(begin);
     for (int row = 0; row < tile.rows; ++row) {
       const int place = row * tile.columns * channels;
-      convert_pixel_row<Out, kChannels>(task, picture, in + place, tile, staged + place);
+      if (tile.mirrored) {
+        convert_pixel_row<Out, kChannels, true>(task, level, in + place, tile.columns,
+                                                staged + place);
+      } else {
+        convert_pixel_row<Out, kChannels, false>(task, level, in + place, tile.columns,
+                                                 staged + place);
+      }
     }
     __syncwarp();  // converted
     unload(out, phase_of(begin), pixels * static_cast<unsigned>(channels), begin);

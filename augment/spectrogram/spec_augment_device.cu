@@ -1,8 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
+#include <cstring>
 
+#include <headrace/augment/detail/device_floats.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
@@ -12,25 +11,6 @@ namespace {
 
 constexpr int header = 3;
 constexpr unsigned most_threads = 256;
-
-__device__ float value_of(float from) {
-  return from;
-}
-__device__ float value_of(__half from) {
-  return __half2float(from);
-}
-__device__ float value_of(__nv_bfloat16 from) {
-  return __bfloat162float(from);
-}
-__device__ void store(float value, float* to) {
-  *to = value;
-}
-__device__ void store(float value, __half* to) {
-  *to = __float2half_rn(value);
-}
-__device__ void store(float value, __nv_bfloat16* to) {
-  *to = __float2bfloat16_rn(value);
-}
 
 /// By value to the kernel: the task's own pointer is to host memory.
 struct Fill {
@@ -66,41 +46,86 @@ __device__ const std::int32_t* masks_of(const SpecTask& task, std::int64_t plane
   return task.masks + row * task.mask_values;
 }
 
+/// A mask of a plane, as rows of cells that lie side by side in memory.
+struct Rectangle {
+  Run rows;
+  Run cells;
+};
+
+__device__ Rectangle rectangle_of(const SpecTask& task, const std::int32_t* masks, int number) {
+  const int frames = bounded(masks[0], 0, static_cast<int>(task.frames));
+  const std::int32_t* mask = masks + header + 2 * number;
+  Run bins{0, static_cast<int>(task.bins)};
+  Run times{0, frames};
+  if (number < task.frequency_masks) {
+    bins = run_of(mask, bins.end);
+  } else {
+    times = run_of(mask, frames);
+  }
+  return task.frequency_first ? Rectangle{bins, times} : Rectangle{times, bins};
+}
+
+/// 16 bytes of one value.
+template <class T>
+__device__ uint4 pack_of(T value) {
+  unsigned word = 0;
+  memcpy(&word, &value, sizeof value);
+  if (sizeof value == 2) word |= word << 16;
+  return {word, word, word, word};
+}
+
+/// The `piece`-th 16 bytes of a run of cells that all become `value`; those at the ends cell by
+/// cell.
+template <class T>
+__device__ void fill_piece(T* run, int cells, int piece, T value) {
+  constexpr int values = 16 / static_cast<int>(sizeof(T));
+  const auto phase = static_cast<int>(reinterpret_cast<std::uintptr_t>(run) % 16 / sizeof(T));
+  const int first = piece * values - phase;
+  if (first >= 0 && first + values <= cells) {
+    __stwb(reinterpret_cast<uint4*>(run + first), pack_of(value));  // one store; `=` makes four
+    return;
+  }
+#pragma unroll 1
+  for (int i = max(first, 0); i < min(first + values, cells); ++i)
+    run[i] = value;
+}
+
 /// In place: a block, or several, for each mask of a plane, threads over its rectangle. Where
 /// rectangles overlap, the same value is written twice.
 template <class T>
 __global__ void __launch_bounds__(most_threads)
     fill_masks(const __grid_constant__ SpecTask task, const __grid_constant__ Fill fill,
                const __grid_constant__ Cut cut, std::int64_t first_plane) {
+  constexpr int values = 16 / static_cast<int>(sizeof(T));
+  constexpr int long_run = 64;
   const unsigned plane_number = blockIdx.x / cut.items;
   const auto item = static_cast<int>(blockIdx.x - plane_number * cut.items);
   const std::int64_t plane = first_plane + plane_number;
-  const std::int32_t* masks = masks_of(task, plane);
-  const int frames = bounded(masks[0], 0, static_cast<int>(task.frames));
-  const bool in_frequency = item < task.frequency_masks;
-  Run bins{0, static_cast<int>(task.bins)};
-  Run times{0, frames};
-  (in_frequency ? bins : times) =
-      run_of(masks + header + 2 * item, in_frequency ? bins.end : frames);
-
-  const Run rows = task.frequency_first ? bins : times;
-  const Run cells = task.frequency_first ? times : bins;
-  const std::int64_t inner = task.frequency_first ? task.frames : task.bins;
+  const auto [rows, cells] = rectangle_of(task, masks_of(task, plane), item);
   const int width = cells.end - cells.begin;
   if (width <= 0) return;
+  const bool alike = (task.frequency_first || !task.fill_per_bin) && width >= long_run;
+  const int pieces = alike ? width / values + 2 : width;
   // As many threads beside each other as a row of the rectangle takes, the rest below them.
-  const int across = min(32 - __clz(width - 1), static_cast<int>(cut.across));
-  const int column = static_cast<int>(threadIdx.x) & ((1 << across) - 1);
+  const int across = min(32 - __clz(pieces - 1), static_cast<int>(cut.across));
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int column = thread & ((1 << across) - 1);
   const int below = static_cast<int>(blockDim.x) >> across;
   const int step = below * static_cast<int>(gridDim.y);
-  T* const to = static_cast<T*>(task.to) + plane * task.bins * task.frames;
-  int row =
-      rows.begin + (static_cast<int>(threadIdx.x) >> across) + below * static_cast<int>(blockIdx.y);
-  for (; row < rows.end; row += step) {
+  const std::int64_t inner = task.frequency_first ? task.frames : task.bins;
+  T* const to = static_cast<T*>(task.to) + plane * task.bins * task.frames + cells.begin;
+  for (int row = rows.begin + (thread >> across) + below * static_cast<int>(blockIdx.y);
+       row < rows.end; row += step) {
     T* const out = to + row * inner;
-    for (int cell = cells.begin + column; cell < cells.end; cell += 1 << across) {
-      const int bin = task.frequency_first ? row : cell;
-      store(fill.of_bin[task.fill_per_bin ? bin : 0], out + cell);
+    for (int piece = column; piece < pieces; piece += 1 << across) {
+      const int bin = task.frequency_first ? row : cells.begin + piece;
+      T value;
+      store(fill.of_bin[task.fill_per_bin ? bin : 0], &value);
+      if (alike) {
+        fill_piece(out, width, piece, value);
+      } else {
+        out[piece] = value;
+      }
     }
   }
 }
@@ -166,8 +191,7 @@ __global__ void __launch_bounds__(most_threads)
   const std::int64_t cells = task.bins * task.frames;
   const T* const from = static_cast<const T*>(task.from) + plane * cells;
   T* const to = static_cast<T*>(task.to) + plane * cells;
-  const auto one = [&](int bin, int number) {
-    const Frame frame = memory.frames[number];
+  const auto one = [&](int bin, int number, const Frame& frame) {
     const std::int64_t bin_step = task.frequency_first ? task.frames : 1;
     const std::int64_t frame_step = task.frequency_first ? 1 : task.bins;
     T* const out = to + bin * bin_step + (first + number) * frame_step;
@@ -186,12 +210,16 @@ __global__ void __launch_bounds__(most_threads)
     store(__fadd_rn(here, __fmul_rn(frame.share, rise)), out);
   };
   if (task.frequency_first) {
-    for (int bin = row; bin < bins && column < tile; bin += step)
-      one(bin, column);
+    if (column >= tile) return;
+    const Frame frame = memory.frames[column];
+    for (int bin = row; bin < bins; bin += step)
+      one(bin, column, frame);
   } else {
-    for (int number = row; number < tile; number += step)
+    for (int number = row; number < tile; number += step) {
+      const Frame frame = memory.frames[number];
       for (int bin = column; bin < bins; bin += across)
-        one(bin, number);
+        one(bin, number, frame);
+    }
   }
 }
 

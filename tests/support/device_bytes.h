@@ -34,7 +34,8 @@ inline std::vector<std::byte> bytes_on_device(const void* from, std::size_t byte
 class DeviceBytes {
  public:
   DeviceBytes(const void* from, std::size_t bytes, std::size_t shift = 0)
-      : memory_(detail::allocate_on_device(Device::cuda(0), std::max<std::size_t>(bytes + shift, 1))),
+      : memory_(
+            detail::allocate_on_device(Device::cuda(0), std::max<std::size_t>(bytes + shift, 1))),
         bytes_(bytes),
         shift_(shift) {
     if (from == nullptr || bytes == 0) return;

@@ -56,11 +56,7 @@ T __ldg(const T* from) {
   return *from;
 }
 template <class T>
-T __ldcs(const T* from) {
-  return *from;
-}
-template <class T>
-void __stcs(T* to, T value) {
+void __stwb(T* to, T value) {
   *to = value;
 }
 inline float __fadd_rn(float a, float b) {
@@ -72,28 +68,7 @@ inline float __fsub_rn(float a, float b) {
 inline float __fmul_rn(float a, float b) {
   return a * b;
 }
-inline unsigned __float_as_uint(float value) {
-  return std::bit_cast<unsigned>(value);
-}
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
-}
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift % 32));
-}
 inline int __clz(int value) {
   return std::countl_zero(static_cast<unsigned>(value));
-}
-/// Bytes of y:x picked by the four nibbles of the selector, the lowest first.
-inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
-  const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
-  unsigned picked = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned nibble = selector >> 4 * i & 0xfU;
-    unsigned byte = static_cast<unsigned>(bytes >> 8 * (nibble & 7U)) & 0xffU;
-    if ((nibble & 8U) != 0) byte = (byte & 0x80U) != 0 ? 0xffU : 0;
-    picked |= byte << 8 * i;
-  }
-  return picked;
 }
 // NOLINTEND(bugprone-reserved-identifier)
