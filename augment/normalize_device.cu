@@ -167,19 +167,20 @@ template <class Out>
 __device__ void convert_plane_row(const std::uint8_t* from, int step, int count, Linear linear,
                                   Out* to) {
   constexpr int flight = flight_of<1>;
-  int place = static_cast<int>(threadIdx.x) % lanes;
-  from += place * step;
-  for (; place + (flight - 1) * lanes < count; place += flight * lanes) {
-    unsigned levels[flight];
+  int first = static_cast<int>(threadIdx.x) % lanes;
+  const auto convert = [&](auto there) {
+    const std::uint8_t* at = from + first * step;
+    unsigned levels[flight] = {};
 #pragma unroll
-    for (int i = 0; i < flight; ++i, from += lanes * step)
-      levels[i] = *from;
+    for (int i = 0; i < flight; ++i, at += lanes * step)
+      if (there(first + i * lanes)) levels[i] = *at;
 #pragma unroll
     for (int i = 0; i < flight; ++i)
-      store(applied(linear, levels[i]), to + place + i * lanes);
-  }
-  for (; place < count; place += lanes, from += lanes * step)
-    store(applied(linear, *from), to + place);
+      if (there(first + i * lanes)) store(applied(linear, levels[i]), to + first + i * lanes);
+  };
+  for (; first + (flight - 1) * lanes < count; first += flight * lanes)
+    convert([](int) { return true; });
+  convert([count](int place) { return place < count; });
 }
 
 /// A row of `columns` pixels of interleaved channels, `kChannels` of them, or any number where it
@@ -191,40 +192,37 @@ __device__ void convert_pixel_row(const NormalizeTask& task, Level level, const 
   const int channels = kChannels > 0 ? kChannels : task.channels;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int count = columns * channels;
-  Linear linear[flight];
+  Linear linear[flight] = {};
   if constexpr (kChannels > 0) {
 #pragma unroll
     for (int i = 0; i < flight; ++i)
       linear[i] = linear_of(task, level, (lane + i * lanes) % kChannels);
   }
-  const auto level_at = [&](int value) -> unsigned {
-    if (!kMirrored) return from[value];
-    const int pixel = value / channels;
-    return from[value + (columns - 1 - 2 * pixel) * channels];
-  };
-  const auto convert = [&](int value, int i, unsigned read) {
-    const Linear how = kChannels > 0 ? linear[i] : linear_of(task, level, value % channels);
-    store(applied(how, read), to + value);
-  };
   int first = lane;
-  for (; first + (flight - 1) * lanes < count; first += flight * lanes) {
-    unsigned levels[flight];
+  const auto convert = [&](auto there) {
+    unsigned levels[flight] = {};
+#pragma unroll
+    for (int i = 0; i < flight; ++i) {
+      const int value = first + i * lanes;
+      if (!there(value)) continue;
+      const int pixel = value / channels;
+      levels[i] = from[kMirrored ? value + (columns - 1 - 2 * pixel) * channels : value];
+      if constexpr (kChannels == 0) linear[i] = linear_of(task, level, value - pixel * channels);
+    }
 #pragma unroll
     for (int i = 0; i < flight; ++i)
-      levels[i] = level_at(first + i * lanes);
-#pragma unroll
-    for (int i = 0; i < flight; ++i)
-      convert(first + i * lanes, i, levels[i]);
-  }
-#pragma unroll
-  for (int i = 0; i < flight - 1; ++i)
-    if (first + i * lanes < count) convert(first + i * lanes, i, level_at(first + i * lanes));
+      if (there(first + i * lanes)) store(applied(linear[i], levels[i]), to + first + i * lanes);
+  };
+  for (; first + (flight - 1) * lanes < count; first += flight * lanes)
+    convert([](int) { return true; });
+  convert([count](int value) { return value < count; });
 }
 
 /// A tile a warp. Its bytes come into shared memory as they lie in device memory, become values
 /// there, in the place of a 16-byte piece that they have in the batch, and leave piece by piece: so
-/// neither odd sizes nor mirrored rows keep accesses from being whole. Bytes are read and values
-/// written by neighbouring threads side by side, so that no two meet in a bank.
+/// neither odd sizes nor mirrored rows keep accesses from being whole. Neighbouring threads read
+/// neighbouring pixels and write neighbouring values, so that up to four channels no two meet in a
+/// bank.
 template <class Out, bool kFirst, int kChannels>
 __global__ void __launch_bounds__(threads)
     normalize_tiles(const __grid_constant__ NormalizeTask task,
