@@ -1,0 +1,74 @@
+#pragma once
+
+// Forced into every .cu that the tests compile for the host: what nvcc knows by itself. CUDA's own
+// headers give half and bfloat16. A function that is missing here breaks the build.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace headrace::test::kernels {
+
+const uint3& thread_index();
+const uint3& block_index();
+const dim3& block_size();
+const dim3& grid_size();
+/// Wait for the living lanes of the mask, and for the living threads of the block.
+void sync_warp(unsigned mask);
+void sync_block();
+/// The value that a lane of the mask gives.
+std::uint64_t shuffle(unsigned mask, std::uint64_t value, int lane);
+
+}  // namespace headrace::test::kernels
+
+// NOLINTBEGIN(bugprone-reserved-identifier): they are CUDA's names
+#define threadIdx (::headrace::test::kernels::thread_index())
+#define blockIdx (::headrace::test::kernels::block_index())
+#define blockDim (::headrace::test::kernels::block_size())
+#define gridDim (::headrace::test::kernels::grid_size())
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+#undef __shared__
+#define __shared__ _Pragma("GCC error \"shared memory comes from block_memory<T>()\"")
+
+using std::max;
+using std::min;
+
+inline void __syncwarp(unsigned mask = 0xffffffffU) {
+  headrace::test::kernels::sync_warp(mask);
+}
+inline void __syncthreads() {
+  headrace::test::kernels::sync_block();
+}
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane) {
+  static_assert(sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = headrace::test::kernels::shuffle(mask, bits, lane % 32);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+template <class T>
+void __stwb(T* to, T value) {
+  *to = value;
+}
+inline float __fadd_rn(float a, float b) {
+  return a + b;  // compiled with -ffp-contract=off
+}
+inline float __fsub_rn(float a, float b) {
+  return a - b;
+}
+inline float __fmul_rn(float a, float b) {
+  return a * b;
+}
+inline int __clz(int value) {
+  return std::countl_zero(static_cast<unsigned>(value));
+}
+// NOLINTEND(bugprone-reserved-identifier)
