@@ -1,5 +1,6 @@
-// The device benchmark against the stand-in for the CUDA runtime: its calls come in an order that
-// CUDA takes, on the right streams, and all it made is given back. Its figures say nothing here.
+// The device benchmark against the stand-in for the CUDA runtime and kernels for the host: its
+// calls come in an order that CUDA takes, on the right streams, and all it made is given back. Its
+// figures say nothing here.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -9,46 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/augment/detail/normalize_task.h>
-#include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/benchmarks/device/sections.h>
-#include <headrace/loaders/memory/detail/table_gather.h>
 #include <headrace/tests/transfer/cuda_stand_in.h>
-#include <headrace/tests/transfer/stand_in_module.h>
 
 namespace headrace::test {
 namespace {
 
 using namespace bench;
-
-/// Kernels by their twins on the host, run when the stream comes to them.
-int normalize(const void* task, void* stream) {
-  device::run_on({stream}, [task = *static_cast<const detail::NormalizeTask*>(task)] {
-    detail::normalize_on_host(task);
-  });
-  return 0;
-}
-
-int spec_augment(const void* asked, void* stream) {
-  auto task = *static_cast<const detail::SpecTask*>(asked);
-  const std::vector<float> fill(task.fill, task.fill + (task.fill_per_bin ? task.bins : 1));
-  device::run_on({stream}, [task, fill]() mutable {
-    task.fill = fill.data();
-    detail::spec_augment_on_host(task);
-  });
-  return 0;
-}
-
-int gather(const void* task, void* stream) {
-  device::run_on({stream}, [task = *static_cast<const detail::TableGather*>(task)] {
-    detail::gather_on_host(task);
-  });
-  return 0;
-}
-
-const bool provided = (device::provide_kernel("headrace_normalize", normalize),
-                       device::provide_kernel("headrace_spec_augment", spec_augment),
-                       device::provide_kernel("headrace_gather", gather), true);
 
 BareCalls stand_in_calls() {
   return {.copy =
