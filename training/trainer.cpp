@@ -1,9 +1,9 @@
 #include <ATen/ops/zeros.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
+#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
-#include <headrace/training/detail/trainer_loop.h>
 
 #include <cmath>
 #include <utility>

@@ -3,8 +3,10 @@
 #include <c10/core/Event.h>
 #include <headrace/training/detail/device_event.h>
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
+#include <thread>
 
 namespace headrace::inline v1::training::detail {
 
@@ -31,8 +33,10 @@ class StepPace {
  private:
   static constexpr std::size_t ahead = 2;
 
+  // Asks now and then: synchronize() would keep a core busy that the loader's workers need.
   void finish_first() {
-    steps_.front().synchronize();
+    while (!steps_.front().query())
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
     steps_.pop_front();
   }
 
