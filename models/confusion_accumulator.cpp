@@ -1,6 +1,8 @@
 #include <ATen/ops/argmax.h>
-#include <ATen/ops/bincount.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/scatter_add.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/confusion_accumulator.h>
 
@@ -20,8 +22,10 @@ void ConfusionAccumulator::add(const at::Tensor& logits, const at::Tensor& targe
   // Two more bins: rows with an impossible target, and rows that do not count.
   cell = at::where((target < 0) | (target >= classes_), cells, cell);
   if (present.defined()) cell = at::where(present, cell, cells + 1);
-  const at::Tensor counts = at::bincount(cell, {}, cells + 2);
-  counts_ = counts_.defined() ? counts_.to(counts.device()) + counts : counts;
+  // Not bincount: it waits for the largest cell. Not in place: state() may be in a checkpoint.
+  const at::Tensor before =
+      counts_.defined() ? counts_.to(cell.device()) : at::zeros({cells + 2}, cell.options());
+  counts_ = at::scatter_add(before, 0, cell, at::ones_like(cell));
 }
 
 void ConfusionAccumulator::restore(const at::Tensor& state) {

@@ -8,8 +8,8 @@
 
 namespace headrace::inline v1::models {
 
-/// Gathers a confusion matrix where the logits are: one `bincount` per batch, no wait for the
-/// device until `matrix()`. Not thread-safe.
+/// Gathers a confusion matrix where the logits are: nothing waits for the device until
+/// `matrix()`. Not thread-safe.
 class HEADRACE_API ConfusionAccumulator {
  public:
   explicit ConfusionAccumulator(std::int64_t classes);

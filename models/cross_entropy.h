@@ -7,7 +7,8 @@ namespace headrace::inline v1::models {
 
 /// How the rows of a classification loss are put together.
 struct ClassificationWeights {
-  /// One factor per class `[K]`, or undefined: the mean is then `sum w[y] * loss / sum w[y]`.
+  /// One factor per class `[K]`, on the logits' device, or undefined: the mean is then `sum w[y] *
+  /// loss / sum w[y]`.
   at::Tensor of_classes = {};
   /// One factor per row `[N]`, or undefined: rows of weight zero give neither value nor gradient.
   at::Tensor of_samples = {};

@@ -18,7 +18,6 @@ at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
   const std::int64_t classes = output.size(1) - 1;
   const at::Tensor full = detail::in_full_precision(output);
   ClassificationWeights weights{.of_classes = options.class_weights};
-  if (weights.of_classes.defined()) weights.of_classes = weights.of_classes.to(output.device());
   if (options.present.defined()) weights.of_samples = options.present.to(full.scalar_type());
   const at::Tensor main = cross_entropy(full.narrow(1, 0, classes), target, {.weights = weights});
   const at::Tensor is_leak = (target == options.leak).to(full.scalar_type());

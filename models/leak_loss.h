@@ -10,8 +10,9 @@
 namespace headrace::inline v1::models {
 
 struct LeakLossOptions {
-  /// One factor per class `[K]` of the cross entropy, or undefined. Imbalance is corrected here
-  /// alone: a weight in the auxiliary term on top of it collapses the logits to a constant.
+  /// One factor per class `[K]` of the cross entropy, on the output's device, or undefined.
+  /// Imbalance is corrected here alone: a weight in the auxiliary term on top of it collapses the
+  /// logits to a constant.
   at::Tensor class_weights = {};
   double auxiliary = 0.3;   ///< factor of the auxiliary term
   std::int64_t leak = 1;    ///< class that the auxiliary head tells from all others

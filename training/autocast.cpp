@@ -4,7 +4,8 @@
 namespace headrace::inline v1::training {
 
 Autocast::Autocast(Precision precision, at::DeviceType device)
-    : active_(precision == Precision::bf16), device_(device) {
+    : active_(precision == Precision::bf16 && at::autocast::is_autocast_available(device)),
+      device_(device) {
   if (!active_) return;
   enabled_before_ = at::autocast::is_autocast_enabled(device_);
   type_before_ = at::autocast::get_autocast_dtype(device_);

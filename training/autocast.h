@@ -10,7 +10,8 @@ enum class Precision : unsigned char { fp32, bf16 };
 
 /// Mixed precision for the scope it lives in, on the thread that made it: matrix products and
 /// convolutions run in bfloat16. Have one a step, around forward and loss; the backward pass runs
-/// outside. With fp32 it changes nothing.
+/// outside. With fp32 it changes nothing, nor on a device that has no
+/// mixed precision, as `meta`.
 class HEADRACE_API Autocast {
  public:
   Autocast(Precision precision, at::DeviceType device);

@@ -34,8 +34,7 @@ class Sums {
   }
 
   void add(const Example& example, const at::Tensor& logits, const at::Tensor& loss) {
-    const std::int64_t rows = example.present.defined() ? example.present.sum().item<std::int64_t>()
-                                                        : example.target.size(0);
+    const std::int64_t rows = counted_rows(example);
     if (rows == 0) return;
     loss_ += loss.to(at::kDouble) * static_cast<double>(rows);
     samples_ += rows;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,13 @@ struct Example {
   at::Tensor target = {};
   /// `[N]` bool: rows that count; undefined when all do.
   at::Tensor present = {};
+  /// How many of `present` are set, where that is known without asking the device.
+  std::optional<std::int64_t> rows = {};
 };
+
+/// Rows that count: of the target, of `rows`, or else of `present`, which is read: that waits for
+/// the device.
+HEADRACE_API std::int64_t counted_rows(const Example& example);
 
 /// Makes an example of a batch, on the compute device. Called by the thread that trains; may be a
 /// view of the batch's memory, which is given back when the example dies.
@@ -40,7 +47,7 @@ struct ImageFields {
 /// Copies to the device what is not there, gives integer images the range [0, 1] and the statistics
 /// of `fields` there, and takes targets as class indices: of integers `[N]` or `[N, 1]` themselves,
 /// of one-hot rows `[N, K]` the largest. A field `valid`, where the batch has one, says which rows
-/// are present.
+/// are present. The statistics go to each device once.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
 
 }  // namespace headrace::inline v1::training

@@ -20,7 +20,9 @@ at::Tensor clip_gradients(const std::vector<at::Tensor>& parameters, double max_
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters)
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  if (gradients.empty()) return at::zeros({});
+  if (gradients.empty())
+    return parameters.empty() ? at::zeros({})
+                              : at::zeros({}, parameters.front().options().dtype(at::kFloat));
 
   std::vector<at::Tensor> norms = at::_foreach_norm(gradients);
   for (at::Tensor& norm : norms)

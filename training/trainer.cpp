@@ -1,9 +1,9 @@
 #include <ATen/ops/zeros.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
+#include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
-#include <headrace/training/trainer_loop.h>
 
 #include <cmath>
 #include <utility>
@@ -56,7 +56,10 @@ Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks
       options_(with_defaults(std::move(options))),
       callbacks_(std::move(callbacks)),
       update_(parts_.network, parts_.loss, parts_.optimizer,
-              {.clip_norm = options_.clip_norm, .precision = options_.precision}) {
+              {.clip_norm = options_.clip_norm, .precision = options_.precision}),
+      pace_(options_.device),
+      exposed_(parts_.train.stats().transfer.exposed_since_built_s),
+      reports_([this](const StepReport& report) { tell(report); }) {
   check(parts_, options_);
   progress_.position = parts_.train.position();
   progress_.plateau.learning_rate = parts_.optimizer.learning_rate();
@@ -79,6 +82,7 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   require_same_identity(checkpoint.identity, options_.identity);
   load_weights(parts_.network, checkpoint.weights);
   parts_.optimizer.load_state(checkpoint.optimizer);
+  reports_.clear();
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
   parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
@@ -112,6 +116,7 @@ void Trainer::Loop::require_finite() const {
 
 void Trainer::Loop::save(bool must) {
   if (parts_.checkpoints == nullptr) return;
+  settle();
   require_finite();
   try {
     const std::filesystem::path path = parts_.checkpoints->save(checkpoint());

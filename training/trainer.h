@@ -23,13 +23,14 @@
 namespace headrace::inline v1::training {
 
 /// Where the wall time of a step went, in seconds; the four parts sum to the whole. On a GPU work
-/// is queued, so compute holds what it was waited for: exact over steps whose loss is read, see
-/// `TrainerOptions::read_loss_every`.
+/// is queued and the host keeps at most two steps ahead of it: compute holds the time in which it
+/// waits for that, so parts are right over many steps and not in each.
 struct StepTimes {
   double data_wait = 0.0;  ///< blocked until the loader had a batch
-  double copy = 0.0;       ///< making an example of it: copy to the device, layout, dtype
-  double compute = 0.0;    ///< forward, backward, optimiser
-  double other = 0.0;      ///< the rest: checkpoints, callbacks, bookkeeping since the step before
+  double copy = 0.0;     ///< making an example of it (copy to the device, layout, dtype) and, of a
+                         ///< GPU, the time in which its stream waited for a batch's copy
+  double compute = 0.0;  ///< forward, backward, optimiser
+  double other = 0.0;    ///< the rest: checkpoints, callbacks, bookkeeping since the step before
 
   double total() const { return data_wait + copy + compute + other; }
   StepTimes& operator+=(const StepTimes& more);
@@ -90,13 +91,15 @@ struct TrainerOptions {
       0;                 ///< steps; 0: after the first step, each epoch and an interruption only
   int failed_saves = 3;  ///< checkpoints in a row that may fail before training ends with the error
   std::int64_t read_loss_every =
-      0;  ///< steps; reading waits for the device. 0: 1 on the CPU, 16 on a GPU
+      0;  ///< steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
   std::map<std::string, std::string> identity = {};
 };
 
 /// All are called by the thread that trains; an exception ends the run.
 struct TrainerCallbacks {
+  /// Once a step, in order. On the CPU before the next step begins; on a GPU some steps later, with
+  /// the loss that was copied behind the step, and before a checkpoint or an evaluation.
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::filesystem::path&, const Progress&)> on_checkpoint = {};
@@ -145,8 +148,9 @@ class HEADRACE_API Trainer {
   const Progress& progress() const;
 
   /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished and
-  /// a checkpoint saved. Throws `NumericError` when a loss is not finite, `CheckpointError`, and
-  /// what the loaders throw.
+  /// a checkpoint saved. Throws `NumericError` when a loss is not finite (one that is read, or
+  /// before a checkpoint or an epoch's end the sum of all), `CheckpointError`, and what the loaders
+  /// throw.
   RunResult run(std::stop_token stop = {});
 
  private:

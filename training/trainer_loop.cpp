@@ -1,7 +1,5 @@
-#include <headrace/training/numeric_error.h>
-#include <headrace/training/trainer_loop.h>
+#include <headrace/training/detail/trainer_loop.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +8,7 @@ namespace headrace::inline v1::training {
 using detail::Clock;
 
 RunResult Trainer::Loop::run(std::stop_token stop) {
+  reports_.clear();
   while (progress_.epoch < options_.epochs) {
     if (out_of_patience()) return result(RunStatus::stopped_early);
     if (!progress_.trained && !train_epoch(stop)) {
@@ -40,28 +39,41 @@ bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
   epoch_steps_ = 0;
   seek_training_data();
   parts_.network.set_training(true);
-  for (;;) {
-    if (stop.stop_requested()) return false;
-    const Went went = train_step(stop);
-    if (went == Went::stopped) return false;
-    if (went == Went::epoch_ended) break;
-  }
+  const bool all = train_steps(stop);
+  settle();
+  epoch_times_.other += clock_.cut();
+  training_seconds_ = detail::seconds_since(epoch_start_);
+  if (!all) return false;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
-  epoch_times_.other += clock_.cut();
-  show_exposed_copy();
-  training_seconds_ = detail::seconds_since(epoch_start_);
   return true;
 }
 
-// On a device the host sees its own waits only: the time in which the stream waited for a batch
-// lies in what it took for compute.
-void Trainer::Loop::show_exposed_copy() {
-  const double exposed = parts_.train.stats().transfer.exposed_s;
-  const double moved = std::clamp(exposed - exposed_before_, 0.0, epoch_times_.compute);
-  exposed_before_ = exposed;
-  epoch_times_.copy += moved;
-  epoch_times_.compute -= moved;
+// Whether the epoch came to its end.
+bool Trainer::Loop::train_steps(const std::stop_token& stop) {
+  for (;;) {
+    if (stop.stop_requested()) return false;
+    const Went went = train_step(stop);
+    if (went != Went::on) return went == Went::epoch_ended;
+  }
+}
+
+// Waits for the steps that a device has still to do, and tells of all that nobody was told of.
+void Trainer::Loop::settle() {
+  StepReport* last = reports_.newest();
+  if (last != nullptr && options_.device.is_cuda()) {
+    last->times.other += clock_.cut();
+    pace_.finish();
+    last->times.compute += clock_.cut();
+    exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
+    exposed_.move(last->times);
+  }
+  reports_.tell_all();
+}
+
+void Trainer::Loop::tell(const StepReport& report) {
+  epoch_times_ += report.times;
+  if (callbacks_.on_step) callbacks_.on_step(report);
 }
 
 Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
@@ -110,32 +122,32 @@ void Trainer::Loop::finish_step(Window& window) {
   progress_.samples += window.rows;
   ++progress_.step;
   ++epoch_steps_;
-  StepReport report{.epoch = progress_.epoch,
-                    .step = progress_.step,
-                    .samples = window.rows,
-                    .epoch_samples = progress_.samples,
-                    .learning_rate = parts_.optimizer.learning_rate()};
-  const bool due = progress_.step == 1 || (options_.checkpoint_every > 0 &&
-                                           progress_.step % options_.checkpoint_every == 0);
-  if (due || progress_.step % options_.read_loss_every == 0) read_loss(window, norm, report);
+  const bool saves = saves_now();
+  const bool reads = saves || progress_.step % options_.read_loss_every == 0;
+  if (options_.device.is_cuda()) {
+    pace_.step();
+    if (reads) exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
+  }
   window.times.compute += clock_.cut();
-  report.times = window.times;
-  epoch_times_ += window.times;
-  if (callbacks_.on_step) callbacks_.on_step(report);
-  if (due) save(progress_.step == 1);
+  exposed_.move(window.times);
+  reports_.add(
+      {.epoch = progress_.epoch,
+       .step = progress_.step,
+       .samples = window.rows,
+       .epoch_samples = progress_.samples,
+       .learning_rate = parts_.optimizer.learning_rate(),
+       .times = window.times},
+      progress_.position.position,
+      reads ? detail::StepReports::Figures{window.loss_sum, norm} : detail::StepReports::Figures{});
+  // The newest of a device is told of when it is known what it waited for.
+  reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
+  if (saves) save(progress_.step == 1);
 }
 
-void Trainer::Loop::read_loss(const Window& window, const at::Tensor& norm,
-                              StepReport& report) const {
-  if (window.rows == 0) return;
-  report.loss = window.loss_sum.item<double>() / static_cast<double>(window.rows);
-  if (norm.defined()) report.gradient_norm = norm.item<double>();
-  if (!std::isfinite(*report.loss))
-    throw NumericError("[trainer] step " + std::to_string(report.step) + " (epoch " +
-                       std::to_string(report.epoch) + ", before sample " +
-                       std::to_string(progress_.position.position) +
-                       "): the loss must be finite, got " + std::to_string(*report.loss) +
-                       "; lower the learning rate, clip the gradients, or look at these samples");
+bool Trainer::Loop::saves_now() const {
+  if (parts_.checkpoints == nullptr) return false;
+  return progress_.step == 1 ||
+         (options_.checkpoint_every > 0 && progress_.step % options_.checkpoint_every == 0);
 }
 
 std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {

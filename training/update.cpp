@@ -5,15 +5,6 @@
 
 namespace headrace::inline v1::training {
 
-namespace {
-
-std::int64_t present_rows(const Example& example) {
-  return example.present.defined() ? example.present.sum().item<std::int64_t>()
-                                   : example.target.size(0);
-}
-
-}  // namespace
-
 Update::Update(models::Network& network, const Loss& loss, AdamW& optimizer, UpdateOptions options)
     : network_(network),
       loss_(loss),
@@ -22,7 +13,7 @@ Update::Update(models::Network& network, const Loss& loss, AdamW& optimizer, Upd
       parameters_(optimizer.parameters()) {}
 
 Forward Update::accumulate(const Example& example, bool alone) {
-  Forward forward{.logits = {}, .loss = {}, .rows = present_rows(example)};
+  Forward forward{.logits = {}, .loss = {}, .rows = counted_rows(example)};
   at::Tensor loss;
   {
     const Autocast autocast(options_.precision, example.input.device().type());

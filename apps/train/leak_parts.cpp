@@ -7,6 +7,7 @@
 #include <headrace/models/leak_loss.h>
 #include <headrace/models/metrics.h>
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -57,11 +58,12 @@ LeakLoaders build_leak_loaders(const LeakSources& sources, const LeakFiles& file
           .test = evaluation(sources.testing)};
 }
 
-training::Loss leak_training_loss(const LeakFile& training, const LeakTraining& options) {
+training::Loss leak_training_loss(const LeakFile& training, const LeakTraining& options,
+                                  c10::Device device) {
   const auto leaks = std::count(training.labels.begin(), training.labels.end(), 1);
   const std::int64_t counts[] = {static_cast<std::int64_t>(training.labels.size()) - leaks, leaks};
   const at::Tensor weights =
-      at::tensor(models::leak_class_weights(counts, 1, options.leak_boost), at::kFloat);
+      at::tensor(models::leak_class_weights(counts, 1, options.leak_boost), at::kFloat).to(device);
   return [weights, auxiliary = options.auxiliary](
              const at::Tensor& output, const at::Tensor& target, const at::Tensor& present) {
     return models::leak_loss(
@@ -80,7 +82,8 @@ training::Unpack leak_unpack(const LeakFile& training, bool channels_last) {
     at::Tensor mel = field("mel").to(at::kFloat);
     mel.sub_(mean).mul_(scale);
     training::Example example{.input = mel.unsqueeze(1).contiguous(format),
-                              .target = field("label")};
+                              .target = field("label"),
+                              .rows = batch.valid_rows()};
     if (batch.has("valid")) example.present = field("valid").to(at::kBool);
     return example;
   };
@@ -117,11 +120,16 @@ training::TrainerOptions leak_trainer_options(const LeakConfig& config, const Ch
 }
 
 void LeakScores::add(const Batch& batch, const at::Tensor& output) {
-  if (batch.number() == 0) probabilities_.clear();
-  const at::Tensor leak = output.narrow(1, 0, leak_classes).to(at::kFloat).softmax(1).select(1, 1);
-  const at::Tensor host = leak.to(at::kCPU).contiguous();
+  if (batch.number() == 0) batches_.clear();
+  const at::Tensor both = output.narrow(1, 0, leak_classes).to(at::kFloat).softmax(1);
+  batches_.push_back(both.select(1, 1).contiguous());
+}
+
+std::vector<float> LeakScores::probabilities() const {
+  if (batches_.empty()) return {};
+  const at::Tensor host = at::cat(batches_).to(at::kCPU);
   const float* values = host.const_data_ptr<float>();
-  probabilities_.insert(probabilities_.end(), values, values + host.numel());
+  return {values, values + host.numel()};
 }
 
 models::LeakLayout layout_of(const LeakFile& file) {
@@ -129,7 +137,7 @@ models::LeakLayout layout_of(const LeakFile& file) {
 }
 
 LeakFigures leak_figures(const LeakScores& scores, const LeakFile& file, double threshold) {
-  const std::vector<float>& all = scores.probabilities();
+  const std::vector<float> all = scores.probabilities();
   const models::LeakLayout layout = layout_of(file);
   LeakFigures figures{.decisions = threshold < 0.0
                                        ? models::best_leak_threshold(all, file.labels, layout)

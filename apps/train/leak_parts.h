@@ -40,8 +40,9 @@ LeakLoaders build_leak_loaders(const LeakSources& sources, const LeakFiles& file
                                const LeakConfig& config, const ChosenDevice& device,
                                const Runtime& runtime);
 
-/// The job's loss, with class weights from the training labels.
-training::Loss leak_training_loss(const LeakFile& training, const LeakTraining& options);
+/// The job's loss, with class weights from the training labels, for outputs on that device.
+training::Loss leak_training_loss(const LeakFile& training, const LeakTraining& options,
+                                  c10::Device device);
 
 /// How batches become examples: float [N, 1, mels, frames], mean 0 and deviation 1 over the
 /// training set.
@@ -57,11 +58,13 @@ training::TrainerOptions leak_trainer_options(const LeakConfig& config, const Ch
 /// Probabilities of a leak of all segments of an evaluation, in order.
 class LeakScores {
  public:
+  /// They stay where the output is; batch 0 begins an evaluation.
   void add(const Batch& batch, const at::Tensor& output);
-  const std::vector<float>& probabilities() const { return probabilities_; }
+  /// Waits for the device.
+  std::vector<float> probabilities() const;
 
  private:
-  std::vector<float> probabilities_;
+  std::vector<at::Tensor> batches_;
 };
 
 /// How well scores tell leaks apart: areas under the ROC curve over segments and over recordings

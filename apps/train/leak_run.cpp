@@ -95,14 +95,15 @@ FoldOutcome LeakRun::train_fold(int fold, const fs::path& folder, RunView& view,
                                   {.warn = [&view](const std::string& line) { view.warn(line); }});
   LeakScores scores;
   const std::int64_t steps = loaders.train.batches_per_epoch();
-  training::Trainer trainer({.network = *network,
-                             .optimizer = optimizer,
-                             .loss = leak_training_loss(files_.training, config_.training),
-                             .unpack = leak_unpack(files_.training, config_.training.channels_last),
-                             .train = loaders.train,
-                             .validation = &loaders.validation,
-                             .checkpoints = &store},
-                            trainer_options(steps, view, scores), trainer_callbacks(view, memory));
+  training::Trainer trainer(
+      {.network = *network,
+       .optimizer = optimizer,
+       .loss = leak_training_loss(files_.training, config_.training, torch_device(device_.device)),
+       .unpack = leak_unpack(files_.training, config_.training.channels_last),
+       .train = loaders.train,
+       .validation = &loaders.validation,
+       .checkpoints = &store},
+      trainer_options(steps, view, scores), trainer_callbacks(view, memory));
   view.begin_fold({.fold = fold,
                    .folds = 1,
                    .epochs = config_.training.epochs,
@@ -125,7 +126,7 @@ FoldOutcome LeakRun::judge(const fs::path& weights, models::Network& network,
   const auto evaluate = [&](Loader& loader) {
     return training::evaluate(
         network, loader, leak_unpack(files_.training, config_.training.channels_last),
-        leak_training_loss(files_.training, config_.training),
+        leak_training_loss(files_.training, config_.training, torch_device(device_.device)),
         {.classes = leak_classes,
          .device = torch_device(device_.device),
          .precision = leak_precision(config_.training),

@@ -19,6 +19,29 @@ struct StepFacts {
   monitor::StepTimes times{};
 };
 
+/// The loss of a line that is shown now and then: the mean of those read since the line before, or
+/// where none was, what that line had; nothing before the first is read.
+class ShownLoss {
+ public:
+  void add(std::optional<double> loss) {
+    if (!loss) return;
+    sum_ += *loss;
+    ++count_;
+  }
+
+  std::optional<double> next() {
+    if (count_ > 0) shown_ = sum_ / static_cast<double>(count_);
+    sum_ = 0.0;
+    count_ = 0;
+    return shown_;
+  }
+
+ private:
+  double sum_ = 0.0;
+  std::int64_t count_ = 0;
+  std::optional<double> shown_;
+};
+
 /// One epoch, as it is shown. Figures that were not taken are not numbers.
 struct EpochFacts {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();

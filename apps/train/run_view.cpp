@@ -10,6 +10,7 @@
 #include <headrace/monitor/verdict.h>
 
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -66,8 +67,7 @@ class RunView::Impl {
   bool part_ended_ = true;
   std::int64_t first_samples_ = 0;  // of the epoch, when this process began with it
   Clock::time_point part_start_;
-  double loss_sum_ = 0.0;  // since the last line
-  std::int64_t losses_ = 0;
+  ShownLoss loss_;
   Clock::time_point last_row_;
 };
 
@@ -88,6 +88,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   fold_ = fold;
   loader_ = &loader;
   meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
+  loss_ = {};
   part_ended_ = true;
 }
 
@@ -99,10 +100,7 @@ void RunView::Impl::end_fold() {
 void RunView::Impl::on_step(const StepFacts& report) {
   if (part_ended_) begin_training_part(report);
   meter_.add(report.times);
-  if (report.loss) {
-    loss_sum_ += *report.loss;
-    ++losses_;
-  }
+  loss_.add(report.loss);
   if (block_->due()) show(report);
   if (report.epoch_samples >= fold_.samples_per_epoch) end_training_part();
 }
@@ -130,28 +128,27 @@ void RunView::Impl::show(const StepFacts& report) {
   if (here <= 0.0 || elapsed <= 0.0) return;
   const double rate = here / elapsed;
   const double left = static_cast<double>(fold_.samples_per_epoch - report.epoch_samples) / rate;
-  const double loss = losses_ > 0 ? loss_sum_ / static_cast<double>(losses_) : 0.0;
+  const std::optional<double> loss = loss_.next();
   const std::string step = meter_.summary().sentence();
   const std::string machine =
       fmt::format("CPU {} · memory {}", format_share(shown_cpu_.sample().process_share),
                   format_bytes(monitor::read_process_memory().held()));
   const std::string head = fmt::format("fold {}/{} epoch {}/{}", fold_.fold + 1, fold_.folds,
                                        report.epoch + 1, fold_.epochs);
-  const std::string figures = fmt::format("loss {:.4f} lr {:.2g}", loss, report.learning_rate);
+  const std::string figures = (loss ? fmt::format("loss {:.4f} ", *loss) : "") +
+                              fmt::format("lr {:.2g}", report.learning_rate);
   const std::string pace =
       fmt::format("{} samples/s · epoch done in {}", format_rate(rate), format_seconds(left));
   block_->update({fmt::format("{} {} {}", head, progress_bar(done), format_share(done)),
                   fmt::format("{} · {}", pace, figures), step, machine},
                  fmt::format("{} {} · {} · {} · {} · {}", head, format_share(done), pace, figures,
                              step, machine));
-  loss_sum_ = 0.0;
-  losses_ = 0;
   if (Clock::now() - last_row_ < row_interval) return;
   last_row_ = Clock::now();
   folder_.metrics_jsonl().write({{"fold", static_cast<std::int64_t>(fold_.fold)},
                                  {"epoch", report.epoch},
                                  {"step", report.step},
-                                 {"loss", loss},
+                                 {"loss", loss.value_or(EpochFacts::none)},
                                  {"learning_rate", report.learning_rate},
                                  {"samples_per_s", rate}});
 }

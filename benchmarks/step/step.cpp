@@ -33,13 +33,21 @@ Budget mean(const Budget& sum, std::size_t steps) {
   return {sum.wall_s * share, sum.data_wait_s * share, sum.copy_s * share, sum.compute_s * share};
 }
 
-/// Uint8 pictures, channels last, as the network takes them: the same for every feed.
-torch::Tensor normalised(const torch::Tensor& images, c10::ScalarType type) {
-  const auto options = images.options().dtype(torch::kFloat32);
-  const torch::Tensor mean = torch::tensor({0.485F, 0.456F, 0.406F}, options).mul_(255);
-  const torch::Tensor std = torch::tensor({0.229F, 0.224F, 0.225F}, options).mul_(255);
-  return images.to(torch::kFloat32).sub_(mean).div_(std).to(type).permute({0, 3, 1, 2});
-}
+/// Makes of uint8 pictures, channels last, what the network takes: the same for every feed.
+class Normalised {
+ public:
+  explicit Normalised(c10::Device device)
+      : mean_(torch::tensor({0.485F, 0.456F, 0.406F}).mul_(255).to(device)),
+        std_(torch::tensor({0.229F, 0.224F, 0.225F}).mul_(255).to(device)) {}
+
+  torch::Tensor operator()(const torch::Tensor& images, c10::ScalarType type) const {
+    return images.to(torch::kFloat32).sub_(mean_).div_(std_).to(type).permute({0, 3, 1, 2});
+  }
+
+ private:
+  torch::Tensor mean_;
+  torch::Tensor std_;
+};
 
 }  // namespace
 
@@ -61,7 +69,7 @@ Budget paced_run(const Feed& feed, double step_s, int warm) {
 
 struct Trainer::State {
   explicit State(c10::Device on)
-      : device(on), type(on.is_cuda() ? torch::kBFloat16 : torch::kFloat32) {
+      : device(on), type(on.is_cuda() ? torch::kBFloat16 : torch::kFloat32), normalised(on) {
     net->to(device, type);
     for (torch::Tensor& weight : net->parameters()) {
       if (weight.dim() == 4) weight.set_data(weight.contiguous(torch::MemoryFormat::ChannelsLast));
@@ -78,6 +86,7 @@ struct Trainer::State {
 
   c10::Device device;
   c10::ScalarType type;
+  Normalised normalised;
   ResNet50 net;
   torch::optim::SGD optimiser{net->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9)};
   torch::Tensor loss;

@@ -22,6 +22,13 @@ const detail::Layout::Field* ragged_of(const detail::Layout& layout, std::string
 
 }  // namespace
 
+std::optional<std::int64_t> Batch::valid_rows() const {
+  const auto made = [](const auto& field) { return field.first == "valid"; };
+  if (std::ranges::any_of(loan_->extra(), made)) return std::nullopt;
+  if (loan_->layout().has_valid()) return size() - loan_->absent_rows(first_, last_);
+  return has("valid") ? std::nullopt : std::optional(size());
+}
+
 std::int64_t Batch::number() const noexcept {
   return loan_->place().number;
 }

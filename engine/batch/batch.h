@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class HEADRACE_API Batch {
   explicit operator bool() const noexcept { return loan_ != nullptr; }
   /// Rows of this rank.
   std::int64_t size() const noexcept { return last_ - first_; }
+  /// Rows that hold samples, known on the host wherever the batch is: those of which the loader's
+  /// field "valid" is true, all where there is none. Empty where "valid" is a field of the source
+  /// or of a batch operation.
+  std::optional<std::int64_t> valid_rows() const;
   /// Number of the batch in its epoch.
   std::int64_t number() const noexcept;
   std::int64_t epoch() const noexcept;

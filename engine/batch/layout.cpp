@@ -203,6 +203,17 @@ void Layout::set_valid(std::byte* slab, std::int64_t row, bool valid) const noex
     *cell(slab, static_cast<std::size_t>(valid_), row) = static_cast<std::byte>(valid ? 1 : 0);
 }
 
+std::vector<std::int64_t> Layout::absent_rows(const std::byte* slab, std::int64_t rows) const {
+  std::vector<std::int64_t> absent;
+  if (valid_ < 0) return absent;
+  const std::byte* begin = slab + columns_[static_cast<std::size_t>(valid_)].offset;
+  const std::byte* end = begin + rows;
+  const std::byte* row = begin;
+  while ((row = std::find(row, end, std::byte{0})) != end)
+    absent.push_back(row++ - begin);
+  return absent;
+}
+
 void Layout::clear_row(std::byte* slab, std::int64_t row) const {
   for (const Field& field : fields_) {
     const Column& values = columns_[field.values];

@@ -10,6 +10,7 @@ namespace headrace::inline v1::detail {
 Loan::Loan(Context context, Slab* slab, DeviceSlot* slot, const BatchPlace& place)
     : context_(std::move(context)), slab_(slab), slot_(slot), memory_(slab), place_(place) {
   if (slot != nullptr) memory_ = slot;
+  absent_ = layout().absent_rows(slab->memory, place.size);
   const auto& fields = layout().fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (fields[f].spec.kind != FieldSpec::Kind::ragged) continue;
@@ -35,6 +36,10 @@ Loan::~Loan() {
   } else if (!link.call([&](Lender& lender) { lender.slab_came_back(slab_, delivered_); })) {
     context_.pool->give_back(slab_);
   }
+}
+
+std::int64_t Loan::absent_rows(std::int64_t first, std::int64_t last) const {
+  return std::ranges::lower_bound(absent_, last) - std::ranges::lower_bound(absent_, first);
 }
 
 void Loan::put(std::string_view name, Tensor tensor) {

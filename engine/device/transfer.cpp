@@ -157,9 +157,9 @@ void Transfer::copy(DeviceSlot& slot, BatchMemory& slab) {
   stats_.bytes += static_cast<std::int64_t>(sizes_.slab_bytes);
 }
 
-/// Counts the batches whose times are known by now; null while too many are outstanding.
-TransferTimes* Transfer::times_for_next() {
-  std::lock_guard lock(mutex_);
+/// Counts the batches whose times are known by now; the caller holds the lock, inside a
+/// DeviceScope.
+void Transfer::count_times() {
   while (!outstanding_times_.empty()) {
     TransferTimes* times = outstanding_times_.front();
     const auto copy = seconds_between(times->begun, times->copied);
@@ -168,9 +168,16 @@ TransferTimes* Transfer::times_for_next() {
     ++stats_.timed;
     stats_.copy_s += *copy;
     stats_.exposed_s += *wait;
+    stats_.exposed_since_built_s += *wait;
     outstanding_times_.pop_front();
     unused_times_.push_back(times);
   }
+}
+
+/// Null while too many are outstanding.
+TransferTimes* Transfer::times_for_next() {
+  std::lock_guard lock(mutex_);
+  count_times();
   if (unused_times_.empty()) return nullptr;
   TransferTimes* times = unused_times_.back();
   unused_times_.pop_back();
@@ -266,14 +273,29 @@ void Transfer::require_health() const {
   detail::require_health({copies_.get()});
 }
 
-TransferStats Transfer::stats() const {
+/// A device that cannot be asked leaves the times as they are: statistics are no place for errors.
+void Transfer::count_known_times() noexcept {
+  try {
+    const DeviceScope scope(device_);
+    std::lock_guard lock(mutex_);
+    count_times();
+  } catch (...) {
+    return;
+  }
+}
+
+TransferStats Transfer::stats() {
+  count_known_times();
   std::lock_guard lock(mutex_);
   return stats_;
 }
 
 void Transfer::reset_stats() {
+  count_known_times();
   std::lock_guard lock(mutex_);
-  stats_ = {.page_locked = stats_.page_locked, .device_bytes = stats_.device_bytes};
+  stats_ = {.exposed_since_built_s = stats_.exposed_since_built_s,
+            .page_locked = stats_.page_locked,
+            .device_bytes = stats_.device_bytes};
 }
 
 }  // namespace headrace::inline v1::detail

@@ -157,6 +157,12 @@ Position LoaderCore::position() const {
   return position_;
 }
 
+/// For calls of the device, which are not made under the lock.
+std::shared_ptr<Transfer> LoaderCore::transfer() const {
+  std::lock_guard lock(mutex_);
+  return transfer_;
+}
+
 LoaderStats LoaderCore::stats() const {
   runtime_->require_home(who() + "stats()");
   LoaderStats stats;
@@ -166,9 +172,9 @@ LoaderStats LoaderCore::stats() const {
   stats.slabs = plan_->slabs;
   stats.bad_samples = bad_samples_.count();
   stats.stages = recorder_.stages();
+  if (const auto transfer = this->transfer()) stats.transfer = transfer->stats();
   std::lock_guard lock(mutex_);
   gauge_.fill(stats);
-  if (transfer_) stats.transfer = transfer_->stats();
   stats.slabs_on_loan = on_loan_;
   stats.bytes_held = static_cast<std::int64_t>((materialised_ ? pool_->bytes() : 0) + reserved_);
   return stats;
@@ -177,8 +183,8 @@ LoaderStats LoaderCore::stats() const {
 void LoaderCore::reset_stats() {
   runtime_->require_home(who() + "reset_stats()");
   recorder_.clear();
+  if (const auto transfer = this->transfer()) transfer->reset_stats();
   std::lock_guard lock(mutex_);
-  if (transfer_) transfer_->reset_stats();
   gauge_.clear();
 }
 

@@ -39,6 +39,7 @@ struct TransferStats {
   std::int64_t timed = 0;  ///< batches of which the two times below are the sums
   double copy_s = 0;       ///< of the copy engine
   double exposed_s = 0;    ///< the trainer's stream had nothing to do but wait for a batch
+  double exposed_since_built_s = 0;  ///< likewise, whatever was reset since the loader was built
   bool page_locked = false;
   std::int64_t device_bytes = 0;  ///< memory held on the device
 };

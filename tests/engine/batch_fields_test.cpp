@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,46 @@ TEST_CASE("the bytes of uneven fields are the same for every number of threads")
   for (int threads : {1, 2, 8})
     for (bool fuse : {true, false})
       CHECK(same(deliver(threads, fuse), expected));
+}
+
+TEST_CASE("a batch knows on the host how many of its rows hold samples") {
+  Loader padded = Pipeline::from(table({.records = 20}))
+                      .batch({.size = 8, .tail = Tail::pad})
+                      .build({.prefetch = 1});
+  std::vector<std::int64_t> rows;
+  for (Batch& batch : padded.epoch(0)) {
+    rows.push_back(batch.valid_rows().value());
+    CHECK(batch.rows(2, 6).valid_rows() == (batch.number() == 2 ? 2 : 4));
+    CHECK(batch.rows(5, 5).valid_rows() == 0);
+  }
+  CHECK((rows == std::vector<std::int64_t>{8, 8, 4}));
+
+  const auto odd_is_bad = [](std::int64_t index) {
+    if (index % 2 == 1) throw DataError("the record is truncated");
+  };
+  Loader shrunk = Pipeline::from(table({.records = 7}, odd_is_bad))
+                      .on_bad_sample({.rule = BadSamples::Rule::shrink})
+                      .batch({.size = 4})
+                      .build();
+  rows.clear();
+  for (Batch& batch : shrunk.epoch(0))
+    rows.push_back(batch.valid_rows().value());
+  CHECK((rows == std::vector<std::int64_t>{2, 2}));
+
+  Loader plain = Pipeline::from(table({.records = 7})).batch({.size = 4}).build();
+  CHECK(plain.next().batch.valid_rows() == 4);
+  CHECK(plain.next().batch.valid_rows() == 3);
+}
+
+TEST_CASE("a field valid that is not the loader's own says nothing about its rows") {
+  Loader loader = Pipeline::from(table({.records = 8}))
+                      .batch({.size = 8, .tail = Tail::pad})
+                      .then([](Batch& batch) {
+                        auto valid = batch.make("valid", DType::boolean, Shape{8});
+                        std::memset(valid.raw(), 0, 8);
+                      })
+                      .build();
+  CHECK_FALSE(loader.next().batch.valid_rows().has_value());
 }
 
 TEST_CASE("rows of a batch with ragged fields show their own offsets into all values") {

@@ -102,6 +102,19 @@ TEST_CASE("counting on the device equals counting one by one") {
   CHECK_THROWS_AS(ConfusionAccumulator(4).restore(counts.state()), headrace::ConfigError);
 }
 
+TEST_CASE("sums that were taken out do not change with the batches after them") {
+  ConfusionAccumulator counts(3);
+  const at::Tensor target = at::tensor({0, 1, 2}, at::kLong);
+  counts.add(at::eye(3), target);
+  const at::Tensor kept = counts.state();
+  ConfusionAccumulator resumed(3);
+  resumed.restore(kept);
+  counts.add(at::eye(3), target);
+  resumed.add(at::eye(3), target);
+  CHECK(kept.sum().item<std::int64_t>() == 3);
+  CHECK(resumed.matrix().total() == 6);
+}
+
 TEST_CASE("rows that are absent do not count, and impossible targets are reported") {
   const at::Tensor logits = at::eye(3);
   const at::Tensor target = at::tensor({0, 7, 2}, at::kLong);

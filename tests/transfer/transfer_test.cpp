@@ -227,6 +227,41 @@ TEST_CASE("Statistics count the copies and time what the trainer's stream waited
   CHECK(stats.page_locked);
 }
 
+TEST_CASE("What was waited for in all is known when the stream has ended, whatever was reset") {
+  device::reset({.copy_delay_us = 500});
+  TrainerStream stream;
+  Loader loader = loader_on(Device::cuda(0), 2);
+  double before = 0;
+  double windows = 0;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    loader.reset_stats();
+    windows += loader.stats().transfer.exposed_s;  // of what came to its end at the reset: nothing
+    for (Batch& batch : loader.epoch(epoch, stream))
+      batch = Batch();
+    stream.finish();
+    const TransferStats stats = loader.stats().transfer;
+    CHECK(stats.timed == 27);
+    CHECK(stats.exposed_s > 0);
+    CHECK(stats.exposed_since_built_s == doctest::Approx(before + stats.exposed_s));
+    before = stats.exposed_since_built_s;
+  }
+  CHECK(windows == 0);
+}
+
+TEST_CASE("A batch on a device says how many of its rows hold samples") {
+  device::reset();
+  TrainerStream stream;
+  Loader loader = Pipeline::from(table({.records = 20}))
+                      .batch({.size = 8, .tail = Tail::pad})
+                      .to(Device::cuda(0))
+                      .build();
+  std::vector<std::int64_t> rows;
+  for (Batch& batch : loader.epoch(0, stream))
+    rows.push_back(batch.valid_rows().value());
+  CHECK((rows == std::vector<std::int64_t>{8, 8, 4}));
+  stream.finish();
+}
+
 /// Records whose field has as many values as its index says.
 class RaggedSource : public Source {
  public:

@@ -41,6 +41,8 @@ class Layout {
   const std::vector<Column>& columns() const noexcept { return columns_; }
   const Column* find(std::string_view name) const noexcept;
   bool has_valid() const noexcept { return valid_ >= 0; }
+  /// Rows below `rows` whose valid byte is zero, ascending; none without that column.
+  std::vector<std::int64_t> absent_rows(const std::byte* slab, std::int64_t rows) const;
 
   std::byte* cell(std::byte* slab, std::size_t column, std::int64_t row) const noexcept {
     const Column& c = columns_[column];

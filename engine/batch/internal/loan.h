@@ -47,6 +47,8 @@ class Loan {
   /// Values of a ragged field in all rows together; `field`, a ragged one, counts the layout's
   /// fields.
   std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
+  /// Rows in [first, last) that hold no sample, by the layout's column of valid rows.
+  std::int64_t absent_rows(std::int64_t first, std::int64_t last) const;
   /// Fields that batch operations made or set.
   const BatchMemory::Fields& extra() const noexcept { return extra_; }
   /// Gives such a field its value. The one before it stays until the loan ends: views of it hold
@@ -71,6 +73,7 @@ class Loan {
   BatchPlace place_;
   bool delivered_ = false;
   std::vector<std::int64_t> ragged_ends_;
+  std::vector<std::int64_t> absent_;  // rows, ascending
   BatchMemory::Fields extra_;
   std::vector<Tensor> replaced_values_;
   std::mutex mutex_;  // of what follows: handles of one loan may be in several threads

@@ -96,7 +96,8 @@ class Transfer {
   void lose(DeviceSlot& slot) noexcept { slot.unknown = true; }
 
   void require_health() const;
-  TransferStats stats() const;
+  /// Counts the times that are known by now.
+  TransferStats stats();
   void reset_stats();
 
  private:
@@ -105,6 +106,8 @@ class Transfer {
   bool settle() noexcept;
   void require_own(const DeviceEvent& event, Stream stream);
   TransferTimes* times_for_next();
+  void count_times();
+  void count_known_times() noexcept;
 
   Device device_;
   Sizes sizes_;

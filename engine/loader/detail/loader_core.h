@@ -49,6 +49,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
 
   LoaderStats stats() const;
   void reset_stats();
+  std::shared_ptr<Transfer> transfer() const;
 
   /// Whether this run is the one being consumed.
   bool consumes(const EpochRun* run) const noexcept;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <headrace/models/confusion_accumulator.h>
+#include <headrace/training/detail/exposed_copy.h>
+#include <headrace/training/detail/step_pace.h>
+#include <headrace/training/detail/step_reports.h>
 #include <headrace/training/trainer.h>
 
 #include <chrono>
@@ -51,11 +54,13 @@ class Trainer::Loop {
   };
 
   bool train_epoch(const std::stop_token& stop);
-  void show_exposed_copy();
+  bool train_steps(const std::stop_token& stop);
+  void settle();
+  void tell(const StepReport& report);
   Went train_step(const std::stop_token& stop);
   Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
   void finish_step(Window& window);
-  void read_loss(const Window& window, const at::Tensor& norm, StepReport& report) const;
+  bool saves_now() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
   std::optional<Evaluation> validate(const std::stop_token& stop);
   void judge(EpochReport& report);
@@ -78,7 +83,9 @@ class Trainer::Loop {
   StepTimes epoch_times_;
   std::int64_t epoch_steps_ = 0;
   double training_seconds_ = 0.0;
-  double exposed_before_ = 0.0;
+  detail::StepPace pace_;
+  detail::ExposedCopy exposed_;
+  detail::StepReports reports_;
   detail::Clock::time_point epoch_start_ = detail::Clock::now();
   int failed_saves_ = 0;
 };

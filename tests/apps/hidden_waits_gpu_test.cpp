@@ -1,0 +1,97 @@
+// The steps of hidden_waits_test.cpp on a GPU, under LibTorch's synchronisation debug mode.
+#include <ATen/Functions.h>
+#include <dlfcn.h>
+#include <headrace/tests/apps/job_steps.h>
+#include <headrace/tests/support/skip.h>
+
+#include <string>
+#include <utility>
+
+#include "../support/torch_doctest.h"
+
+using namespace headrace;
+using namespace headrace::test;
+using training::Precision;
+
+namespace {
+
+// c10::cuda::SyncDebugMode, whose header needs CUDA's own. The mode is a static variable of an
+// inline function, one for the process; its library is open when there is a GPU.
+enum class SyncDebugMode : int { disabled = 0, warn = 1, error = 2 };
+
+SyncDebugMode* sync_debug_mode() {
+  return static_cast<SyncDebugMode*>(
+      ::dlsym(RTLD_DEFAULT, "_ZZN3c104cuda13warning_stateEvE14warning_state_"));
+}
+
+// From now on what waits for the device throws.
+class WaitsThrow {
+ public:
+  WaitsThrow() { *sync_debug_mode() = SyncDebugMode::error; }
+  ~WaitsThrow() { *sync_debug_mode() = SyncDebugMode::disabled; }
+  WaitsThrow(const WaitsThrow&) = delete;
+  WaitsThrow& operator=(const WaitsThrow&) = delete;
+};
+
+// What waited, or nothing. The first run makes what is made once: handles, plans, moments.
+std::string first_wait(JobStep& job, const StepVariant& variant, const app::ChosenDevice& device) {
+  run_steps(job, variant, device.device, {});
+  const WaitsThrow waits_throw;
+  std::int64_t told = 0;
+  std::int64_t read = 0;
+  try {
+    run_steps(job, variant, device.device, [&](const training::StepReport& report) {
+      ++told;
+      CHECK(report.step == told);
+      if (report.loss) ++read;
+    });
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  CHECK(read == told / job.options.read_loss_every);
+  return {};
+}
+
+JobStep on_device(JobStep job) {
+  job.network->move_to(job.options.device, true);
+  job.options.read_loss_every = 2;
+  return job;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("no step of a job waits for the GPU, and its losses arrive all the same") {
+    const app::ChosenDevice device = app::choose_device(app::DeviceChoice::automatic);
+    if (!device.device.is_cuda()) return skip("needs a GPU");
+    REQUIRE(sync_debug_mode() != nullptr);
+    const c10::Device on = app::torch_device(device.device);
+    for (const auto make : {glaucoma_step, leak_step}) {
+      for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (const std::int64_t accumulation : {1, 3}) {
+          for (const bool padded : {false, true}) {
+            JobStep job = on_device(make(on));
+            CAPTURE(job.name);
+            CAPTURE(accumulation);
+            CAPTURE(padded);
+            CHECK(first_wait(job, {precision, accumulation, padded}, device) == "");
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a planted wait for the GPU is found") {
+    const app::ChosenDevice device = app::choose_device(app::DeviceChoice::automatic);
+    if (!device.device.is_cuda()) return skip("needs a GPU");
+    REQUIRE(sync_debug_mode() != nullptr);
+    JobStep job = on_device(glaucoma_step(app::torch_device(device.device)));
+    job.loss = [loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
+                                 const at::Tensor& present) {
+      const at::Tensor value = loss(logits, target, present);
+      return value * (value.item<float>() > 0 ? 1.0 : 2.0);
+    };
+    const std::string wait = first_wait(job, {}, device);
+    CHECK_MESSAGE(wait.find("synchronizing") != std::string::npos, wait);
+  }
+}

@@ -1,0 +1,193 @@
+// Neither a training step nor an evaluation's waits for the device: on `meta` whatever reads a
+// value throws, and copies from the host are listed.
+#include <ATen/Functions.h>
+#include <headrace/tests/apps/job_steps.h>
+#include <headrace/tests/apps/meta_device.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../support/torch_doctest.h"
+
+using namespace headrace;
+using namespace headrace::test;
+using training::Precision;
+
+namespace {
+
+using Maker = JobStep (*)(c10::Device);
+using Change = std::function<void(JobStep&)>;
+
+struct Steps {
+  std::vector<std::string> waits;
+  std::int64_t taken = 0;
+  int fields_copied = 0;
+};
+
+Steps steps_on_meta(Maker make, const StepVariant& variant, const Change& change = {}) {
+  JobStep job = make(at::kMeta);
+  job.network->move_to(at::kCPU, true);
+  job.network =
+      std::make_unique<MetaNetwork>(std::move(job.network), variant.precision == Precision::bf16);
+  job.options.read_loss_every = 1 << 20;  // what is asked for is no hidden wait
+  if (change) change(job);
+  HostCopies copies;
+  job.unpack = [&copies, unpack = job.unpack](const Batch& batch, at::Device device) {
+    copies.allow(batch);
+    return unpack(batch, device);
+  };
+  Steps steps;
+  try {
+    run_steps(job, variant, Device::cpu(), [&](const training::StepReport&) { ++steps.taken; });
+    steps.waits = copies.found();
+  } catch (const std::exception& error) {
+    steps.waits = copies.found();
+    steps.waits.push_back(std::string("read: ") + error.what());
+  }
+  steps.fields_copied = copies.allowed();
+  return steps;
+}
+
+std::string text(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines)
+    all += line.substr(0, 200) + '\n';
+  return all;
+}
+
+// The first thing that was found after the change; empty where nothing was.
+std::string found_after(const Change& change, const StepVariant& variant = {}) {
+  const Steps steps = steps_on_meta(glaucoma_step, variant, change);
+  return steps.waits.empty() ? "" : steps.waits.front();
+}
+
+bool has(const std::string& line, const char* part) {
+  return line.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("no step of a job reads a value on the host or copies more than its batch") {
+  for (const Maker make : {Maker{glaucoma_step}, Maker{leak_step}}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      for (const std::int64_t accumulation : {1, 3}) {
+        for (const bool padded : {false, true}) {
+          const bool lowered = precision == Precision::bf16;
+          CAPTURE((make == Maker{leak_step}));
+          CAPTURE(lowered);
+          CAPTURE(accumulation);
+          CAPTURE(padded);
+          const Steps steps = steps_on_meta(make, {precision, accumulation, padded});
+          CHECK_MESSAGE(steps.waits.empty(), text(steps.waits));
+          CHECK(steps.taken == (accumulation == 1 ? 6 : 2));
+          // Six batches of two fields, or three, that are trained on and then evaluated.
+          CHECK(steps.fields_copied == 2 * 6 * (padded ? 3 : 2));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("mixed precision on meta lowers the network and not the loss") {
+  for (const Maker make : {Maker{glaucoma_step}, Maker{leak_step}}) {
+    bool lowered = false;
+    const Steps steps = steps_on_meta(make, {.precision = Precision::bf16}, [&](JobStep& job) {
+      job.loss = [&lowered, loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
+                                             const at::Tensor& present) {
+        lowered = logits.scalar_type() == at::kBFloat16;
+        const at::Tensor value = loss(logits, target, present);
+        CHECK((value.scalar_type() == at::kFloat));
+        return value;
+      };
+    });
+    CHECK(steps.waits.empty());
+    CHECK(lowered);
+  }
+}
+
+TEST_CASE("a planted read is found") {
+  const auto with_loss = [](auto planted) {
+    return [planted](JobStep& job) {
+      job.loss = [planted, loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
+                                            const at::Tensor& present) {
+        return planted(loss(logits, target, present), logits, target, present);
+      };
+    };
+  };
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&, auto&, auto&) {
+              return loss * (loss.item<float>() > 0 ? 1.0 : 2.0);
+            })),
+            "_local_scalar_dense"));
+  CHECK(has(found_after(
+                with_loss([](const at::Tensor&, const at::Tensor& logits, auto&,
+                             const at::Tensor& present) { return logits.index({present}).sum(); }),
+                {.padded = true}),
+            "nonzero"));
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&, const at::Tensor& target,
+                                     auto&) { return loss + target.bincount().sum(); })),
+            "bincount"));
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, const at::Tensor& logits, auto&,
+                                     auto&) { return loss + logits.cpu().sum().to(at::kMeta); })),
+            "copy out of meta"));
+}
+
+TEST_CASE("an unpack that does not say how many rows are present is found") {
+  const Change forgetful = [](JobStep& job) {
+    job.unpack = [unpack = job.unpack](const Batch& batch, at::Device device) {
+      training::Example example = unpack(batch, device);
+      example.rows.reset();
+      return example;
+    };
+  };
+  CHECK(has(found_after(forgetful, {.padded = true}), "_local_scalar_dense"));
+  CHECK(found_after(forgetful, {.padded = false}).empty());
+}
+
+TEST_CASE("a planted copy is found") {
+  const std::string weights = found_after([](JobStep& job) {
+    job.loss = [loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
+                                 const at::Tensor& present) {
+      const at::Tensor fresh = at::tensor({1.0, 2.0, 1.0, 1.0, 1.0}).to(logits.device());
+      return loss(logits * fresh.to(logits.scalar_type()), target, present);
+    };
+  });
+  CHECK(has(weights, "copy to the device"));
+  CHECK(has(weights, "[5]"));
+  const std::string statistics = found_after([](JobStep& job) {
+    job.unpack = [unpack = job.unpack](const Batch& batch, at::Device device) {
+      training::Example example = unpack(batch, device);
+      example.input = example.input - at::ones({3, 1, 1}).to(device);
+      return example;
+    };
+  });
+  CHECK(has(statistics, "[3, 1, 1]"));
+}
+
+TEST_CASE("the statistics of integer images go to a device once") {
+  const training::Unpack unpack =
+      training::unpack_images({.mean = {.5, .5, .5}, .stddev = {.25, .25, .25}});
+  class Bytes final : public Source {
+   public:
+    std::string name() const override { return "bytes"; }
+    std::int64_t size() const override { return 6; }
+    Schema fields() const override {
+      return {FieldSpec::fixed("image", DType::uint8, {3, 4, 4}),
+              FieldSpec::fixed("label", DType::int64, {})};
+    }
+    void read(std::int64_t index, Sample& sample) const override {
+      sample.make("image", DType::uint8, {3, 4, 4});
+      sample.set_scalar<std::int64_t>("label", index);
+    }
+  };
+  Loader loader = Pipeline::from(Bytes{}).batch({.size = 2}).build();
+  HostCopies copies;
+  for (int number = 0; number < 3; ++number) {
+    const NextBatch next = loader.next();
+    copies.allow(next.batch);
+    static_cast<void>(unpack(next.batch, at::kMeta));
+  }
+  CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
+  CHECK(copies.allowed() == 6);
+}

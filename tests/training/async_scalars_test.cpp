@@ -1,0 +1,158 @@
+#include <ATen/Functions.h>
+#include <headrace/training/async_scalars.h>
+#include <headrace/training/detail/exposed_copy.h>
+#include <headrace/training/detail/step_reports.h>
+#include <headrace/training/numeric_error.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../support/torch_doctest.h"
+
+using namespace headrace::training;
+using doctest::Approx;
+using headrace::training::detail::ExposedCopy;
+using headrace::training::detail::StepReports;
+
+namespace {
+
+// Values on their way: they arrive when the test says so, or when they are waited for.
+struct OnTheWay {
+  bool there = false;
+  int waited = 0;
+
+  AsyncScalars::Arrived arrived() {
+    return [this](bool wait) {
+      if (wait) {
+        there = true;
+        ++waited;
+      }
+      return there;
+    };
+  }
+};
+
+at::Tensor values(std::vector<double> numbers) {
+  return at::tensor(numbers, at::kDouble);
+}
+
+StepReport step(std::int64_t number) {
+  return {.step = number, .samples = 2};
+}
+
+}  // namespace
+
+TEST_CASE("scalars of the CPU are there at once, in order and as doubles") {
+  AsyncScalars scalars;
+  scalars.push({at::tensor(1.5F).squeeze(), at::tensor(2.0).squeeze()});
+  scalars.push({at::tensor(3).squeeze()});
+  CHECK((scalars.pop(false) == std::vector<double>{1.5, 2.0}));
+  CHECK((scalars.pop(false) == std::vector<double>{3.0}));
+  CHECK_FALSE(scalars.pop(true).has_value());
+}
+
+TEST_CASE("scalars are given as they were when they were asked for") {
+  AsyncScalars scalars;
+  at::Tensor sum = at::zeros({}, at::kDouble);
+  scalars.push({sum});
+  sum += 5;
+  CHECK((scalars.pop(true) == std::vector<double>{0.0}));
+}
+
+TEST_CASE("scalars that have not arrived hold back those behind them, unless they are waited for") {
+  AsyncScalars scalars;
+  OnTheWay first;
+  OnTheWay second{.there = true};
+  scalars.push(values({1}), first.arrived());
+  scalars.push(values({2}), second.arrived());
+  CHECK_FALSE(scalars.pop(false).has_value());
+  CHECK(scalars.size() == 2);
+  CHECK((scalars.pop(true) == std::vector<double>{1}));
+  CHECK(first.waited == 1);
+  CHECK((scalars.pop(false) == std::vector<double>{2}));
+}
+
+TEST_CASE("each step is told of once, in order, with the loss that was read behind it") {
+  std::vector<StepReport> told;
+  StepReports reports([&](const StepReport& report) { told.push_back(report); });
+  OnTheWay second;
+  OnTheWay fourth;
+  reports.add(step(1), 2, {});
+  reports.add(step(2), 4);
+  reports.scalars().push(values({3.0, 7.0}), second.arrived());
+  reports.add(step(3), 6, {});
+  reports.tell_arrived(0);
+  REQUIRE(told.size() == 1);
+  CHECK_FALSE(told[0].loss.has_value());
+
+  reports.add(step(4), 8);
+  reports.scalars().push(values({1.0}), fourth.arrived());
+  second.there = true;
+  reports.tell_arrived(0);
+  REQUIRE(told.size() == 3);
+  CHECK(told[1].step == 2);
+  CHECK(told[1].loss == 1.5);
+  CHECK(told[1].gradient_norm == 7.0);
+  CHECK_FALSE(told[2].loss.has_value());
+  CHECK(second.waited == 0);
+
+  reports.tell_all();
+  REQUIRE(told.size() == 4);
+  CHECK(told[3].loss == 0.5);
+  CHECK_FALSE(told[3].gradient_norm.has_value());
+  CHECK(fourth.waited == 1);
+}
+
+TEST_CASE("the newest steps may be kept back, and can be changed until they are told of") {
+  std::vector<StepReport> told;
+  StepReports reports([&](const StepReport& report) { told.push_back(report); });
+  reports.add(step(1), 2, {});
+  reports.add(step(2), 4, {});
+  reports.tell_arrived(1);
+  REQUIRE(told.size() == 1);
+  REQUIRE(reports.newest() != nullptr);
+  reports.newest()->times.copy = 3.0;
+  reports.tell_all();
+  CHECK(reports.newest() == nullptr);
+  CHECK(told[1].times.copy == 3.0);
+}
+
+TEST_CASE("a late loss that is not a number names its own step, and nobody is told of it") {
+  std::vector<std::int64_t> told;
+  StepReports reports([&](const StepReport& report) { told.push_back(report.step); });
+  OnTheWay bad;
+  reports.add(step(7), 40);
+  reports.scalars().push(values({std::numeric_limits<double>::quiet_NaN()}), bad.arrived());
+  reports.add(step(8), 42, {});
+  reports.tell_arrived(0);
+  CHECK(told.empty());
+  std::string message;
+  try {
+    reports.tell_all();
+  } catch (const NumericError& error) {
+    message = error.what();
+  }
+  CHECK(
+      message.starts_with("[trainer] step 7 (epoch 0, before sample 40): the loss must be finite"));
+  CHECK(told.empty());
+}
+
+TEST_CASE("exposed copy moves from compute once, whole, however late it is known") {
+  ExposedCopy exposed(5.0);  // of another trainer
+  std::vector<StepTimes> steps(4, StepTimes{.compute = 1.0});
+  exposed.move(steps[0]);
+  CHECK(steps[0].copy == 0.0);
+  exposed.see(6.5);
+  exposed.move(steps[1]);
+  exposed.move(steps[2]);
+  exposed.see(6.5);
+  exposed.move(steps[3]);
+  CHECK(steps[1].copy == 1.0);
+  CHECK(steps[1].compute == 0.0);
+  CHECK(steps[2].copy == Approx(.5));
+  CHECK(steps[2].compute == Approx(.5));
+  CHECK(steps[3].copy == 0.0);
+  for (const StepTimes& times : steps)
+    CHECK(times.total() == Approx(1.0));
+}

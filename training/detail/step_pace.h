@@ -1,0 +1,47 @@
+#pragma once
+
+#include <c10/core/Event.h>
+#include <headrace/training/detail/device_event.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <thread>
+
+namespace headrace::inline v1::training::detail {
+
+// Keeps the host from running far ahead of a GPU. Without it the host would fill all slabs with
+// batches that the GPU comes to much later, then wait for a slab in next(), and time in which the
+// GPU computes would count as a wait for data.
+class StepPace {
+ public:
+  explicit StepPace(at::Device device) : device_(device) {}
+
+  // A step has been queued: waits until the device is at most two steps behind.
+  void step() {
+    if (!device_.is_cuda()) return;
+    steps_.push_back(event_behind(device_));
+    if (steps_.size() > ahead) finish_first();
+  }
+
+  // Waits for all of them.
+  void finish() {
+    while (!steps_.empty())
+      finish_first();
+  }
+
+ private:
+  static constexpr std::size_t ahead = 2;
+
+  // Asks now and then: synchronize() would keep a core busy that the loader's workers need.
+  void finish_first() {
+    while (!steps_.front().query())
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    steps_.pop_front();
+  }
+
+  at::Device device_;
+  std::deque<c10::Event> steps_;
+};
+
+}  // namespace headrace::inline v1::training::detail

@@ -1,0 +1,67 @@
+#include <headrace/training/detail/step_reports.h>
+#include <headrace/training/numeric_error.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::training::detail {
+
+namespace {
+
+void require_finite_loss(const StepReport& report, std::int64_t position) {
+  if (std::isfinite(*report.loss)) return;
+  throw NumericError("[trainer] step " + std::to_string(report.step) + " (epoch " +
+                     std::to_string(report.epoch) + ", before sample " + std::to_string(position) +
+                     "): the loss must be finite, got " + std::to_string(*report.loss) +
+                     "; lower the learning rate, clip the gradients, or look at these samples");
+}
+
+}  // namespace
+
+void StepReports::add(const StepReport& report, std::int64_t position, const Figures& figures) {
+  const bool reads = figures.loss_sum.defined() && report.samples > 0;
+  if (reads) {
+    std::vector<at::Tensor> values{figures.loss_sum};
+    if (figures.norm.defined()) values.push_back(figures.norm);
+    scalars_.push(values);
+  }
+  waiting_.push_back({report, position, reads});
+}
+
+void StepReports::add(const StepReport& report, std::int64_t position) {
+  waiting_.push_back({report, position, true});
+}
+
+bool StepReports::tell_first(bool wait) {
+  Waiting& first = waiting_.front();
+  if (first.reads) {
+    const auto values = scalars_.pop(wait);
+    if (!values) return false;
+    first.report.loss = values->front() / static_cast<double>(first.report.samples);
+    if (values->size() > 1) first.report.gradient_norm = values->back();
+  }
+  const Waiting told = std::move(first);
+  waiting_.pop_front();
+  if (told.reads) require_finite_loss(told.report, told.position);
+  tell_(told.report);
+  return true;
+}
+
+void StepReports::tell_arrived(std::size_t keep) {
+  while (waiting_.size() > keep && tell_first(false)) {
+  }
+}
+
+void StepReports::tell_all() {
+  while (!waiting_.empty())
+    tell_first(true);
+}
+
+void StepReports::clear() {
+  waiting_.clear();
+  scalars_ = {};
+}
+
+}  // namespace headrace::inline v1::training::detail
