@@ -120,7 +120,7 @@ Figures train(const Plan& plan) {
   training::Trainer trainer(
       {.network = *network,
        .optimizer = optimizer,
-       .loss = app::leak_training_loss(file, config.training),
+       .loss = app::leak_training_loss(file, config.training, options.device),
        .unpack = app::leak_unpack(file, config.training.channels_last),
        .train = loader},
       options, {.on_step = [&](const training::StepReport& step) { watch.on_step(step); }});

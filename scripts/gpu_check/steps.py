@@ -135,7 +135,7 @@ def scaling(context):
                       *context.option(("--threads", "1,2,4,8,16", "--repeats", 3), ("--threads", "1,2", "--repeats", 1)))]
 
 
-SANITIZED = ("headrace_augment_tests", "headrace_loaders_tests")
+SANITIZED = ("headrace_kernels_gpu_tests", "headrace_transfer_device_tests")
 
 
 def sanitizer(context):

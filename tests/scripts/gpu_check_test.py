@@ -187,7 +187,7 @@ class Judging(unittest.TestCase):
             self.assertEqual(self.state("both jobs", found), state)
 
     def test_one_failed_case_misses_and_one_skipped_case_leaves_open(self):
-        case = {"name": "n", "file": "normalize_device_test.cpp", "passed": True, "skipped": ""}
+        case = {"name": "n", "file": "normalize_test.cpp", "passed": True, "skipped": ""}
         for more, state in (({}, "held"), ({"passed": False}, "missed"), ({"skipped": "needs a GPU"}, "not run")):
             found = self.step("tests", {"label": "t", "exit": 0, "cases": [case, {**case, **more}]})
             self.assertEqual(self.state("device form of `Normalize`", found), state)

@@ -37,7 +37,7 @@ Recipe leak(const PytorchRun& run) {
     file.labels.insert(file.labels.end(), static_cast<std::size_t>(run.class_counts()[label]),
                        static_cast<std::uint8_t>(label));
   return {.make_network = [] { return models::make_leak_cnn({.dropout = false}); },
-          .loss = app::leak_training_loss(file, config.training),
+          .loss = app::leak_training_loss(file, config.training, at::kCPU),
           .adamw = {.learning_rate = config.training.learning_rate,
                     .weight_decay = config.training.weight_decay},
           .trainer = app::leak_trainer_options(config, {}, file, /*steps_per_epoch=*/2)};
