@@ -1,12 +1,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/device/internal/launch.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -136,8 +136,11 @@ __global__ void __launch_bounds__(threads) normalize_groups(NormalizeTask task) 
   constexpr int rounds = tile_pixels / pixels / lanes;
   constexpr int pieces =
       kChannels * lanes;  // 16-byte pieces of a warp's input, and of one round's output
-  __shared__ uint4 stages[warps][pieces];
-  __shared__ uint4 turned[kFirst ? 1 : warps][kFirst ? 1 : pieces];
+  struct Memory {
+    uint4 stages[warps][pieces];
+    uint4 turned[kFirst ? 1 : warps][kFirst ? 1 : pieces];
+  };
+  auto& [stages, turned] = block_memory<Memory>();
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int warp = static_cast<int>(threadIdx.x) / lanes;
   const auto of_picture = static_cast<unsigned>(task.pixels / pixels);
@@ -251,17 +254,17 @@ template <class Out, int kChannels>
 void launch_groups(const NormalizeTask& task, cudaStream_t stream) {
   const unsigned grid = grid_for(task.pictures * task.pixels, warps * tile_pixels);
   if (task.channels_first) {
-    normalize_groups<Out, kChannels, true><<<grid, threads, 0, stream>>>(task);
+    launch_grid(normalize_groups<Out, kChannels, true>, {grid, threads, stream}, task);
   } else {
-    normalize_groups<Out, kChannels, false><<<grid, threads, 0, stream>>>(task);
+    launch_grid(normalize_groups<Out, kChannels, false>, {grid, threads, stream}, task);
   }
 }
 
 template <class Out>
 void launch(const NormalizeTask& task, cudaStream_t stream) {
   if (!fits_groups<Out>(task)) {
-    normalize_pixels<Out>
-        <<<grid_for(task.pictures * task.pixels, threads), threads, 0, stream>>>(task);
+    launch_grid(normalize_pixels<Out>,
+                {grid_for(task.pictures * task.pixels, threads), threads, stream}, task);
   } else if (task.channels == 3) {
     launch_groups<Out, 3>(task, stream);
   } else if (task.channels == 1) {

@@ -1,9 +1,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime_api.h>
 
 #include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/device/internal/launch.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -100,7 +100,7 @@ void launch(const SpecTask& task, const Fill& fill, cudaStream_t stream) {
   const std::int64_t blocks = (task.planes * task.bins * task.frames + threads - 1) / threads;
   const auto grid = static_cast<unsigned>(blocks < 16384 ? blocks : 16384);
   if (grid == 0) return;
-  spec_augment<T><<<grid, static_cast<unsigned>(threads), 0, stream>>>(task, fill);
+  launch_grid(spec_augment<T>, {grid, static_cast<unsigned>(threads), stream}, task, fill);
 }
 
 int augment(const SpecTask& task, cudaStream_t stream) {

@@ -1,8 +1,7 @@
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/device/internal/launch.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
 
 namespace headrace::inline v1::detail {
@@ -43,9 +42,9 @@ void launch(const TableGather& task, cudaStream_t stream) {
                     static_cast<unsigned>(words), static_cast<unsigned>(rows * words)};
     const auto blocks = static_cast<unsigned>(
         std::min<std::int64_t>((rows * words + threads - 1) / threads, std::int64_t{1} << 20));
-    gather_words<Word>
-        <<<blocks, threads, 0, stream>>>(reinterpret_cast<const Word*>(task.table), task.table_rows,
-                                         part, reinterpret_cast<Word*>(task.out) + first * words);
+    launch_grid(gather_words<Word>, {blocks, threads, stream},
+                reinterpret_cast<const Word*>(task.table), task.table_rows, part,
+                reinterpret_cast<Word*>(task.out) + first * words);
   }
 }
 

@@ -1,0 +1,92 @@
+#include "fiber.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace headrace::test::kernels {
+namespace {
+
+constexpr std::size_t guard_bytes = 4096;
+constexpr std::size_t stack_bytes = 128 * 1024;
+
+}  // namespace
+
+Fiber::Fiber() {
+  memory_ = ::mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory_ == MAP_FAILED || ::mprotect(memory_, guard_bytes, PROT_NONE) != 0)
+    throw std::bad_alloc();
+  ::getcontext(&own_);
+  own_.uc_stack.ss_sp = static_cast<std::byte*>(memory_) + guard_bytes;
+  own_.uc_stack.ss_size = stack_bytes;
+  own_.uc_link = nullptr;
+  const auto bits = reinterpret_cast<std::uintptr_t>(this);
+  ::makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(bits),
+                static_cast<unsigned>(bits >> 32));
+#ifdef __SANITIZE_THREAD__
+  tsan_own_ = __tsan_create_fiber(0);
+#endif
+}
+
+Fiber::~Fiber() {
+#ifdef __SANITIZE_THREAD__
+  __tsan_destroy_fiber(tsan_own_);
+#endif
+  ::munmap(memory_, guard_bytes + stack_bytes);
+}
+
+void Fiber::begin(const std::function<void()>& body) {
+  body_ = &body;
+}
+
+void Fiber::resume() {
+  switch_to(back_, own_, true);
+}
+
+void Fiber::suspend() {
+  switch_to(own_, back_, false);
+}
+
+void Fiber::enter(unsigned low, unsigned high) {
+  reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low)->live();
+}
+
+void Fiber::live() {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(nullptr, &back_stack_, &back_bytes_);
+#endif
+  for (;;) {
+    (*body_)();
+    body_ = nullptr;
+    suspend();
+  }
+}
+
+void Fiber::switch_to(ucontext_t& from, ucontext_t& to, bool inwards) {
+#ifdef __SANITIZE_ADDRESS__
+  void*& kept = inwards ? fake_back_ : fake_own_;
+  const void* stack = inwards ? own_.uc_stack.ss_sp : back_stack_;
+  __sanitizer_start_switch_fiber(&kept, stack, inwards ? stack_bytes : back_bytes_);
+#endif
+#ifdef __SANITIZE_THREAD__
+  if (inwards) tsan_back_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(inwards ? tsan_own_ : tsan_back_, 0);
+#endif
+  ::swapcontext(&from, &to);
+#ifdef __SANITIZE_ADDRESS__
+  // On the fiber it tells whose stack it left, which may be another thread's than before.
+  __sanitizer_finish_switch_fiber(kept, inwards ? nullptr : &back_stack_,
+                                  inwards ? nullptr : &back_bytes_);
+#endif
+  static_cast<void>(inwards);
+}
+
+}  // namespace headrace::test::kernels
