@@ -1,9 +1,6 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
-#include <cstring>
 
+#include <headrace/augment/detail/device_floats.h>
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
@@ -12,60 +9,53 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr int lanes = 32;
-constexpr int warps = 8;          // of a block
-constexpr int tile_pixels = 512;  // of a warp: 16 input bytes a lane and channel
+constexpr int warps = 8;  // of a block
 constexpr int threads = lanes * warps;
+constexpr int piece_bytes = 16;   // of a load and of a store
+constexpr int widest_tile = 512;  // pixels
 
-/// 16 bytes of output: what one store instruction of a thread writes.
-template <class Out>
-struct Pack;
+/// What a warp's tile holds at most, in values. Channels first one channel after another passes
+/// through its memory, channels last all of them at once.
+constexpr int values_in(bool first) {
+  return first ? 2048 : 1024;
+}
+constexpr int values_out(bool first) {
+  return first ? widest_tile : 1024;
+}
 
-template <>
-struct Pack<float> {
-  static constexpr int values = 4;
-  static __device__ uint4 of(const float* v) {
-    return {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
-            __float_as_uint(v[3])};
-  }
-  static __device__ uint4 reversed(uint4 p) { return {p.w, p.z, p.y, p.x}; }
-  static __device__ float one(float v) { return v; }
+/// How pictures are cut into tiles: some whole rows each, or parts of a row. Where nothing is
+/// mirrored a picture is one row.
+struct Tiling {
+  std::int64_t height;
+  std::int64_t width;
+  unsigned rows;        ///< of a tile
+  unsigned columns;     ///< of a tile, in pixels
+  unsigned row_tiles;   ///< tiles beside each other
+  unsigned tiles;       ///< of a picture
+  std::int64_t before;  ///< bytes of the batch before the first picture of this launch ...
+  std::int64_t behind;  ///< ... and from there to its end: what 16-byte loads may touch
 };
 
-struct RoundHalf {
-  static __device__ __half2 pair(float low, float high) { return __floats2half2_rn(low, high); }
-  static __device__ __half one(float v) { return __float2half_rn(v); }
-};
-struct RoundBfloat16 {
-  static __device__ __nv_bfloat162 pair(float low, float high) {
-    return __floats2bfloat162_rn(low, high);
-  }
-  static __device__ __nv_bfloat16 one(float v) { return __float2bfloat16_rn(v); }
+/// A tile: `rows` x `columns` pixels that lie one after another from `first` on.
+struct Tile {
+  std::int64_t first;  ///< pixel of the picture
+  std::int64_t to;     ///< where they go, in pixels of the picture
+  int rows;
+  int columns;
+  bool mirrored;  ///< each row by itself
 };
 
-/// Eight values of 16 bits, two a word.
-template <class Round>
-struct SmallPack {
-  static constexpr int values = 8;
-  static __device__ unsigned word(float low, float high) {
-    const auto pair = Round::pair(low, high);
-    unsigned bits;
-    memcpy(&bits, &pair, sizeof bits);
-    return bits;
-  }
-  static __device__ uint4 of(const float* v) {
-    return {word(v[0], v[1]), word(v[2], v[3]), word(v[4], v[5]), word(v[6], v[7])};
-  }
-  static __device__ unsigned swapped(unsigned w) { return w >> 16 | w << 16; }
-  static __device__ uint4 reversed(uint4 p) {
-    return {swapped(p.w), swapped(p.z), swapped(p.y), swapped(p.x)};
-  }
-  static __device__ auto one(float v) { return Round::one(v); }
+/// Gain and bias of a picture.
+struct Level {
+  float gain;
+  float bias;
 };
 
-template <>
-struct Pack<__half> : SmallPack<RoundHalf> {};
-template <>
-struct Pack<__nv_bfloat16> : SmallPack<RoundBfloat16> {};
+__device__ Level level_of(const NormalizeTask& task, unsigned picture) {
+  if (task.levels == nullptr) return {1.0F, 0.0F};
+  const float* level = task.levels + 2 * std::size_t{picture};
+  return {level[0], level[1]};
+}
 
 /// Factor and offset of a channel in a picture, each operation rounded apart as on the host.
 struct Linear {
@@ -73,13 +63,11 @@ struct Linear {
   float offset;
 };
 
-__device__ Linear linear_of(const NormalizeTask& task, unsigned picture, int c) {
+__device__ Linear linear_of(const NormalizeTask& task, Level level, int c) {
   Linear linear{task.factor[c], task.offset[c]};
   if (task.levels != nullptr) {
-    const float gain = task.levels[2 * std::size_t{picture}];
-    const float bias = task.levels[2 * std::size_t{picture} + 1];
-    linear.offset = __fadd_rn(linear.offset, __fmul_rn(linear.factor, bias));
-    linear.factor = __fmul_rn(linear.factor, gain);
+    linear.offset = __fadd_rn(linear.offset, __fmul_rn(linear.factor, level.bias));
+    linear.factor = __fmul_rn(linear.factor, level.gain);
   }
   return linear;
 }
@@ -88,206 +76,275 @@ __device__ float applied(Linear linear, unsigned level) {
   return __fadd_rn(__fmul_rn(static_cast<float>(level), linear.factor), linear.offset);
 }
 
-/// As many pixels as one 16-byte store takes values, their channels interleaved; `values` become
-/// normalised levels in that order.
-template <class Out, int kChannels>
-__device__ void read_group(const NormalizeTask& task, unsigned picture, const std::uint8_t* stage,
-                           float* values) {
-  constexpr int count = Pack<Out>::values * kChannels;
-  unsigned words[count / 4];
-  const auto* from = reinterpret_cast<const unsigned*>(stage);
-#pragma unroll
-  for (int i = 0; i < count / 4; ++i)
-    words[i] = from[i];
-#pragma unroll
-  for (int c = 0; c < kChannels; ++c) {
-    const Linear linear = linear_of(task, picture, c);
-#pragma unroll
-    for (int i = c; i < count; i += kChannels)
-      values[i] = applied(linear, words[i / 4] >> (8 * (i % 4)) & 0xffU);
+__device__ Tile tile_of(const NormalizeTask& task, const Tiling& tiling, unsigned picture,
+                        unsigned number) {
+  const unsigned row = number / tiling.row_tiles;
+  const std::int64_t y = std::int64_t{row} * tiling.rows;
+  const std::int64_t x = std::int64_t{number - row * tiling.row_tiles} * tiling.columns;
+  Tile tile{};
+  tile.rows = static_cast<int>(min(static_cast<std::int64_t>(tiling.rows), tiling.height - y));
+  tile.columns = static_cast<int>(min(static_cast<std::int64_t>(tiling.columns), tiling.width - x));
+  tile.mirrored = task.flips != nullptr && task.flips[picture] != 0;
+  tile.first = y * tiling.width + x;
+  tile.to = tile.mirrored ? y * tiling.width + tiling.width - x - tile.columns : tile.first;
+  if (!tile.mirrored) {
+    tile.columns *= tile.rows;
+    tile.rows = 1;
   }
+  return tile;
 }
 
-/// Where a group of pixels goes: the same place of its picture, or the mirrored one of its row.
-struct Group {
-  unsigned picture;
-  unsigned place;  ///< in the picture, in groups
-  bool mirrored;
-};
-
-__device__ Group group_of(const NormalizeTask& task, unsigned group, unsigned of_picture,
-                          unsigned of_row) {
-  Group to{group / of_picture, group % of_picture, false};
-  if (task.flips != nullptr && task.flips[to.picture] != 0) {
-    const unsigned x = to.place % of_row;
-    to.place += of_row - 1 - 2 * x;
-    to.mirrored = true;
-  }
-  return to;
-}
-
-/// The way for pictures whose rows are whole groups and whose memory is aligned. A warp takes 512
-/// pixels: it loads them in 16-byte pieces, side by side, into its shared memory; each lane takes
-/// groups of pixels from there and stores 16 bytes a channel, again side by side. Channels last,
-/// the stores would lie 16 bytes times the channels apart, so they pass shared memory, too.
-template <class Out, int kChannels, bool kFirst>
-__global__ void __launch_bounds__(threads) normalize_groups(NormalizeTask task) {
-  constexpr int pixels = Pack<Out>::values;  // of a group
-  constexpr int rounds = tile_pixels / pixels / lanes;
-  constexpr int pieces =
-      kChannels * lanes;  // 16-byte pieces of a warp's input, and of one round's output
-  struct Memory {
-    uint4 stages[warps][pieces];
-    uint4 turned[kFirst ? 1 : warps][kFirst ? 1 : pieces];
+/// Brings `bytes` from `at` on into `stage`, in 16-byte pieces where they begin in memory, side by
+/// side; those that reach beyond the batch byte by byte. Where the first byte lies in `stage`.
+__device__ unsigned load(const NormalizeTask& task, const Tiling& tiling, std::int64_t at,
+                         unsigned bytes, uint4* stage) {
+  constexpr unsigned flight = 4;  // loads of a thread on their way at once
+  const auto skipped =
+      static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(task.from + at) % piece_bytes);
+  const unsigned pieces = (skipped + bytes + piece_bytes - 1) / piece_bytes;
+  const std::int64_t begin = at - skipped;
+  const auto whole = [&](std::int64_t offset) {
+    return offset >= -tiling.before && offset + piece_bytes <= tiling.behind;
   };
-  auto& [stages, turned] = block_memory<Memory>();
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
-  const auto of_picture = static_cast<unsigned>(task.pixels / pixels);
-  const auto of_row = static_cast<unsigned>(task.width / pixels);
-  const auto groups = static_cast<unsigned>(task.pictures) * of_picture;
-  const unsigned tiles = (groups + rounds * lanes - 1) / (rounds * lanes);
-  const std::int64_t all_pieces = task.pictures * task.pixels * kChannels / 16;
-  const auto* from = reinterpret_cast<const uint4*>(task.from);
-  auto* to = static_cast<uint4*>(task.to);
-
-  for (unsigned tile = blockIdx.x * warps + warp; tile < tiles; tile += gridDim.x * warps) {
-    uint4 loaded[kChannels] = {};
+  for (unsigned first = threadIdx.x % lanes; first < pieces; first += flight * lanes) {
+    uint4 loaded[flight] = {};
 #pragma unroll
-    for (int k = 0; k < kChannels; ++k) {
-      const std::int64_t piece = std::int64_t{tile} * pieces + k * lanes + lane;
-      if (piece < all_pieces) loaded[k] = __ldg(from + piece);
+    for (unsigned i = 0; i < flight; ++i) {
+      const std::int64_t offset = begin + std::int64_t{first + i * lanes} * piece_bytes;
+      if (first + i * lanes < pieces && whole(offset))
+        loaded[i] = __ldg(reinterpret_cast<const uint4*>(task.from + offset));
     }
 #pragma unroll
-    for (int k = 0; k < kChannels; ++k)
-      stages[warp][k * lanes + lane] = loaded[k];
-    __syncwarp();
+    for (unsigned i = 0; i < flight; ++i)
+      if (first + i * lanes < pieces) stage[first + i * lanes] = loaded[i];
+  }
+  // The pieces at the ends of the batch, of which there are two.
+  auto* single = reinterpret_cast<std::uint8_t*>(stage);
+  for (unsigned end = 0; end < 2; ++end) {
+    const unsigned piece = end == 0 ? 0 : pieces - 1;
+    const std::int64_t offset = begin + std::int64_t{piece} * piece_bytes;
+    if (whole(offset)) continue;
+    __syncwarp();  // its thread has written zeros
+    const unsigned k = threadIdx.x % lanes;
+    const bool there = offset + k >= -tiling.before && offset + k < tiling.behind;
+    if (k < piece_bytes && there) single[piece * piece_bytes + k] = task.from[offset + k];
+  }
+  return skipped;
+}
+
+/// How many values before `to` its 16-byte piece begins.
+template <class Out>
+__device__ unsigned phase_of(const Out* to) {
+  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(to) % piece_bytes / sizeof(Out));
+}
+
+/// Stores `count` values that lie in `stage` from `phase` on, 16 bytes a thread side by side; value
+/// by value at the ends, where a piece is another tile's too.
+template <class Out>
+__device__ void unload(const uint4* stage, unsigned phase, unsigned count, Out* to) {
+  constexpr unsigned values = piece_bytes / sizeof(Out);
+  const auto* single = reinterpret_cast<const Out*>(stage);
+  const unsigned lane = threadIdx.x % lanes;
+  const unsigned end = phase + count;
+  const unsigned first = (phase + values - 1) / values;
+  const unsigned last = max(end / values, first);
+#pragma unroll 4
+  for (unsigned piece = first + lane; piece < last; piece += lanes)
+    *reinterpret_cast<uint4*>(to + (piece * values - phase)) = stage[piece];
+  const unsigned head = phase + lane;
+  if (head < min(first * values, end)) to[head - phase] = single[head];
+  const unsigned tail = last * values + lane;
+  if (tail < end) to[tail - phase] = single[tail];
+}
+
+/// Values of a row that a thread takes at once, a warp's width apart: their loads are on their way
+/// together.
+template <int kChannels>
+constexpr int flight_of = kChannels == 3 ? 3 : 4;  // so that they come back to the same channels
+
+/// A row of one channel: bytes that lie `step` apart become values side by side.
+template <class Out>
+__device__ void convert_plane_row(const std::uint8_t* from, int step, int count, Linear linear,
+                                  Out* to) {
+  constexpr int flight = flight_of<1>;
+  int place = static_cast<int>(threadIdx.x) % lanes;
+  from += place * step;
+  for (; place + (flight - 1) * lanes < count; place += flight * lanes) {
+    unsigned levels[flight];
 #pragma unroll
-    for (int round = 0; round < rounds; ++round) {
-      const unsigned group = (tile * rounds + round) * lanes + lane;
-      const bool there = group < groups;
-      const Group place = there ? group_of(task, group, of_picture, of_row) : Group{};
-      const auto* stage = reinterpret_cast<const std::uint8_t*>(stages[warp]) +
-                          (round * lanes + lane) * pixels * kChannels;
-      float values[pixels * kChannels];
-      if (there) read_group<Out, kChannels>(task, place.picture, stage, values);
-      if constexpr (kFirst) {
-        if (!there) continue;
+    for (int i = 0; i < flight; ++i, from += lanes * step)
+      levels[i] = *from;
 #pragma unroll
-        for (int c = 0; c < kChannels; ++c) {
-          float channel[pixels];
+    for (int i = 0; i < flight; ++i)
+      store(applied(linear, levels[i]), to + place + i * lanes);
+  }
+  for (; place < count; place += lanes, from += lanes * step)
+    store(applied(linear, *from), to + place);
+}
+
+/// A row of `columns` pixels of interleaved channels, `kChannels` of them, or any number where it
+/// is 0, mirrored or not.
+template <class Out, int kChannels, bool kMirrored>
+__device__ void convert_pixel_row(const NormalizeTask& task, Level level, const std::uint8_t* from,
+                                  int columns, Out* to) {
+  constexpr int flight = flight_of<kChannels>;
+  const int channels = kChannels > 0 ? kChannels : task.channels;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int count = columns * channels;
+  Linear linear[flight];
+  if constexpr (kChannels > 0) {
 #pragma unroll
-          for (int p = 0; p < pixels; ++p)
-            channel[p] = values[p * kChannels + c];
-          uint4 pack = Pack<Out>::of(channel);
-          if (place.mirrored) pack = Pack<Out>::reversed(pack);
-          const std::size_t plane = std::size_t{place.picture} * kChannels + c;
-          to[plane * of_picture + place.place] = pack;
-        }
+    for (int i = 0; i < flight; ++i)
+      linear[i] = linear_of(task, level, (lane + i * lanes) % kChannels);
+  }
+  const auto level_at = [&](int value) -> unsigned {
+    if (!kMirrored) return from[value];
+    const int pixel = value / channels;
+    return from[value + (columns - 1 - 2 * pixel) * channels];
+  };
+  const auto convert = [&](int value, int i, unsigned read) {
+    const Linear how = kChannels > 0 ? linear[i] : linear_of(task, level, value % channels);
+    store(applied(how, read), to + value);
+  };
+  int first = lane;
+  for (; first + (flight - 1) * lanes < count; first += flight * lanes) {
+    unsigned levels[flight];
+#pragma unroll
+    for (int i = 0; i < flight; ++i)
+      levels[i] = level_at(first + i * lanes);
+#pragma unroll
+    for (int i = 0; i < flight; ++i)
+      convert(first + i * lanes, i, levels[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < flight - 1; ++i)
+    if (first + i * lanes < count) convert(first + i * lanes, i, level_at(first + i * lanes));
+}
+
+/// A tile a warp. Its bytes come into shared memory as they lie in device memory, become values
+/// there, in the place of a 16-byte piece that they have in the batch, and leave piece by piece: so
+/// neither odd sizes nor mirrored rows keep accesses from being whole. Bytes are read and values
+/// written by neighbouring threads side by side, so that no two meet in a bank.
+template <class Out, bool kFirst, int kChannels>
+__global__ void __launch_bounds__(threads)
+    normalize_tiles(const __grid_constant__ NormalizeTask task,
+                    const __grid_constant__ Tiling tiling) {
+  struct Memory {
+    uint4 in[warps][values_in(kFirst) / piece_bytes + 1];
+    uint4 out[warps][values_out(kFirst) * sizeof(Out) / piece_bytes + 1];
+  };
+  Memory& memory = block_memory<Memory>();
+  const unsigned warp = threadIdx.x / lanes;
+  const unsigned number = blockIdx.x * warps + warp;
+  const unsigned picture = number / tiling.tiles;
+  if (picture >= task.pictures) return;
+  const Level level = level_of(task, picture);
+  const Tile tile = tile_of(task, tiling, picture, number - picture * tiling.tiles);
+  const int channels = kChannels > 0 ? kChannels : task.channels;
+  const std::int64_t values = task.pixels * channels;
+  const unsigned pixels = static_cast<unsigned>(tile.rows * tile.columns);
+  uint4* out = memory.out[warp];
+  Out* const to = static_cast<Out*>(task.to) + picture * values;
+
+  const unsigned skipped = load(task, tiling, picture * values + tile.first * channels,
+                                pixels * static_cast<unsigned>(channels), memory.in[warp]);
+  __syncwarp();  // loaded
+  const auto* in = reinterpret_cast<const std::uint8_t*>(memory.in[warp]) + skipped;
+  if constexpr (kFirst) {
+    const int step = tile.mirrored ? -channels : channels;
+    for (int c = 0; c < channels; ++c) {
+      const Linear linear = linear_of(task, level, c);
+      Out* const plane = to + c * task.pixels + tile.to;
+      Out* const staged = reinterpret_cast<Out*>(out) + phase_of(plane);
+      for (int row = 0; row < tile.rows; ++row) {
+        const int place = row * tile.columns;
+        const int begin = tile.mirrored ? place + tile.columns - 1 : place;
+        convert_plane_row(in + begin * channels + c, step, tile.columns, linear, staged + place);
+      }
+      __syncwarp();  // converted
+      unload(out, phase_of(plane), pixels, plane);
+      __syncwarp();  // unloaded
+    }
+  } else {
+    Out* const begin = to + tile.to * channels;
+    Out* const staged = reinterpret_cast<Out*>(out) + phase_of(begin);
+    for (int row = 0; row < tile.rows; ++row) {
+      const int place = row * tile.columns * channels;
+      if (tile.mirrored) {
+        convert_pixel_row<Out, kChannels, true>(task, level, in + place, tile.columns,
+                                                staged + place);
       } else {
-        if (there) {
-#pragma unroll
-          for (int k = 0; k < kChannels; ++k) {
-            float part[pixels];
-#pragma unroll
-            for (int i = 0; i < pixels; ++i) {
-              const int straight = k * pixels + i;
-              const int back =
-                  (pixels - 1 - straight / kChannels) * kChannels + straight % kChannels;
-              part[i] = place.mirrored ? values[back] : values[straight];
-            }
-            turned[warp][lane * kChannels + k] = Pack<Out>::of(part);
-          }
-        }
-        __syncwarp();
-        const unsigned long long first =
-            there ? (std::size_t{place.picture} * of_picture + place.place) * kChannels : ~0ULL;
-#pragma unroll
-        for (int k = 0; k < kChannels; ++k) {
-          const int piece = k * lanes + lane;
-          const unsigned long long at = __shfl_sync(0xffffffffU, first, piece / kChannels);
-          if (at != ~0ULL) to[at + piece % kChannels] = turned[warp][piece];
-        }
-        __syncwarp();
+        convert_pixel_row<Out, kChannels, false>(task, level, in + place, tile.columns,
+                                                 staged + place);
       }
     }
-    __syncwarp();
+    __syncwarp();  // converted
+    unload(out, phase_of(begin), pixels * static_cast<unsigned>(channels), begin);
   }
 }
 
-/// The way for all other pictures: one thread a pixel.
+std::int64_t pieces_of(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+Tiling tiling_of(const NormalizeTask& task, bool first) {
+  // Parts of a row are alike, and begin where 16 pixels do.
+  const std::int64_t most = std::min(widest_tile, values_in(first) / task.channels) / 16 * 16;
+  Tiling tiling{};
+  tiling.width = task.flips == nullptr ? task.pixels : task.width;
+  tiling.height = task.pixels / tiling.width;
+  const std::int64_t beside = pieces_of(tiling.width, most);
+  const std::int64_t columns =
+      beside == 1 ? tiling.width
+                  : std::min(most, pieces_of(pieces_of(tiling.width, beside), 16) * 16);
+  tiling.columns = static_cast<unsigned>(columns);
+  tiling.row_tiles = static_cast<unsigned>(pieces_of(tiling.width, columns));
+  tiling.rows = static_cast<unsigned>(beside == 1 ? most / columns : 1);
+  tiling.tiles = static_cast<unsigned>(pieces_of(tiling.height, tiling.rows) * tiling.row_tiles);
+  return tiling;
+}
+
+/// Launches for as many pictures as 32 bits count tiles.
+template <class Out, bool kFirst, int kChannels>
+cudaError_t launch(NormalizeTask task, cudaStream_t stream) {
+  Tiling tiling = tiling_of(task, kFirst);
+  const std::int64_t values = task.pixels * task.channels;
+  const std::int64_t pictures = task.pictures;
+  const std::int64_t most = std::max<std::int64_t>((std::int64_t{1} << 31) / tiling.tiles, 1);
+  for (std::int64_t done = 0; done < pictures; done += most) {
+    task.pictures = std::min(most, pictures - done);
+    tiling.before = done * values;
+    tiling.behind = (pictures - done) * values;
+    const auto blocks = static_cast<unsigned>(pieces_of(task.pictures * tiling.tiles, warps));
+    const cudaError_t status = launch_grid(normalize_tiles<Out, kFirst, kChannels>,
+                                           {blocks, threads, stream}, task, tiling);
+    if (status != cudaSuccess) return status;
+    task.from += task.pictures * values;
+    task.to = static_cast<Out*>(task.to) + task.pictures * values;
+    if (task.flips != nullptr) task.flips += task.pictures;
+    if (task.levels != nullptr) task.levels += 2 * task.pictures;
+  }
+  return cudaSuccess;
+}
+
 template <class Out>
-__global__ void normalize_pixels(NormalizeTask task) {
-  const std::int64_t all = task.pictures * task.pixels;
-  const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < all; i += step) {
-    const std::int64_t picture = i / task.pixels;
-    std::int64_t pixel = i - picture * task.pixels;
-    if (task.flips != nullptr && task.flips[picture] != 0)
-      pixel += task.width - 1 - 2 * (pixel % task.width);
-    const std::uint8_t* from = task.from + i * task.channels;
-    Out* to = static_cast<Out*>(task.to) + picture * task.pixels * task.channels;
-    for (int c = 0; c < task.channels; ++c) {
-      const float value = applied(linear_of(task, static_cast<unsigned>(picture), c), from[c]);
-      to[task.channels_first ? c * task.pixels + pixel : pixel * task.channels + c] =
-          Pack<Out>::one(value);
-    }
-  }
-}
-
-unsigned grid_for(std::int64_t work, std::int64_t of_block) {
-  return static_cast<unsigned>(std::min<std::int64_t>((work + of_block - 1) / of_block, 1 << 20));
-}
-
-template <class Out>
-bool fits_groups(const NormalizeTask& task) {
-  const auto aligned = [](const void* at) {
-    return reinterpret_cast<std::uintptr_t>(at) % 16 == 0;
-  };
-  const std::int64_t all = task.pictures * task.pixels;
-  return (task.channels == 1 || task.channels == 3 || task.channels == 4) &&
-         task.width % Pack<Out>::values == 0 && all * task.channels % 16 == 0 &&
-         all < std::int64_t{1} << 31 && aligned(task.from) && aligned(task.to);
-}
-
-template <class Out, int kChannels>
-void launch_groups(const NormalizeTask& task, cudaStream_t stream) {
-  const unsigned grid = grid_for(task.pictures * task.pixels, warps * tile_pixels);
-  if (task.channels_first) {
-    launch_grid(normalize_groups<Out, kChannels, true>, {grid, threads, stream}, task);
-  } else {
-    launch_grid(normalize_groups<Out, kChannels, false>, {grid, threads, stream}, task);
-  }
-}
-
-template <class Out>
-void launch(const NormalizeTask& task, cudaStream_t stream) {
-  if (!fits_groups<Out>(task)) {
-    launch_grid(normalize_pixels<Out>,
-                {grid_for(task.pictures * task.pixels, threads), threads, stream}, task);
-  } else if (task.channels == 3) {
-    launch_groups<Out, 3>(task, stream);
-  } else if (task.channels == 1) {
-    launch_groups<Out, 1>(task, stream);
-  } else {
-    launch_groups<Out, 4>(task, stream);
-  }
+cudaError_t launch(const NormalizeTask& task, cudaStream_t stream) {
+  if (task.channels_first || task.channels == 1) return launch<Out, true, 0>(task, stream);
+  if (task.channels == 3) return launch<Out, false, 3>(task, stream);
+  if (task.channels == 4) return launch<Out, false, 4>(task, stream);
+  return launch<Out, false, 0>(task, stream);
 }
 
 int normalize(const NormalizeTask& task, cudaStream_t stream) {
-  if (task.pictures * task.pixels == 0) return cudaSuccess;
+  if (task.pictures == 0 || task.pixels == 0) return cudaSuccess;
   switch (task.dtype) {
     case DType::float16:
-      launch<__half>(task, stream);
-      break;
+      return launch<__half>(task, stream);
     case DType::bfloat16:
-      launch<__nv_bfloat16>(task, stream);
-      break;
+      return launch<__nv_bfloat16>(task, stream);
     default:
-      launch<float>(task, stream);
-      break;
+      return launch<float>(task, stream);
   }
-  return cudaGetLastError();
 }
 
 }  // namespace

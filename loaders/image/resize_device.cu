@@ -139,13 +139,13 @@ __global__ void __launch_bounds__(threads) resize_pictures(ResizePictures task) 
       const int x = tile % of_row * lanes + lane;
       const int top = tile / of_row * tile_rows;
       const int rows = picture.y.out - top < tile_rows ? picture.y.out - top : tile_rows;
-      __syncwarp();  // the rows of the tile before are no longer needed
+      __syncwarp();  // blended
       Taps columns{0, 0};
       if (x < picture.x.out) columns = weigh(picture.x, across, x, memory.columns[warp][lane]);
       if (lane < rows) {
         memory.row_taps[warp][lane] = weigh(picture.y, down, top + lane, memory.rows[warp][lane]);
       }
-      __syncwarp();
+      __syncwarp();  // worked out
       if (x >= picture.x.out) continue;
       for (int r = 0; r < rows; ++r) {
         const std::int64_t y = top + r;

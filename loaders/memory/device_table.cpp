@@ -234,22 +234,26 @@ void DeviceTable::GatherStep::operator()(Batch& batch, Stream stream) const {
   }
   const bool padded = batch.has("valid");
   const Tensor valid = padded ? batch["valid"] : Tensor();
-  detail::TableGather task{.table_rows = core_->rows,
-                           .rows = rows.data<std::int64_t>(),
-                           .valid = padded ? valid.data<bool>() : nullptr,
-                           .count = count};
+  std::vector<detail::GatherColumn> columns;
+  columns.reserve(core_->columns.size());
   for (const Core::Column& column : core_->columns) {
     if (padded && column.spec.name == "valid")
       throw PipelineError("[gather] two fields are called \"valid\"; rename the table's");
-    task.table = core_->memory + column.offset;
-    task.row_bytes = column.row_bytes;
-    task.out = static_cast<std::byte*>(
-        batch.make(column.spec.name, column.spec.dtype, column.spec.shape.batched(count)).raw());
-    if (rows.device().is_cuda()) {
-      detail::launch(detail::gather_kernel, &task, rows.device(), stream);
-    } else {
-      detail::gather_on_host(task);
-    }
+    const Tensor made =
+        batch.make(column.spec.name, column.spec.dtype, column.spec.shape.batched(count));
+    columns.push_back(
+        {core_->memory + column.offset, column.row_bytes, static_cast<std::byte*>(made.raw())});
+  }
+  const detail::TableGather task{.columns = columns.data(),
+                                 .column_count = static_cast<int>(columns.size()),
+                                 .table_rows = core_->rows,
+                                 .rows = rows.data<std::int64_t>(),
+                                 .valid = padded ? valid.data<bool>() : nullptr,
+                                 .count = count};
+  if (rows.device().is_cuda()) {
+    detail::launch(detail::gather_kernel, &task, rows.device(), stream);
+  } else {
+    detail::gather_on_host(task);
   }
 }
 

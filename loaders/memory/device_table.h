@@ -18,8 +18,8 @@ struct DeviceTableOptions {
   std::string field = "table_row";  ///< of the samples: their row number
 };
 
-/// All records of a source in the memory of a device, so that a batch is one gather kernel a field
-/// and only row numbers travel. As a source it has the records, order and origins of the other, and
+/// All records of a source in the memory of a device, so that a batch is one gather kernel and
+/// only row numbers travel. As a source it has the records, order and origins of the other, and
 /// its samples are int64 [] row numbers; after batch(), gather_step() makes the fields of them:
 ///
 ///   auto table = std::make_shared<DeviceTable>(source, DeviceTableOptions{.device = device});
@@ -64,7 +64,7 @@ class HEADRACE_API DeviceTable final : public Source {
   std::shared_ptr<Core> core_;
 };
 
-/// Makes a batch's fields out of its row numbers, where the batch is: one kernel a field on the
+/// Makes a batch's fields out of its row numbers, where the batch is: one kernel on the
 /// stream of the batch's operations, never synchronised. Rows that hold no sample (see Tail::pad)
 /// are zero.
 class HEADRACE_API DeviceTable::GatherStep {

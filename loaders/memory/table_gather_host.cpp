@@ -16,10 +16,13 @@ void gather_on_host(const TableGather& task) {
                         "), got " + std::to_string(row) +
                         "; leave the field of row numbers as the table made it");
   }
-  gather_rows(task.table, task.row_bytes, rows, {task.out, task.row_bytes});
-  if (task.valid == nullptr) return;
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    if (!task.valid[k]) std::memset(task.out + k * task.row_bytes, 0, task.row_bytes);
+  for (const GatherColumn& column :
+       std::span(task.columns, static_cast<std::size_t>(task.column_count))) {
+    gather_rows(column.table, column.row_bytes, rows, {column.out, column.row_bytes});
+    if (task.valid == nullptr) continue;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (!task.valid[k]) std::memset(column.out + k * column.row_bytes, 0, column.row_bytes);
+  }
 }
 
 }  // namespace headrace::inline v1::detail

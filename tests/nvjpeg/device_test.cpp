@@ -66,7 +66,7 @@ TEST_CASE("A decode on a device is refused at build() where there is none") {
                        doctest::Contains("[decode] cuda:0 was asked for"), DeviceError);
 }
 
-TEST_CASE("A device's pixels are within 6 levels of the CPU's") {
+TEST_CASE("A device's pixels are within 6 levels of the CPU's" * doctest::test_suite("gpu")) {
   if (!device_present()) return skip("needs a GPU");
   if (!nvjpeg_present()) return skip("needs nvJPEG");
   MESSAGE(device_decoder(gpu));
@@ -98,7 +98,8 @@ TEST_CASE("A device's pixels are within 6 levels of the CPU's") {
   }
 }
 
-TEST_CASE("Odd and broken files do a device no harm, and those without an end stay bad samples") {
+TEST_CASE("Odd and broken files do a device no harm, and those without an end stay bad samples" *
+          doctest::test_suite("gpu")) {
   if (!device_present()) return skip("needs a GPU");
   if (!nvjpeg_present()) return skip("needs nvJPEG");
   const auto refused = [](const Bytes& file) {

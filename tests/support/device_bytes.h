@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -28,11 +29,13 @@ inline std::vector<std::byte> bytes_on_device(const void* from, std::size_t byte
   return read;
 }
 
-/// Memory of the first GPU with the given bytes in it, `shift` bytes behind an aligned address.
+/// Memory of the first GPU with the given bytes in it, `shift` bytes behind an aligned address. It
+/// ends where they do, so that who goes beyond is found.
 class DeviceBytes {
  public:
   DeviceBytes(const void* from, std::size_t bytes, std::size_t shift = 0)
-      : memory_(detail::allocate_on_device(Device::cuda(0), bytes + shift + 1)),
+      : memory_(
+            detail::allocate_on_device(Device::cuda(0), std::max<std::size_t>(bytes + shift, 1))),
         bytes_(bytes),
         shift_(shift) {
     if (from == nullptr || bytes == 0) return;

@@ -1,4 +1,6 @@
 // The stand-in's form of the CUDA runtime: memory and copies.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -9,6 +11,23 @@
 using namespace headrace::test::device;
 
 namespace {
+
+/// Bytes behind an allocation that nobody may write; AddressSanitizer has its own.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t guard_bytes = 0;
+#else
+constexpr std::size_t guard_bytes = 64;
+#endif
+constexpr char guard = '\xA7';
+
+void require_guard(const void* memory, std::size_t bytes) {
+  const auto* behind = static_cast<const char*>(memory) + bytes;
+  for (std::size_t i = 0; i < guard_bytes; ++i) {
+    if (behind[i] == guard) continue;
+    std::fprintf(stderr, "[stand-in] device memory was written beyond its end\n");
+    std::abort();
+  }
+}
 
 /// Copies rows some time after the stream came here; a source that changes meanwhile is noted.
 struct Copy {
@@ -66,8 +85,9 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (const cudaError_t status = enter_unsafe("cudaMalloc"); status != cudaSuccess) return status;
   use_current_device();
   if (bytes > (std::size_t{1} << 40)) return answer(cudaErrorMemoryAllocation);
-  *memory = ::operator new(bytes, std::align_val_t(256));
+  *memory = ::operator new(bytes + guard_bytes, std::align_val_t(256));
   std::memset(*memory, 0xEE, bytes);
+  std::memset(static_cast<char*>(*memory) + bytes, guard, guard_bytes);
   State& s = state();
   std::lock_guard lock(s.mutex);
   s.allocations[*memory] = bytes;
@@ -83,7 +103,9 @@ cudaError_t cudaFree(void* memory) {
   State& s = state();
   {
     std::lock_guard lock(s.mutex);
-    std::memset(memory, 0xDD, s.allocations.at(memory));
+    const std::size_t bytes = s.allocations.at(memory);
+    require_guard(memory, bytes);
+    std::memset(memory, 0xDD, bytes);
     s.allocations.erase(memory);
     --s.counts.live_allocations;
   }

@@ -20,9 +20,13 @@ namespace {
 
 /// The kernel's twin on the host, run when the stream comes to it.
 int gather(const void* task, void* stream) {
-  device::run_on({stream}, [task = *static_cast<const detail::TableGather*>(task)] {
-    detail::gather_on_host(task);
-  });
+  auto later = *static_cast<const detail::TableGather*>(task);
+  const auto count = static_cast<std::size_t>(later.column_count);
+  device::run_on({stream},
+                 [later, columns = std::vector(later.columns, later.columns + count)]() mutable {
+                   later.columns = columns.data();
+                   detail::gather_on_host(later);
+                 });
   return 0;
 }
 const bool provided = (device::provide_kernel("headrace_gather", gather), true);

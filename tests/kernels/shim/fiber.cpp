@@ -7,9 +7,6 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace headrace::test::kernels {
 namespace {
@@ -31,15 +28,9 @@ Fiber::Fiber() {
   const auto bits = reinterpret_cast<std::uintptr_t>(this);
   ::makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(bits),
                 static_cast<unsigned>(bits >> 32));
-#ifdef __SANITIZE_THREAD__
-  tsan_own_ = __tsan_create_fiber(0);
-#endif
 }
 
 Fiber::~Fiber() {
-#ifdef __SANITIZE_THREAD__
-  __tsan_destroy_fiber(tsan_own_);
-#endif
   ::munmap(memory_, guard_bytes + stack_bytes);
 }
 
@@ -75,10 +66,6 @@ void Fiber::switch_to(ucontext_t& from, ucontext_t& to, bool inwards) {
   void*& kept = inwards ? fake_back_ : fake_own_;
   const void* stack = inwards ? own_.uc_stack.ss_sp : back_stack_;
   __sanitizer_start_switch_fiber(&kept, stack, inwards ? stack_bytes : back_bytes_);
-#endif
-#ifdef __SANITIZE_THREAD__
-  if (inwards) tsan_back_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(inwards ? tsan_own_ : tsan_back_, 0);
 #endif
   ::swapcontext(&from, &to);
 #ifdef __SANITIZE_ADDRESS__

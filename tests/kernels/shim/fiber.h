@@ -8,7 +8,7 @@
 namespace headrace::test::kernels {
 
 /// A stack of its own that runs one body after another, in the thread that resumes it.
-/// AddressSanitizer and ThreadSanitizer are told of every switch.
+/// AddressSanitizer is told of every switch.
 class Fiber {
  public:
   Fiber();
@@ -33,9 +33,7 @@ class Fiber {
   void* memory_ = nullptr;  ///< a page that may not be touched, then the stack
   ucontext_t own_{};
   ucontext_t back_{};
-  void* tsan_own_ = nullptr;  ///< what the sanitizers keep for either side
-  void* tsan_back_ = nullptr;
-  void* fake_own_ = nullptr;
+  void* fake_own_ = nullptr;  ///< what AddressSanitizer keeps for either side
   void* fake_back_ = nullptr;
   const void* back_stack_ = nullptr;
   std::size_t back_bytes_ = 0;

@@ -4,6 +4,7 @@
 // headers give half and bfloat16. A function that is missing here breaks the build.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -32,6 +33,9 @@ std::uint64_t shuffle(unsigned mask, std::uint64_t value, int lane);
 #undef __shared__
 #define __shared__ _Pragma("GCC error \"shared memory comes from block_memory<T>()\"")
 
+using std::max;
+using std::min;
+
 inline void __syncwarp(unsigned mask = 0xffffffffU) {
   headrace::test::kernels::sync_warp(mask);
 }
@@ -52,11 +56,7 @@ T __ldg(const T* from) {
   return *from;
 }
 template <class T>
-T __ldcs(const T* from) {
-  return *from;
-}
-template <class T>
-void __stcs(T* to, T value) {
+void __stwb(T* to, T value) {
   *to = value;
 }
 inline float __fadd_rn(float a, float b) {
@@ -74,25 +74,7 @@ inline double __dadd_rn(double a, double b) {
 inline double __dmul_rn(double a, double b) {
   return a * b;
 }
-inline unsigned __float_as_uint(float value) {
-  return std::bit_cast<unsigned>(value);
-}
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
-}
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift % 32));
-}
-/// Bytes of y:x picked by the four nibbles of the selector, the lowest first.
-inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
-  const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
-  unsigned picked = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned nibble = selector >> 4 * i & 0xfU;
-    unsigned byte = static_cast<unsigned>(bytes >> 8 * (nibble & 7U)) & 0xffU;
-    if ((nibble & 8U) != 0) byte = (byte & 0x80U) != 0 ? 0xffU : 0;
-    picked |= byte << 8 * i;
-  }
-  return picked;
+inline int __clz(int value) {
+  return std::countl_zero(static_cast<unsigned>(value));
 }
 // NOLINTEND(bugprone-reserved-identifier)

@@ -1,4 +1,4 @@
-// The gather kernel against its twin on the host; needs a GPU.
+// Batches out of a table on the device against the host's: the gather kernel in a loader.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -8,8 +8,9 @@
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/device_table.h>
 #include <headrace/tests/loaders/device_table_data.h>
-#include <headrace/tests/support/device_bytes.h>
-#include <headrace/tests/support/skip.h>
+#include "kernel_device.h"
+
+TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 
 namespace headrace::test {
 namespace {
@@ -41,7 +42,7 @@ TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and 
   if (!device_present()) return skip("a table on a device needs a GPU");
   const detail::DeviceStream trainer = detail::make_stream(Device::cuda(0), false);
   const Stream stream{trainer.get()};
-  const auto source = every_layout(8000, true);
+  const auto source = every_layout(1000, true);
   const Schema fields = source->fields();
   auto table = std::make_shared<DeviceTable>(source, DeviceTableOptions{.device = Device::cuda(0)});
   table->load();
@@ -56,7 +57,7 @@ TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and 
     CHECK((made == epoch_of(ordered(source, tail), fields, stream)));
   }
   const auto outside = [](Batch& batch, Stream on) {
-    static const std::int64_t number = 8000;
+    static const std::int64_t number = 1000;
     detail::copy_to_device(static_cast<std::byte*>(batch["table_row"].raw()),
                            reinterpret_cast<const std::byte*>(&number), sizeof number, on);
   };
@@ -74,3 +75,5 @@ TEST_CASE("a table on a GPU gives the host's batches: every field, padding, and 
 }
 
 }  // namespace headrace::test
+
+TEST_SUITE_END();
