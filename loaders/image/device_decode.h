@@ -12,9 +12,9 @@ namespace headrace::inline v1 {
 /// nvJPEG is not installed.
 HEADRACE_API void require_device_decoder(Device device, const std::string& who);
 
-/// What decodes JPEG on a device: "nvJPEG 13.4.1, hardware engines", "GPU" or "CPU Huffman", and
-/// why no better one does. Sets nvJPEG up where nobody has yet. Throws as require_device_decoder(),
-/// and DeviceError where that fails.
+/// What decodes JPEG on a device: "nvJPEG 13.4.1, hardware engines", "GPU" or "CPU Huffman" with
+/// its conditions, and why no better one does. Sets nvJPEG up where nobody has yet. Throws as
+/// require_device_decoder(), and DeviceError where that fails.
 HEADRACE_API std::string device_decoder(Device device);
 
 /// Images that were to be decoded on a device, of the whole process so far.

@@ -35,7 +35,8 @@ class Files final : public Source {
   void read(std::int64_t index, Sample& sample) const override {
     const Bytes& file = files_[static_cast<std::size_t>(index)];
     const Shape shape{static_cast<std::int64_t>(file.size())};
-    std::memcpy(sample.make("image", DType::uint8, shape).raw(), file.data(), file.size());
+    std::copy(file.begin(), file.end(),
+              static_cast<std::byte*>(sample.make("image", DType::uint8, shape).raw()));
   }
 
  private:

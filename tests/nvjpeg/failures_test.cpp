@@ -153,11 +153,14 @@ TEST_CASE("The best decoder that a device has is used and named: engines, kernel
     return std::pair(nvjpeg::calls().backend, handle.description);
   };
   CHECK(made({}, true) == std::pair(3, std::string("nvJPEG 13.4.1, hardware engines")));
-  CHECK(made({.engines = false}, true) == std::pair(2, std::string("nvJPEG 13.4.1, GPU")));
+  CHECK(made({.engines = false}, true) ==
+        std::pair(
+            2, std::string("nvJPEG 13.4.1, GPU (CPU Huffman for parts of 50 pictures or fewer)")));
   CHECK(made({.engines = false, .kernels = false}, true) ==
         std::pair(0, std::string("nvJPEG 13.4.1, CPU Huffman")));
   CHECK(made({}, false) ==
-        std::pair(2, std::string("nvJPEG 13.4.1, GPU; hardware engines need the driver's "
+        std::pair(2, std::string("nvJPEG 13.4.1, GPU (CPU Huffman for parts of 50 pictures or "
+                                 "fewer); hardware engines need the driver's "
                                  "libnvcuvid.so.1, which cannot be opened")));
   CHECK(nvjpeg::calls().flags == (1 | 4 | 32));
   CHECK(nvjpeg::calls().live_handles == 0);

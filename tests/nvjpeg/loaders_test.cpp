@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/loaders/picture_pairs.h>
 
@@ -242,6 +243,10 @@ TEST_CASE("A decode on a device is refused where its pixels would not be found")
   CHECK_THROWS_WITH_AS(
       Pipeline::from(files).then(op).then([](Sample&) {}).batch({.size = 1}).to(gpu).build(),
       doctest::Contains("would find nothing"), ConfigError);
+  const DecodedCache cache(files, {.bytes = 1_MiB});
+  CHECK_THROWS_WITH_AS(
+      Pipeline::from(cache.source()).then(cache.keep(op)).batch({.size = 1}).to(gpu).build(),
+      doctest::Contains("cannot stand inside another one"), ConfigError);
 }
 
 TEST_CASE("The graph says what decodes, and the forecast what it takes") {

@@ -29,7 +29,7 @@ std::string describe(const NvjpegHandle& made, bool has_video) {
       text += "hardware engines";
       break;
     case Backend::gpu:
-      text += "GPU";
+      text += "GPU (CPU Huffman for parts of 50 pictures or fewer)";
       break;
     case Backend::automatic:
       text += "CPU Huffman";
