@@ -7,7 +7,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/nvjpeg_decoder.h>
+#include <headrace/loaders/image/device_decode.h>
 
 #include <cstdio>
 

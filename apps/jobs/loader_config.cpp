@@ -94,6 +94,10 @@ void describe(Fields& fields, ImageConfig& image) {
       {.doc = "largest rotation either way; 0: none", .unit = "degrees", .min = 0.0, .max = 180.0});
   fields.choice("decode", image.decode, {{"cpu", Device::Kind::cpu}, {"cuda", Device::Kind::cuda}},
                 {.doc = "where JPEG files are decoded; cuda: on the first GPU, by nvJPEG"});
+  fields.key("device_share", image.device_share,
+             {.doc = "share of the records whose JPEG files the GPU decodes, drawn by their index",
+              .min = 0.0,
+              .max = 1.0});
 }
 
 }  // namespace

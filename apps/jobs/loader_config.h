@@ -41,6 +41,7 @@ struct ImageConfig {
   double flip = 0.5;      ///< Probability of a horizontal flip.
   double rotation = 0.0;  ///< Largest rotation either way, in degrees; 0: none.
   Device::Kind decode = Device::Kind::cpu;  ///< Where JPEG files are decoded; cuda: the first GPU.
+  double device_share = 1.0;                ///< Of the JPEG files, where decode is cuda.
 };
 
 /// A configuration of `kind: loader`: a pipeline without a model.

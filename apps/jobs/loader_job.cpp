@@ -84,15 +84,18 @@ std::vector<std::string> masks_of(const Source& source) {
 
 DecodeImage decode_of(const ImageConfig& image, const std::vector<std::string>& masks) {
   const Device device{.kind = image.decode};
+  const double share = image.device_share;
   if (image.resize > 0) {
     return {.crop = ResizeTo{.height = image.resize, .width = image.resize},
             .masks = masks,
-            .device = device};
+            .device = device,
+            .device_share = share};
   }
   return {.crop = RandomResizedCrop{.height = image.side, .width = image.side},
           .flip = static_cast<float>(image.flip),
           .masks = masks,
-          .device = device};
+          .device = device,
+          .device_share = share};
 }
 
 /// The source, behind a cache where there is one, and what makes a sample of a record.
@@ -141,6 +144,9 @@ Pipeline make_pipeline(const LoaderConfig& config, std::shared_ptr<const Source>
                             : std::move(pipeline).order(Sequential{});
   pipeline = std::move(pipeline).batch(
       {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
+  // What decodes on a device decodes into its memory.
+  if (is_images(config.source.kind))
+    pipeline = std::move(pipeline).to({.kind = config.image.decode});
   if (config.delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
   }

@@ -1,48 +1,93 @@
-// Whether a GPU's JPEG decoder takes work off the CPU: the same pipeline with DecodeImage on
-// either.
+// Whether a GPU's JPEG decoder takes work off the CPU: the same pipeline, delivered to the GPU,
+// with DecodeImage on either and on both.
 #include <cstdio>
 
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/nvjpeg_decoder.h>
+#include <headrace/loaders/image/device_decode.h>
 
 using namespace headrace;
 using namespace headrace::bench;
 
 namespace {
 
-std::function<double()> pipeline(const std::shared_ptr<const ImageFolder>& pictures, Device device,
-                                 bool prescale, int threads) {
-  DecodeImage decode = decode_224();
-  decode.device = device;
-  decode.prescale = prescale;
+struct Setup {
+  std::shared_ptr<const ImageFolder> pictures;
+  Device gpu;
+  int threads = 0;
+  int batch = 0;
+};
+
+std::function<double()> pipeline(const Setup& setup, const DecodeImage& decode) {
   LoaderOptions options{.prefetch = 4};
-  options.runtime = Runtime({.threads = threads});
-  return through_loader(Pipeline::from(pictures)
+  options.runtime = Runtime({.threads = setup.threads});
+  return through_loader(Pipeline::from(setup.pictures)
                             .seed(order_seed)
-                            .order(passes(*pictures))
+                            .order(passes(*setup.pictures))
                             .then(decode)
-                            .batch({.size = 64}),
+                            .batch({.size = setup.batch})
+                            .to(setup.gpu),
                         options);
+}
+
+std::vector<Contender> contenders(const Setup& setup) {
+  DecodeImage decode = decode_224();
+  std::vector<Contender> all = {{"on the CPU", pipeline(setup, decode)}};
+  decode.prescale = false;
+  all.push_back({"on the CPU, full scale", pipeline(setup, decode)});
+  decode.prescale = true;
+  decode.device = setup.gpu;
+  all.push_back({"on " + to_string(setup.gpu), pipeline(setup, decode)});
+  for (const int percent : {75, 50, 25}) {
+    decode.device_share = percent / 100.0;
+    all.push_back(
+        {std::to_string(percent) + " % on " + to_string(setup.gpu), pipeline(setup, decode)});
+  }
+  return all;
+}
+
+/// The best of those that share, beside the better of CPU and device alone.
+Row shared_beside_alone(const std::vector<Rates>& rates) {
+  const auto best = [&](bool shared) {
+    const Rates* best = nullptr;
+    for (const Rates& each : rates)
+      if (each.name.find('%') != std::string::npos == shared &&
+          (best == nullptr || each.median > best->median))
+        best = &each;
+    return *best;
+  };
+  const Rates ours = best(true);
+  const Rates alone = best(false);
+  return {.section = "shared beside the better of the two alone",
+          .contender = ours.name,
+          .unit = "pictures/s",
+          .median = ours.median,
+          .low = ours.low,
+          .high = ours.high,
+          .repeats = ours.repeats,
+          .reference = alone.name,
+          .ratio = ours.median / alone.median,
+          .goal = at_least(1.0)};
 }
 
 int measure(const Options& options, Report& report) {
   const std::string& data = options.text("data");
-  const auto pictures = std::make_shared<const ImageFolder>(
-      data.empty() ? picture_folder(options.text("cache"), 2048) : std::filesystem::path(data));
-  const int threads = options.number("threads");
-  const Device gpu = Device::cuda(options.number("device"));
-  NvjpegDecoder::require(gpu, "gpu_decode_benchmark");
-  const std::vector<Contender> contenders = {
-      {"on the CPU", pipeline(pictures, Device::cpu(), true, threads)},
-      {"on the CPU, full scale", pipeline(pictures, Device::cpu(), false, threads)},
-      {"on " + to_string(gpu), pipeline(pictures, gpu, false, threads)}};
-  const std::string title = std::to_string(pictures->size()) +
-                            " pictures, random-resized crop to 224, " + std::to_string(threads) +
-                            " workers";
-  report.add(title, "pictures/s", compare(contenders, options.number("repeats")),
-             contenders[0].name);
+  const Setup setup{
+      .pictures = std::make_shared<const ImageFolder>(
+          data.empty() ? picture_folder(options.text("cache"), 2048) : std::filesystem::path(data)),
+      .gpu = Device::cuda(options.number("device")),
+      .threads = options.number("threads"),
+      .batch = options.number("batch")};
+  require_device_decoder(setup.gpu, "gpu_decode_benchmark");
+  const std::vector<Contender> all = contenders(setup);
+  const std::string title =
+      std::to_string(setup.pictures->size()) + " pictures, random-resized crop to 224, batch " +
+      std::to_string(setup.batch) + ", " + std::to_string(setup.threads) + " workers";
+  std::printf("%s: %s\n", to_string(setup.gpu).c_str(), device_decoder(setup.gpu).c_str());
+  const std::vector<Rates> rates = compare(all, options.number("repeats"));
+  report.add(title + "; " + device_decoder(setup.gpu), "pictures/s", rates, all[0].name);
+  report.add({shared_beside_alone(rates)});
   const DeviceDecodes decodes = device_decodes();
   std::printf("decoded on the device: %lld of %lld pictures that were to be\n",
               static_cast<long long>(decodes.on_device),
@@ -57,6 +102,7 @@ int main(int argc, char** argv) {
   options.add("data", "", "folder of classes of JPEG files; none: 2048 made ones of 500 x 375")
       .add("cache", "/tmp/headrace-bench", "where made pictures are kept")
       .add("threads", "16", "workers")
+      .add("batch", "64", "pictures of a batch")
       .add("device", "0", "number of the GPU")
       .add("repeats", "5", "rounds in turn")
       .add_json();

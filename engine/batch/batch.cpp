@@ -38,15 +38,16 @@ std::int64_t Batch::epoch() const noexcept {
 
 bool Batch::has(std::string_view name) const noexcept {
   const auto& extra = loan_->extra();
-  return loan_->layout().find(name) != nullptr ||
+  return loan_->layout().find_delivered(name) != nullptr ||
          std::any_of(extra.begin(), extra.end(),
                      [&](const auto& field) { return field.first == name; });
 }
 
 std::vector<std::string> Batch::names() const {
   std::vector<std::string> names;
-  for (const auto& column : loan_->layout().columns())
-    names.push_back(column.name);
+  for (const auto& column : loan_->layout().columns()) {
+    if (!column.host_only) names.push_back(column.name);
+  }
   for (const auto& [name, tensor] : loan_->extra()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -65,7 +66,7 @@ Tensor Batch::operator[](std::string_view name) const {
     const bool per_row = whole.shape().rank() > 0 && whole.shape()[0] == rows;
     return per_row ? whole.rows(first_, last_) : whole;
   }
-  const auto* column = loan_->layout().find(name);
+  const auto* column = loan_->layout().find_delivered(name);
   if (column == nullptr) {
     std::string known;
     for (const auto& each : names())
@@ -126,6 +127,17 @@ Position Batch::position_after() const {
 
 void Batch::also_used_on(Stream stream) const {
   loan_->use_on(stream);
+}
+
+Tensor Batch::on_host(std::string_view name) const {
+  const auto* column = loan_->layout().find(name);
+  if (column == nullptr || !column->host_only) {
+    throw PipelineError("[batch] field \"" + std::string(name) +
+                        "\" was asked for on the host, where this batch does not keep it");
+  }
+  const Tensor whole = Tensor::borrow(loan_->host_memory() + column->offset, column->dtype,
+                                      column->row.batched(loan_->place().size), {}, Device::cpu());
+  return whole.rows(first_, last_);
 }
 
 void Batch::set(std::string_view name, Tensor tensor) {

@@ -162,17 +162,32 @@ std::string kind_of(const Tensor& tensor) {
 Layout::Layout(const Schema& schema, std::int64_t rows, bool valid) : rows_(rows) {
   for (const FieldSpec& spec : schema) {
     require_fill(spec);
-    Field field{.spec = spec};
-    field.values = add_column(spec.name, spec.dtype, spec.shape, rows);
-    field.extra = field.values;
-    if (spec.kind == FieldSpec::Kind::padded) {
-      field.extra = add_column(spec.name + "_shape", DType::int64, Shape{spec.shape.rank()}, rows);
-    } else if (spec.kind == FieldSpec::Kind::ragged) {
-      field.extra = add_column(spec.name + "_offsets", DType::int64, Shape{}, rows + 1);
-    }
-    fields_.push_back(std::move(field));
+    if (!spec.host_only) add_field(spec);
   }
   if (valid) valid_ = static_cast<int>(add_column("valid", DType::boolean, Shape{}, rows));
+  delivered_bytes_ = bytes_;
+  for (const FieldSpec& spec : schema) {
+    if (!spec.host_only) continue;
+    if (spec.kind != FieldSpec::Kind::fixed) {
+      throw ConfigError("[batch] field \"" + spec.name +
+                        "\" stays on the host, so its rows must be of one shape, got " +
+                        to_string(spec));
+    }
+    add_field(spec);
+    columns_.back().host_only = true;
+  }
+}
+
+void Layout::add_field(const FieldSpec& spec) {
+  Field field{.spec = spec};
+  field.values = add_column(spec.name, spec.dtype, spec.shape, rows_);
+  field.extra = field.values;
+  if (spec.kind == FieldSpec::Kind::padded) {
+    field.extra = add_column(spec.name + "_shape", DType::int64, Shape{spec.shape.rank()}, rows_);
+  } else if (spec.kind == FieldSpec::Kind::ragged) {
+    field.extra = add_column(spec.name + "_offsets", DType::int64, Shape{}, rows_ + 1);
+  }
+  fields_.push_back(std::move(field));
 }
 
 std::size_t Layout::add_column(std::string name, DType dtype, const Shape& row, std::int64_t rows) {
@@ -196,6 +211,11 @@ const Layout::Column* Layout::find(std::string_view name) const noexcept {
   const auto it = std::find_if(columns_.begin(), columns_.end(),
                                [&](const Column& c) { return c.name == name; });
   return it == columns_.end() ? nullptr : &*it;
+}
+
+const Layout::Column* Layout::find_delivered(std::string_view name) const noexcept {
+  const Column* column = find(name);
+  return column == nullptr || column->host_only ? nullptr : column;
 }
 
 void Layout::set_valid(std::byte* slab, std::int64_t row, bool valid) const noexcept {

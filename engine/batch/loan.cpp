@@ -57,6 +57,21 @@ void Loan::finish() {
   finished_ = true;
 }
 
+std::byte* Loan::host_memory() {
+  const std::lock_guard lock(mutex_);
+  if (slab_ == nullptr) {
+    throw PipelineError(
+        "[batch] fields that stay on the host are for batch operations, this batch is finished: "
+        "its slab may be another batch's by now");
+  }
+  return slab_->memory;
+}
+
+void Loan::let_go_of_slab() {
+  const std::lock_guard lock(mutex_);
+  slab_ = nullptr;
+}
+
 void Loan::use_on(Stream stream) {
   if (slot_ == nullptr) return;
   std::lock_guard lock(mutex_);

@@ -175,6 +175,7 @@ constexpr DeviceApi the_api{
       return cudaStreamWaitEvent(stream_of(stream), event_of(event), 0);
     },
     .await = [](void* event) -> int { return cudaEventSynchronize(event_of(event)); },
+    .query_event = [](void* event) -> int { return cudaEventQuery(event_of(event)); },
     .milliseconds_between = [](float* milliseconds, void* from, void* to) -> int {
       return cudaEventElapsedTime(milliseconds, event_of(from), event_of(to));
     },

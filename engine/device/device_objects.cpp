@@ -244,6 +244,17 @@ void await(Stream stream) {
   check(api().drain_stream(stream.handle), "waiting for the device");
 }
 
+bool has_come(const DeviceEvent& event) {
+  if (ending()) return true;
+  const int status = api().query_event(event.get());
+  if (status != api().not_ready) {
+    check(status, "the device");
+    return true;
+  }
+  api().forget_error();
+  return false;
+}
+
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept {
   float milliseconds = 0;
   if (ending()) return std::nullopt;

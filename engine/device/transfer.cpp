@@ -142,19 +142,29 @@ void Transfer::copy(DeviceSlot& slot, BatchMemory& slab) {
   if (slot.times != nullptr) record(slot.times->copied, copies);
   record(slot.copied, copies);
   slab.returns = &returns_;
-  if (pages_ != nullptr) {
-    // Not on the copies' own stream: the next copy would wait for the driver's thread.
-    const Stream callbacks{callbacks_.get()};
-    wait_for(slot.copied, callbacks);
-    call_when_reached(callbacks, Returns::push_this, static_cast<Returnable*>(&slab));
-  } else {
-    // The driver has staged it by now: nothing but this copy can be on the stream.
-    await(copies);
-    returns_.push(&slab);
+  if (pages_ == nullptr) await(copies);  // it is staged by now, and nothing else is on the stream
+  if (!sizes_.keeps_slabs) {
+    if (pages_ != nullptr) {
+      return_behind(slot.copied, slab);
+    } else {
+      returns_.push(&slab);
+    }
   }
   std::lock_guard lock(mutex_);
   ++stats_.copies;
   stats_.bytes += static_cast<std::int64_t>(sizes_.slab_bytes);
+}
+
+/// Not on the streams that copy or compute: what follows there would wait for the driver's thread.
+void Transfer::return_behind(const DeviceEvent& event, BatchMemory& slab) {
+  const Stream callbacks{callbacks_.get()};
+  wait_for(event, callbacks);
+  call_when_reached(callbacks, Returns::push_this, static_cast<Returnable*>(&slab));
+}
+
+void Transfer::give_back(const DeviceSlot& slot, BatchMemory& slab) {
+  const DeviceScope scope(device_);
+  return_behind(slot.ready, slab);
 }
 
 /// Counts the batches whose times are known by now; the caller holds the lock, inside a

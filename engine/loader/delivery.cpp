@@ -167,7 +167,7 @@ std::shared_ptr<Loan> LoaderCore::take(Flight& flight) {
   position_.position = flight.place.after;
   std::int64_t bytes = 0;
   for (const auto& column : plan_->layout.columns()) {
-    bytes += static_cast<std::int64_t>(column.row_bytes) * flight.place.size;
+    if (!column.host_only) bytes += static_cast<std::int64_t>(column.row_bytes) * flight.place.size;
   }
   gauge_.deliver(flight.place.rows, bytes);
   observe();

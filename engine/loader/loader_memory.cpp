@@ -27,24 +27,39 @@ void LoaderCore::take_memory(Lock& lock) {
   runtime_->acquire(plan_->held_bytes(), "loader \"" + plan_->recipe.name + "\"");
   if (plan_->device_slots > 0 && !transfer_) {
     std::shared_ptr<Transfer> transfer;
+    std::vector<DeviceWork::Run> work;
     try {
-      unlocked(lock, [&] { transfer = open_device(); });
+      unlocked(lock, [&] {
+        work = begin_device_work();
+        transfer = open_device();
+      });
     } catch (...) {
       runtime_->release(plan_->held_bytes());
       throw;
     }
+    device_work_ = std::move(work);
     transfer_ = std::move(transfer);
   }
   materialised_ = true;
 }
 
+/// What batch steps run, in their order; null for those that are the pipeline's own.
+std::vector<DeviceWork::Run> LoaderCore::begin_device_work() const {
+  const std::vector<BatchStep>& steps = plan_->recipe.batch_steps;
+  std::vector<DeviceWork::Run> work(steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    if (steps[s].work) work[s] = steps[s].work->begin(plan_->rows);
+  return work;
+}
+
 std::shared_ptr<Transfer> LoaderCore::open_device() {
   auto transfer = Transfer::open(plan_->recipe.device,
-                                 {.slab_bytes = plan_->layout.bytes(),
+                                 {.slab_bytes = plan_->layout.delivered_bytes(),
                                   .slot_bytes = plan_->slot_bytes(),
                                   .made = plan_->made,
                                   .slots = plan_->device_slots,
-                                  .timed = plan_->options.statistics},
+                                  .timed = plan_->options.statistics,
+                                  .keeps_slabs = plan_->layout.has_host_only()},
                                  pool_);
   const std::size_t bytes = pool_->bytes();
   const auto pieces = static_cast<int>((bytes + touched_bytes - 1) / touched_bytes);

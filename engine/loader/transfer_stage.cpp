@@ -56,17 +56,19 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
                             {.stage = static_cast<std::int64_t>(stage),
                              .epoch = flight.place.epoch,
                              .batch = flight.place.number});
+  Slab* kept = nullptr;  // that batch steps read
   try {
     Stream stream;
     std::optional<DeviceScope> device;  // batch operations start kernels
     if (slot != nullptr) device.emplace(slot->device);
-    make_loan(flight, slot);
+    kept = make_loan(flight, slot);
     if (slot != nullptr) stream = transfer_->operations(*slot);
     run_batch_steps(flight, stream, stage, in_steps);
     stage = plan_->transfer_stage();
     if (slot != nullptr) {
       transfer_->finish(*slot);
       flight.loan->finish();
+      give_back(flight, *slot, kept);
     }
   } catch (...) {
     Origin origin;
@@ -74,7 +76,7 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     origin.batch = flight.place.number;
     recorder_.fail(Crew::thread(), stage);
     flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
-    if (slot != nullptr) abandon(flight, slot);
+    if (slot != nullptr) abandon(flight, *slot, kept);
   }
   if (recorder_.on()) {
     recorder_.add(Crew::thread(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
@@ -82,8 +84,8 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
 }
 
 /// The batch as the trainer will have it: the slab itself, or a slot with the slab's copy on its
-/// way.
-void LoaderCore::make_loan(Flight& flight, DeviceSlot* slot) {
+/// way. Returns the slab where batch steps read it, and it has to be given back behind them.
+Slab* LoaderCore::make_loan(Flight& flight, DeviceSlot* slot) {
   Slab* slab = flight.slab.load(std::memory_order_acquire);
   if (slot != nullptr) transfer_->prepare(*slot);
   flight.loan = std::make_shared<Loan>(
@@ -93,12 +95,30 @@ void LoaderCore::make_loan(Flight& flight, DeviceSlot* slot) {
   // From here on the slab is the loan's, or the copy's.
   flight.slab.store(nullptr, std::memory_order_relaxed);
   flight.slab_gone = true;
-  if (slot == nullptr) return;
+  if (slot == nullptr) return nullptr;
   try {
     transfer_->copy(*slot, *slab);
   } catch (...) {
-    const Lock lock(mutex_);
-    ++lost_slabs_;
+    lose_slab();
+    throw;
+  }
+  return plan_->layout.has_host_only() ? slab : nullptr;
+}
+
+void LoaderCore::lose_slab() noexcept {
+  const Lock lock(mutex_);
+  ++lost_slabs_;
+}
+
+/// A slab that was kept for batch steps: all that reads it has been queued.
+void LoaderCore::give_back(Flight& flight, const DeviceSlot& slot, Slab*& kept) {
+  if (kept == nullptr) return;
+  flight.loan->let_go_of_slab();
+  Slab& slab = *std::exchange(kept, nullptr);
+  try {
+    transfer_->give_back(slot, slab);
+  } catch (...) {
+    lose_slab();
     throw;
   }
 }
@@ -111,7 +131,8 @@ void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& sta
     recorder_.activity(Crew::thread()).enter(stage);
     const TraceRange step(plan_->stages[stage].name);
     const std::int64_t since = recorder_.on() ? now_ns() : 0;
-    plan_->recipe.batch_steps[s].run(batch, stream);
+    const BatchStep& made = plan_->recipe.batch_steps[s];
+    (made.work ? device_work_[s] : made.run)(batch, stream);
     if (!recorder_.on()) continue;
     const std::int64_t took = now_ns() - since;
     in_steps += took;
@@ -121,12 +142,19 @@ void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& sta
 
 /// After a failure on the way to the device: what was queued for the slot may still run, so the
 /// next copy must wait for it.
-void LoaderCore::abandon(Flight& flight, DeviceSlot* slot) noexcept {
+void LoaderCore::abandon(Flight& flight, DeviceSlot& slot, Slab* kept) noexcept {
+  if (!flight.loan) return transfer_->set_free(&slot);
   try {
-    if (flight.loan) return transfer_->finish(*slot);
-    transfer_->set_free(slot);
+    transfer_->finish(slot);
   } catch (...) {
-    transfer_->lose(*slot);
+    transfer_->lose(slot);
+    if (kept != nullptr) lose_slab();
+    return;
+  }
+  try {
+    give_back(flight, slot, kept);
+  } catch (...) {
+    return;  // the slab is lost, and counted so; the batch has an error already
   }
 }
 

@@ -59,8 +59,10 @@ std::vector<Row> rows_of(const Plan& plan) {
     transfer.lines.push_back(std::to_string(plan.device_slots) + " slots of " +
                              mebibytes(plan.slot_bytes()) + " on the device");
   }
-  for (const BatchStep& step : plan.recipe.batch_steps)
-    transfer.lines.push_back(step.name);
+  for (const BatchStep& step : plan.recipe.batch_steps) {
+    const bool says = step.work && step.work->describe;
+    transfer.lines.push_back(step.name + (says ? " (" + step.work->describe() + ")" : ""));
+  }
   rows.push_back(std::move(transfer));
   rows.push_back({"ready", {"capacity " + std::to_string(plan.options.prefetch) + " batches"}});
   rows.push_back({"trainer", {std::to_string(plan.options.loans) + " loan(s)"}});

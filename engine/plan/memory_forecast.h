@@ -15,7 +15,9 @@ struct HEADRACE_API MemoryForecast {
     std::size_t bytes = 0;
   };
   std::vector<Item> items;       ///< of the host
-  std::size_t device_bytes = 0;  ///< of the device: twins of slabs, and what batch operations make
+  /// Of the device: twins of slabs, what batch operations make, and what work that samples leave to
+  /// it takes.
+  std::size_t device_bytes = 0;
   std::size_t total() const noexcept;
 };
 

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/batch/batch.h>
+#include <headrace/engine/plan/device_work.h>
 #include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1 {
@@ -21,7 +23,8 @@ namespace headrace::inline v1 {
 /// - `std::string name() const`: keys its randomness and its statistics;
 /// - `std::size_t working_bytes(const Schema& in) const`: memory it needs a thread, for the
 /// forecast;
-/// - `static constexpr bool decodes = true`: it belongs to the stage "decode".
+/// - `static constexpr bool decodes = true`: it belongs to the stage "decode";
+/// - `std::optional<DeviceWork> device_work() const`: what it leaves to the whole batch.
 template <class Op>
 concept PlainSampleOperation = std::invocable<const Op&, Sample&>;
 template <class Op>
@@ -69,6 +72,7 @@ struct SampleStep {
   std::function<void(Sample&, Random&, int worker)> run{};
   std::function<Schema(const Schema&)> schema{};
   std::function<std::size_t(const Schema&)> working_bytes{};
+  std::optional<DeviceWork> device_work{};
 };
 
 /// A batch step with its type erased.
@@ -76,6 +80,7 @@ struct BatchStep {
   std::string name{};
   std::function<void(Batch&, Stream)> run{};
   std::function<Schema(const Schema&)> schema{};
+  std::optional<DeviceWork> work{};  ///< gives `run`, for each loader its own
 };
 
 template <class Op>
@@ -95,6 +100,11 @@ void describe_step(const Op& op, const std::shared_ptr<const Op>& shared, Sample
                   { op.working_bytes(in) } -> std::convertible_to<std::size_t>;
                 }) {
     step.working_bytes = [shared](const Schema& in) { return shared->working_bytes(in); };
+  }
+  if constexpr (requires {
+                  { op.device_work() } -> std::convertible_to<std::optional<DeviceWork>>;
+                }) {
+    step.device_work = op.device_work();
   }
   if (step.name.empty()) step.name = step.decodes ? "decode" : "augment";
 }

@@ -62,6 +62,7 @@ Plan::Plan(const Recipe& wanted, const LoaderOptions& wished)
       runtime(wished.runtime ? *wished.runtime : Runtime::process_default()) {
   check();
   require_device(recipe.device, recipe.name);
+  place_device_work();
   order = recipe.bind_order ? recipe.bind_order(recipe.source->size())
                             : Sequential{}.bind(recipe.source->size());
   seed = recipe.seed.value_or(order->seed());
@@ -143,6 +144,7 @@ void Plan::infer_schema() {
   }
   if (schema.size() == 0)
     throw ConfigError(who(recipe) + "a sample must have at least one field, got none");
+  check_host_fields();
   const bool valid =
       recipe.batching->tail == Tail::pad || recipe.bad_samples.rule == BadSamples::Rule::shrink;
   layout = Layout(schema, rows, valid);
@@ -198,6 +200,7 @@ void Plan::count_memory() {
   const bool on_device = recipe.device.is_cuda();
   slabs = options.prefetch + options.loans + (on_device ? 1 : 0) +
           static_cast<int>(ceil_div(threads, rows));
+  if (layout.has_host_only()) ++slabs;  // one whose copy is done, but not what reads it
   // Beside those on loan: one that is ready, and one that is being copied.
   device_slots = on_device ? options.loans + 2 : 0;
   pumped_blocks = 4 * threads + runtime.io_threads();
@@ -210,6 +213,8 @@ void Plan::count_memory() {
   made = made_pieces(schema, recipe.batch_steps, rows);
   for (const MadePiece& piece : made)
     made_bytes += piece.bytes;
+  for (const BatchStep& step : recipe.batch_steps)
+    if (step.work && step.work->device_bytes) work_bytes += step.work->device_bytes(rows);
   const std::size_t total = forecast().total();
   const auto hold_to = [&](std::size_t limit, const std::string& name) {
     if (limit == 0 || total <= limit) return;
@@ -257,7 +262,7 @@ MemoryForecast Plan::forecast() const {
   MemoryForecast forecast;
   forecast.items.push_back(
       {std::to_string(slabs) + " slabs", slab * static_cast<std::size_t>(slabs)});
-  forecast.device_bytes = slot_bytes() * static_cast<std::size_t>(device_slots);
+  forecast.device_bytes = slot_bytes() * static_cast<std::size_t>(device_slots) + work_bytes;
   if (made_bytes != 0 && device_slots == 0) {
     forecast.items.push_back(
         {"fields made by batch steps", made_bytes * static_cast<std::size_t>(slabs)});

@@ -46,6 +46,10 @@ FieldSpec FieldSpec::ragged(std::string name, DType dtype, std::int64_t largest_
   return {.name = std::move(name), .dtype = dtype, .shape = {largest_row}, .kind = Kind::ragged};
 }
 
+FieldSpec FieldSpec::on_host(std::string name, DType dtype, const Shape& shape) {
+  return {.name = std::move(name), .dtype = dtype, .shape = shape, .host_only = true};
+}
+
 std::size_t FieldSpec::row_bytes() const {
   return detail::byte_count(dtype, shape);
 }
@@ -55,6 +59,7 @@ std::string to_string(const FieldSpec& field) {
       field.name + ": " + std::string(name_of(field.dtype)) + " " + to_string(field.shape);
   if (field.kind == FieldSpec::Kind::padded) text += " padded";
   if (field.kind == FieldSpec::Kind::ragged) text += " ragged";
+  if (field.host_only) text += " on the host";
   return text;
 }
 

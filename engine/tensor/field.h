@@ -28,11 +28,16 @@ struct HEADRACE_API FieldSpec {
   Shape shape;
   Kind kind = Kind::fixed;
   double fill = 0.0;
+  /// Stays in the slab: not copied to a device and not delivered, for batch operations alone
+  /// (Batch::on_host). Of steps, and of kind `fixed`.
+  bool host_only = false;
 
   /// A field of each kind.
   static FieldSpec fixed(std::string name, DType dtype, const Shape& shape);
   static FieldSpec padded(std::string name, DType dtype, const Shape& largest, double fill = 0.0);
   static FieldSpec ragged(std::string name, DType dtype, std::int64_t largest_row);
+  /// A fixed field that stays on the host.
+  static FieldSpec on_host(std::string name, DType dtype, const Shape& shape);
 
   /// Bytes that one row takes in a slab.
   std::size_t row_bytes() const;

@@ -1,9 +1,13 @@
 #include <headrace/loaders/image/decode_image.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/batch_decoder.h>
+#include <headrace/loaders/image/device_decode.h>
 #include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1 {
@@ -22,7 +26,39 @@ void clear(Tensor& tensor) {
   std::memset(tensor.raw(), 0, tensor.bytes());
 }
 
+constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
+constexpr std::int64_t window_bytes = sizeof(detail::DevicePicture);
+
+detail::BatchDecoder::Fields fields_of(const std::string& field) {
+  return {.pictures = field, .files = field + ".file", .windows = field + ".window"};
+}
+
 }  // namespace
+
+/// What was drawn for a sample.
+struct DecodeImage::Draw {
+  const ImageWindow& window;
+  const ImageDecoder::Target& target;
+};
+
+void DecodeImage::check_device() const {
+  require_device_decoder(device, name());
+  if (!(device_share >= 0.0 && device_share <= 1.0)) {
+    throw ConfigError("[" + name() + "] device_share must lie in [0, 1], got " +
+                      std::to_string(device_share));
+  }
+  if (device_file_bytes < 1 || device_file_bytes > most_file_bytes) {
+    throw ConfigError("[" + name() + "] device_file_bytes must lie in [1, " +
+                      std::to_string(most_file_bytes) + "], got " +
+                      std::to_string(device_file_bytes));
+  }
+}
+
+/// For a file, or for the picture where the device does not take it after all.
+std::int64_t DecodeImage::file_room() const {
+  const auto [height, width] = size_of(crop);
+  return std::max(static_cast<std::int64_t>(device_file_bytes), std::int64_t{3} * height * width);
+}
 
 void DecodeImage::check_file(const Schema& in, const std::string& file) const {
   const FieldSpec& spec = in.at(file, name());
@@ -40,7 +76,7 @@ Schema DecodeImage::schema(const Schema& in) const {
     throw ConfigError("[" + name() + "] mask_dtype must be uint8 or uint16, got " +
                       std::string(name_of(mask_dtype)));
   }
-  if (device.is_cuda()) NvjpegDecoder::require(device, name());
+  if (device.is_cuda()) check_device();
   check_file(in, field);
   const auto [height, width] = size_of(crop);
   Schema out = in;
@@ -50,6 +86,11 @@ Schema DecodeImage::schema(const Schema& in) const {
     if (mask == field) throw ConfigError("[" + name() + "] \"" + mask + "\" is its own mask");
     out.put(FieldSpec::fixed(mask, mask_dtype, Shape{height, width}));
   }
+  if (device.is_cuda()) {
+    const detail::BatchDecoder::Fields fields = fields_of(field);
+    out.put(FieldSpec::on_host(fields.files, DType::uint8, Shape{file_room()}));
+    out.put(FieldSpec::on_host(fields.windows, DType::uint8, Shape{window_bytes}));
+  }
   return out;
 }
 
@@ -58,8 +99,7 @@ std::size_t DecodeImage::working_bytes(const Schema&) const {
   // stretches. Of a mask the crop's labels are held, as large as the file has them.
   const auto [height, width] = size_of(crop);
   const std::size_t pixels = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
-  // A device's crop comes at full size: packed in page-locked memory, then 4 bytes a pixel.
-  return pixels * (device.is_cuda() ? (3 + 4) * 16 : 4 * 8) + (masks.empty() ? 0 : pixels * 2 * 16);
+  return pixels * 4 * 8 + (masks.empty() ? 0 : pixels * 2 * 16);
 }
 
 void DecodeImage::operator()(Sample& sample, Random& random) const {
@@ -70,19 +110,68 @@ void DecodeImage::operator()(Sample& sample, Random& random) const {
   const bool flipped = random.chance(flip);
   const auto [height, width] = size_of(crop);
   Tensor& image = sample.make(field, DType::uint8, Shape{height, width, 3});
+  const ImageDecoder::Target target{.rgb = image.data<std::uint8_t>(),
+                                    .height = height,
+                                    .width = width,
+                                    .resample = resample,
+                                    .flip = flipped,
+                                    .prescale = prescale};
   try {
-    decoder.decode(window, {.rgb = image.data<std::uint8_t>(),
-                            .height = height,
-                            .width = width,
-                            .resample = resample,
-                            .flip = flipped,
-                            .prescale = prescale,
-                            .device = device});
+    if (!device.is_cuda() || !leave_to_device(sample, file, {window, target}))
+      decoder.decode(window, target);
     decode_masks(sample, window, header, flipped);
   } catch (...) {
     clear(image);
     throw;
   }
+}
+
+/// By the record, not by what anybody is doing at the moment.
+bool DecodeImage::is_for_device(std::int64_t index) const {
+  if (device_share >= 1.0) return true;
+  Random random(RandomKey{.position = index, .operation = 0x6a706567});
+  return random.uniform() < device_share;
+}
+
+/// Says in the fields on the host what the device has to do for the sample; false: nothing.
+bool DecodeImage::leave_to_device(Sample& sample, const Tensor& file, const Draw& draw) const {
+  const detail::BatchDecoder::Fields fields = fields_of(field);
+  detail::DevicePicture picture{};
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  const bool is_shared = is_for_device(sample.origin().index);
+  const bool leaves = is_shared && file.bytes() <= device_file_bytes &&
+                      decoder.describe(draw.window, draw.target, device, picture);
+  const Tensor& room = sample.make(fields.files, DType::uint8, Shape{file_room()});
+  if (leaves) std::memcpy(room.raw(), file.raw(), picture.file_bytes);
+  const Tensor& window = sample.make(fields.windows, DType::uint8, Shape{window_bytes});
+  std::memcpy(window.raw(), &picture, sizeof picture);
+  if (is_shared && !leaves) detail::count_device_decodes({.on_cpu = 1});
+  return leaves;
+}
+
+std::optional<DeviceWork> DecodeImage::device_work() const {
+  if (!device.is_cuda()) return std::nullopt;
+  const detail::BatchDecoder::Fields fields = fields_of(field);
+  const auto describe = [device = device, share = device_share] {
+    std::string text;
+    try {
+      text = device_decoder(device);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    if (share >= 1.0) return text;
+    return text + "; for " + std::to_string(static_cast<int>(share * 100 + 0.5)) +
+           " % of the records";
+  };
+  const auto begin = [device = device, fields, resample = resample](std::int64_t rows) {
+    const auto decoder = std::make_shared<detail::BatchDecoder>(device, rows, fields, resample);
+    return [decoder](Batch& batch, Stream stream) { decoder->run(batch, stream); };
+  };
+  return DeviceWork{.device = device,
+                    .fields = {fields.files, fields.windows},
+                    .device_bytes = detail::BatchDecoder::device_bytes,
+                    .describe = describe,
+                    .begin = begin};
 }
 
 void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const ImageHeader& header,

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/base/literals.h>
 #include <headrace/engine/base/random.h>
+#include <headrace/engine/plan/device_work.h>
 #include <headrace/engine/sample/mask.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/device.h>
@@ -32,9 +36,17 @@ struct HEADRACE_API DecodeImage {
   std::string field = "image";
   std::vector<std::string> masks = {};
   DType mask_dtype = DType::uint8;  ///< or uint16: of every mask
-  /// CUDA: plain JPEG is decoded there by nvJPEG, at full size; what else there is, masks, resize
-  /// and flip stay on the CPU (docs/images.md). Pixels differ a little from the CPU's.
+  /// CUDA: plain JPEG is decoded there by nvJPEG, at full size, resized and flipped, straight into
+  /// the batch (docs/images.md); masks and all else there is stay on the CPU. Batches must be
+  /// delivered to that device, and no operation on samples may follow. Pixels differ a little from
+  /// the CPU's.
   Device device = Device::cpu();
+  /// Share of the records whose files are for the device, drawn by their index: the same ones in
+  /// every run.
+  double device_share = 1.0;
+  /// Larger files are decoded by the CPU. So much page-locked memory is held for each row of each
+  /// slab.
+  std::size_t device_file_bytes = 256_KiB;
 
   static constexpr bool decodes = true;
   /// Whether it draws anything as it is set up; a DecodedCache may only keep what draws nothing.
@@ -45,8 +57,14 @@ struct HEADRACE_API DecodeImage {
   Schema schema(const Schema& in) const;
   std::size_t working_bytes(const Schema& in) const;
   void operator()(Sample& sample, Random& random) const;
+  std::optional<DeviceWork> device_work() const;
 
  private:
+  struct Draw;
+  void check_device() const;
+  std::int64_t file_room() const;
+  bool is_for_device(std::int64_t index) const;
+  bool leave_to_device(Sample& sample, const Tensor& file, const Draw& draw) const;
   void check_file(const Schema& in, const std::string& file) const;
   void decode_masks(Sample& sample, const ImageWindow& window, const ImageHeader& header,
                     bool flipped) const;

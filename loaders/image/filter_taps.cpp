@@ -6,6 +6,16 @@
 namespace headrace::inline v1::detail {
 namespace {
 constexpr double negligible = 1e-9;
+
+double radius_of(const ResizeAxis& axis, Resample resample) {
+  return resample == Resample::antialias ? std::max(1.0, axis.length / axis.out) : 1.0;
+}
+}  // namespace
+
+// Points of a unit lattice inside an open interval of the filter's length.
+int most_taps(const ResizeAxis& axis, Resample resample) {
+  return std::min(static_cast<int>(std::ceil(2 * radius_of(axis, resample))),
+                  axis.last - axis.first);
 }
 
 /// Weights of output i into scratch_, not yet normalised; returns how many. (Casts stand for
@@ -33,10 +43,9 @@ int FilterTaps::weigh(const ResizeAxis& axis, double centre, double radius, doub
 
 void FilterTaps::make(const ResizeAxis& axis, Resample resample, std::uint64_t one) {
   const double step = axis.length / axis.out;
-  const double radius = resample == Resample::antialias ? std::max(1.0, step) : 1.0;
+  const double radius = radius_of(axis, resample);
   const double inverse = 1.0 / radius;
-  // Points of a unit lattice inside an open interval of that length.
-  const int most = std::min(static_cast<int>(std::ceil(2 * radius)), axis.last - axis.first);
+  const int most = most_taps(axis, resample);
   scratch_.resize(static_cast<std::size_t>(std::ceil(radius)) * 2 + 3);
   count = most;
   first.resize(static_cast<std::size_t>(axis.out));

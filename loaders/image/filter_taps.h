@@ -7,6 +7,9 @@
 
 namespace headrace::inline v1::detail {
 
+/// Taps of an output at most: what FilterTaps::count will be.
+int most_taps(const ResizeAxis& axis, Resample resample);
+
 /// Weights of one axis: output i is the sum over k < count of weights[i * count + k] *
 /// input[first[i] + k]. Each row of weights sums to `one`; every index lies in the axis's [first,
 /// last).

@@ -1,87 +1,19 @@
 #include <headrace/loaders/image/image_decoder.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <optional>
 
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/device_jpeg.h>
+#include <headrace/loaders/image/detail/device_picture.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
-#include <headrace/loaders/image/detail/orientation.h>
+#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/loaders/image/detail/stored_window.h>
+#include <headrace/loaders/image/filter_taps.h>
 #include <headrace/loaders/image/pixel_buffer.h>
+#include <headrace/loaders/image/resize_kernels.h>
 
 namespace headrace::inline v1 {
 namespace {
-
-/// One shown axis of a window as an axis of the stored picture, of `side` pixels, that runs the
-/// other way if `reversed`.
-ResizeAxis stored_axis(double start, double length, int first, int count, int out, int side,
-                       bool reversed) {
-  if (reversed) {
-    start = side - start - length;
-    first = side - first - count;
-  }
-  return {start, length, first, first + count, out, reversed};
-}
-
-struct StoredWindow {
-  ResizeAxis x;
-  ResizeAxis y;
-};
-
-StoredWindow to_stored(const ImageWindow& window, const ImageDecoder::Target& target,
-                       const ImageHeader& header) {
-  const bool turned = header.transposed();
-  const bool x_reversed = detail::x_runs_back(header.orientation);
-  const bool y_reversed = detail::y_runs_back(header.orientation);
-  const Region& bounds = window.bounds;
-  const auto across = [&](int side, bool reversed) {
-    ResizeAxis axis =
-        stored_axis(window.x, window.width, bounds.x, bounds.width, target.width, side, reversed);
-    axis.reversed = axis.reversed != target.flip;
-    return axis;
-  };
-  const auto down = [&](int side, bool reversed) {
-    return stored_axis(window.y, window.height, bounds.y, bounds.height, target.height, side,
-                       reversed);
-  };
-  if (turned) return {down(header.width, x_reversed), across(header.height, y_reversed)};
-  return {across(header.width, x_reversed), down(header.height, y_reversed)};
-}
-
-/// Cuts an axis's pixels down to those its filter can reach.
-void cut_to_reach(ResizeAxis& axis, int scale) {
-  const double reach = std::max<double>(scale, axis.length / axis.out) + scale;
-  axis.first = std::max(axis.first, static_cast<int>(std::floor(axis.start - reach)));
-  axis.last = std::min(axis.last, static_cast<int>(std::ceil(axis.start + axis.length + reach)));
-}
-
-/// What is left of a window after that.
-Region cut_to_reach(StoredWindow& window, int scale) {
-  cut_to_reach(window.x, scale);
-  cut_to_reach(window.y, scale);
-  return {.x = window.x.first,
-          .y = window.y.first,
-          .width = window.x.last - window.x.first,
-          .height = window.y.last - window.y.first};
-}
-
-void shrink(ResizeAxis& axis, int scale) {
-  axis.start /= scale;
-  axis.length /= scale;
-  axis.first /= scale;
-  axis.last = (axis.last + scale - 1) / scale;
-}
-
-int largest_scale(const StoredWindow& window) {
-  for (int scale = 8; scale > 1; scale /= 2) {
-    if (window.x.length >= double(scale) * window.x.out &&
-        window.y.length >= double(scale) * window.y.out) {
-      return scale;
-    }
-  }
-  return 1;
-}
 
 /// rows x columns pixels to columns x rows.
 void transpose(const std::uint8_t* from, int rows, int columns, std::uint8_t* to) {
@@ -175,50 +107,65 @@ DecodedPixels ImageDecoder::indexed_pixels_of(const Region& region, int scale) {
   return pixels;
 }
 
-std::optional<DecodedPixels> ImageDecoder::device_pixels_of(const Region& region, Device device) {
-  const auto index = static_cast<std::size_t>(device.index);
-  if (index >= on_devices_.size()) {
-    NvjpegDecoder::require(device, "decode");
-    on_devices_.resize(index + 1);
-  }
-  std::unique_ptr<NvjpegDecoder>& decoder = on_devices_[index];
-  if (!decoder) decoder = std::make_unique<NvjpegDecoder>(device);
-  std::optional<DecodedPixels> pixels;
-  if (header_.format == ImageFormat::jpeg && !indexed_ && jpeg_.is_plain())
-    pixels = decoder->decode(file_, header_, region);
-  detail::count_device_decode(pixels.has_value());
-  return pixels;
-}
-
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
   const bool jpeg = header_.format == ImageFormat::jpeg;
-  if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_) &&
-      !target.device.is_cuda()) {
+  if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_)) {
     if (indexed_) jpeg_.open(parts_.jpeg());
     jpeg_.decode_whole(target.rgb);
     return;
   }
-  StoredWindow stored = to_stored(window, target, header_);
-  std::optional<DecodedPixels> decoded;
-  if (target.device.is_cuda()) {
-    StoredWindow full = stored;
-    decoded = device_pixels_of(cut_to_reach(full, 1), target.device);
-  }
-  const int scale = jpeg && target.prescale && !decoded ? largest_scale(stored) : 1;
-  const Region region = cut_to_reach(stored, scale);
-  const DecodedPixels pixels = decoded ? *decoded : pixels_of(region, scale);
-  shrink(stored.x, scale);
-  shrink(stored.y, scale);
+  detail::StoredWindow stored =
+      detail::to_stored(window, target.height, target.width, target.flip, header_);
+  show(stored, jpeg && target.prescale ? detail::largest_scale(stored) : 1, target);
+}
+
+/// Decodes what the window needs at 1/scale, and resizes it.
+void ImageDecoder::show(detail::StoredWindow& window, int scale, const Target& target) {
+  const Region region = detail::cut_to_reach(window, scale);
+  const DecodedPixels pixels = pixels_of(region, scale);
+  detail::shrink(window, scale);
   const ResizeSource source{pixels.data, pixels.stride, pixels.region.x, pixels.region.y};
   if (!header_.transposed()) {
-    resize_to_rgb(source, stored.x, stored.y, target.resample, target.rgb);
+    resize_to_rgb(source, window.x, window.y, target.resample, target.rgb);
     return;
   }
   static thread_local detail::PixelBuffer turned;
   const std::size_t bytes =
-      static_cast<std::size_t>(stored.x.out) * 3 * static_cast<std::size_t>(stored.y.out);
-  resize_to_rgb(source, stored.x, stored.y, target.resample, turned.reserve(bytes));
-  transpose(turned.data(), stored.y.out, stored.x.out, target.rgb);
+      static_cast<std::size_t>(window.x.out) * 3 * static_cast<std::size_t>(window.y.out);
+  resize_to_rgb(source, window.x, window.y, target.resample, turned.reserve(bytes));
+  transpose(turned.data(), window.y.out, window.x.out, target.rgb);
+}
+
+bool ImageDecoder::describe(const ImageWindow& window, const Target& target, Device device,
+                            detail::DevicePicture& picture) {
+  const auto index = static_cast<std::size_t>(device.index);
+  if (index >= probes_.size()) probes_.resize(index + 1);
+  if (!probes_[index]) probes_[index] = std::make_shared<detail::NvjpegProbe>(device);
+  if (header_.format != ImageFormat::jpeg || indexed_ || !jpeg_.is_plain()) return false;
+  detail::StoredWindow stored =
+      detail::to_stored(window, target.height, target.width, target.flip, header_);
+  detail::cut_to_reach(stored, 1);
+  const std::size_t length = detail::device_jpeg_length(file_);
+  const detail::DevicePicture wanted{.file_bytes = static_cast<std::uint32_t>(length),
+                                     .width = header_.width,
+                                     .height = header_.height,
+                                     .transposed = header_.transposed() ? 1 : 0,
+                                     .x = stored.x,
+                                     .y = stored.y};
+  const auto is_narrow = [&](const ResizeAxis& axis) {
+    return detail::most_taps(axis, target.resample) <= detail::most_kernel_taps;
+  };
+  if (length == 0 || wanted.bytes() > detail::DeviceJpegLimits::picture_bytes ||
+      !is_narrow(stored.x) || !is_narrow(stored.y) || !probes_[index]->takes(file_.first(length))) {
+    return false;
+  }
+  picture = wanted;
+  return true;
+}
+
+void ImageDecoder::decode(const detail::DevicePicture& picture, const Target& target) {
+  detail::StoredWindow stored{picture.x, picture.y};
+  show(stored, 1, target);
 }
 
 }  // namespace headrace::inline v1

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,12 +13,17 @@
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
-#include <headrace/loaders/image/nvjpeg_decoder.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/loaders/image/resize.h>
 #include <headrace/loaders/image/tiff_decoder.h>
 
 namespace headrace::inline v1 {
+
+namespace detail {
+class NvjpegProbe;
+struct DevicePicture;
+struct StoredWindow;
+}  // namespace detail
 
 /// One thread's decoders, chosen by a file's content. What DecodeImage does, as plain calls:
 /// `header = decoder.open(file)`, draw a window from it, `decoder.decode(window, target)`.
@@ -33,8 +37,6 @@ class HEADRACE_API ImageDecoder {
     Resample resample = Resample::antialias;
     bool flip = false;     ///< left to right
     bool prescale = true;  ///< JPEG: decode at 1/2, 1/4 or 1/8 where that still covers the target
-    /// CUDA: plain JPEG is decoded there, at full size, and everything else on the CPU.
-    Device device = Device::cpu();
   };
 
   /// Where the labels of a window go.
@@ -53,8 +55,15 @@ class HEADRACE_API ImageDecoder {
   ImageHeader open(std::span<const std::byte> file);
   /// Decodes only what the window needs, resizes and writes it as it is to be shown (EXIF
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
-  /// anything. For a device, also what NvjpegDecoder throws.
+  /// anything.
   void decode(const ImageWindow& window, const Target& target);
+  /// What a device has to do for the same, from the whole picture decoded there; false where the
+  /// open file is none for it: then decode() it here. Throws DeviceError and ConfigError where the
+  /// device cannot be used.
+  bool describe(const ImageWindow& window, const Target& target, Device device,
+                detail::DevicePicture& picture);
+  /// Does that here, at full size. Once for each open(). Throws DataError.
+  void decode(const detail::DevicePicture& picture, const Target& target);
   /// The same for a file of labels (engine/sample/mask.h has the rules): each comes from the one
   /// pixel in which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError
   /// also for colours, for files that keep no exact values, and for labels too large for the
@@ -65,7 +74,7 @@ class HEADRACE_API ImageDecoder {
   DecodedLabels labels_of(const Region& region);
   DecodedPixels pixels_of(const Region& region, int scale);
   DecodedPixels indexed_pixels_of(const Region& region, int scale);
-  std::optional<DecodedPixels> device_pixels_of(const Region& region, Device device);
+  void show(detail::StoredWindow& window, int scale, const Target& target);
 
   std::span<const std::byte> file_;
   ImageHeader header_;
@@ -75,7 +84,7 @@ class HEADRACE_API ImageDecoder {
   PngDecoder png_;
   TiffDecoder tiff_;
   CodecsDecoder codecs_;
-  std::vector<std::unique_ptr<NvjpegDecoder>> on_devices_;  ///< by the device's number
+  std::vector<std::shared_ptr<detail::NvjpegProbe>> probes_;  ///< by the device's number
 };
 
 }  // namespace headrace::inline v1

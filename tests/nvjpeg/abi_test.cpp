@@ -30,6 +30,7 @@ template <auto theirs, class Ours>
 constexpr bool same = Same<decltype(theirs), Ours>::value;
 
 using F = ours::Functions;
+static_assert(same<&nvjpegGetProperty, decltype(F::get_property)>);
 static_assert(same<&nvjpegCreateEx, decltype(F::create)>);
 static_assert(same<&nvjpegDestroy, decltype(F::destroy)>);
 static_assert(same<&nvjpegJpegStateCreate, decltype(F::create_state)>);
@@ -49,6 +50,10 @@ static_assert(std::is_same_v<decltype(ours::Image::pitch), decltype(nvjpegImage_
 static_assert(int(ours::Status::success) == NVJPEG_STATUS_SUCCESS);
 static_assert(int(ours::Status::allocator_failure) == NVJPEG_STATUS_ALLOCATOR_FAILURE);
 static_assert(int(ours::Backend::automatic) == NVJPEG_BACKEND_DEFAULT);
+static_assert(int(ours::Backend::gpu) == NVJPEG_BACKEND_GPU_HYBRID);
+static_assert(int(ours::Property::major) == MAJOR_VERSION);
+static_assert(int(ours::Property::minor) == MINOR_VERSION);
+static_assert(int(ours::Property::patch) == PATCH_LEVEL);
 static_assert(int(ours::Backend::hardware) == NVJPEG_BACKEND_HARDWARE);
 static_assert(int(ours::OutputFormat::interleaved_rgb) == NVJPEG_OUTPUT_RGBI);
 static_assert(ours::no_pipeline == NVJPEG_FLAGS_HW_DECODE_NO_PIPELINE);

@@ -1,12 +1,10 @@
 // What happens when nvJPEG, its device or its library will not play along.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/image/nvjpeg_decoder.h>
+#include <headrace/loaders/image/detail/nvjpeg_handle.h>
 
 #include "begin.h"
 #include "decoding.h"
@@ -17,129 +15,172 @@ namespace {
 const Device gpu = Device::cuda(0);
 const DecodeImage small{.crop = ResizeTo{12, 10}, .prescale = false};
 
-TEST_CASE("An image that nvJPEG refuses at any call comes from the CPU, the next from the device") {
-  const Bytes file = photograph();
-  const Pixels wanted = decoded(small, Device::cpu(), file);
-  for (const char* call : {"nvjpegJpegStreamParseHeader", "nvjpegDecodeBatchedSupported",
-                           "unsupported", "nvjpegDecodeBatched"}) {
-    for (const int status : {1, 2, 3, 4, 6, 8, 9, 10}) {
-      CAPTURE(call);
-      CAPTURE(status);
-      begin({.failing = call, .status = status, .from = 1, .times = 2});
-      const DeviceDecodes before = device_decodes();
-      on_a_thread([&] {
-        for (int i = 0; i < 5; ++i)
-          CHECK(decoded(small, gpu, file) == wanted);
-      });
-      CHECK(nvjpeg::calls().decodes == 3);
-      CHECK(device_decodes().on_device - before.on_device == 3);
-      CHECK(device_decodes().on_cpu - before.on_cpu == 2);
-    }
+std::vector<Bytes> photographs(int count) {
+  std::vector<Bytes> files;
+  files.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i)
+    files.push_back(photograph(60 + i, 50 - i, 2, 2, static_cast<unsigned>(i)));
+  return files;
+}
+
+/// Beside what was there before: a device that failed keeps its memory.
+void check_nothing_left(const device::Calls& before) {
+  CHECK(nvjpeg::calls().live_handles == 0);
+  CHECK(nvjpeg::calls().live_states == 0);
+  CHECK(nvjpeg::calls().live_headers == 0);
+  CHECK(device::calls().live_streams == before.live_streams);
+  CHECK(device::calls().live_allocations == before.live_allocations);
+}
+
+TEST_CASE("A file that nvJPEG does not take comes from the CPU, the others from the device") {
+  const std::vector<Bytes> files = photographs(14);
+  const std::vector<Pixels> wanted = decoded(small, Device::cpu(), files);
+  for (const char* call :
+       {"nvjpegJpegStreamParseHeader", "nvjpegDecodeBatchedSupported", "unsupported"}) {
+    CAPTURE(call);
+    begin({.failing = call, .status = 3, .from = 4, .times = 3});
+    std::vector<Pixels> shown;
+    const DeviceDecodes decodes = decodes_in([&] { shown = decoded(small, gpu, files); });
+    CHECK(shown == wanted);
+    CHECK(decodes.on_device == 11);
+    CHECK(decodes.on_cpu == 3);
   }
 }
 
-TEST_CASE("A decoder that failed is prepared anew, one that works is not") {
-  begin({.failing = "nvjpegDecodeBatched", .status = 8, .from = 2});
-  const Bytes file = photograph();
-  on_a_thread([&] {
-    for (int i = 0; i < 6; ++i)
-      decoded(small, gpu, file);
-  });
-  CHECK(nvjpeg::calls().initialisations == 2);
+TEST_CASE("A batch that nvJPEG refuses is decoded picture by picture, and the refused by the CPU") {
+  const std::vector<Bytes> files = photographs(14);
+  const std::vector<Pixels> wanted = decoded(small, Device::cpu(), files);
+  for (const bool locked : {true, false}) {
+    begin({.delay_us = 300, .refused_width = 63}, {.devices = 1, .refuse_page_locks = !locked});
+    std::vector<Pixels> shown;
+    const DeviceDecodes decodes = decodes_in([&] { shown = decoded(small, gpu, files); });
+    CHECK(shown == wanted);
+    CHECK(decodes.on_device == 13);
+    CHECK(decodes.on_cpu == 1);
+    CHECK(nvjpeg::calls().batches == 6 + 1);  // six alone, and the second batch at once
+    CHECK(nvjpeg::calls().overlaps == 0);
+  }
+}
+
+TEST_CASE("A batch that fails once is right all the same, whatever nvJPEG answers") {
+  const std::vector<Bytes> files = photographs(14);
+  const std::vector<Pixels> wanted = decoded(small, Device::cpu(), files);
+  const device::Calls before = device::calls();
+  for (const int status : {1, 2, 3, 4, 6, 8, 9, 10}) {
+    for (const std::int64_t from : {0, 1}) {
+      CAPTURE(status);
+      begin({.failing = "nvjpegDecodeBatched", .status = status, .from = from, .times = 2});
+      CHECK(decoded(small, gpu, files) == wanted);
+    }
+  }
+  check_nothing_left(before);
 }
 
 TEST_CASE("What cannot be set up ends the run with the device's name, and leaves nothing") {
-  const Bytes file = photograph();
+  const std::vector<Bytes> files = photographs(3);
+  const device::Calls before = device::calls();
   for (const char* call : {"nvjpegCreateEx", "nvjpegJpegStreamCreate", "nvjpegJpegStateCreate",
                            "nvjpegDecodeBatchedInitialize"}) {
     CAPTURE(call);
     begin({.failing = call, .status = 8, .times = 100});
-    CHECK_THROWS_WITH_AS(on_a_thread([&] { decoded(small, gpu, file); }),
-                         doctest::Contains("nvJPEG answers status 8"), DeviceError);
-    CHECK(nvjpeg::calls().live_handles == 0);
-    CHECK(nvjpeg::calls().live_states == 0);
-    CHECK(nvjpeg::calls().live_headers == 0);
-    CHECK(device::calls().live_streams == 0);
+    CHECK_THROWS_WITH_AS(decoded(small, gpu, files), doctest::Contains("nvJPEG answers status 8"),
+                         DeviceError);
+    check_nothing_left(before);
   }
 }
 
 TEST_CASE("Memory that a device has not got is no fault of the image") {
-  begin({.failing = "nvjpegDecodeBatched", .status = 5});
-  CHECK_THROWS_WITH_AS(on_a_thread([&] { decoded(small, gpu, photograph()); }),
-                       doctest::Contains("use fewer threads, or decode on the CPU"), ResourceError);
-}
-
-TEST_CASE("A device that fails ends the run instead of leaving all work to the CPU") {
-  begin({}, {.fail_copy = 1});
-  on_a_thread([&] {
-    const Bytes file = photograph();
-    CHECK(decoded(small, gpu, file) == decoded(small, Device::cpu(), file));
-    CHECK_THROWS_WITH_AS(decoded(small, gpu, file), doctest::Contains("the CUDA runtime answers"),
-                         DeviceError);
-  });
-  begin({.failing = "nvjpegDecodeBatched", .status = 6, .from = 1, .times = 9}, {.fail_copy = 0});
-  on_a_thread([&] {
-    for (int i = 0; i < 3; ++i)
-      CHECK_THROWS_AS(decoded(small, gpu, photograph()), DeviceError);
-  });
-}
-
-TEST_CASE("JPEG engines are used where there are some, else nvJPEG chooses") {
-  for (const bool engines : {true, false}) {
-    begin({.engines = engines});
-    on_a_thread([&] { decoded(small, gpu, photograph()); });
-    CHECK(nvjpeg::calls().backend == (engines ? 3 : 0));
-    CHECK(nvjpeg::calls().flags == (1 | 4 | 32));
-    CHECK(nvjpeg::calls().decodes == 1);
+  for (const char* call : {"nvjpegDecodeBatched", "nvjpegDecodeBatchedInitialize"}) {
+    begin({.failing = call, .status = 5, .times = 100});
+    CHECK_THROWS_WITH_AS(decoded(small, gpu, photographs(3)),
+                         doctest::Contains("use smaller batches, or decode on the CPU"),
+                         ResourceError);
   }
 }
 
-TEST_CASE("Threads share the handle of a device") {
+TEST_CASE("A device that fails ends the run instead of leaving all work to the CPU") {
+  begin({.failing = "nvjpegDecodeBatched", .status = 6, .times = 9},
+        {.devices = 1, .fail_copy = 0});
+  CHECK_THROWS_AS(decoded(small, gpu, photographs(3)), DeviceError);
+}
+
+TEST_CASE("A warm loader takes no more memory of the device, nor states, nor page locks") {
+  begin({.delay_us = 100});
+  Loader loader = Pipeline::from(std::make_shared<const Files>(photographs(32)))
+                      .then(DecodeImage{.crop = ResizeTo{12, 10}, .device = gpu})
+                      .batch({.size = 8})
+                      .to(gpu)
+                      .build({.runtime = Runtime({.threads = 2})});
+  read_epoch(loader, gpu, 0, {"image"});
+  const device::Calls warm = device::calls();
+  for (int epoch = 1; epoch < 4; ++epoch)
+    read_epoch(loader, gpu, epoch, {"image"});
+  CHECK(device::calls().allocations == warm.allocations);
+  CHECK(device::calls().page_locks == warm.page_locks);
+  CHECK(nvjpeg::calls().live_states <= loader.stats().slabs);
+}
+
+TEST_CASE("Loaders and threads share the handle of a device") {
   begin({}, {.devices = 3});
-  const Bytes file = photograph();
-  on_a_thread([&] {
-    decoded(small, gpu, file);
-    on_a_thread([&] { decoded(small, gpu, file); });
+  const device::Calls before = device::calls();
+  const auto build = [](Device device) {
+    DecodeImage op = small;
+    op.device = device;
+    return Pipeline::from(std::make_shared<const Files>(photographs(9)))
+        .then(op)
+        .batch({.size = 3})
+        .to(device)
+        .build({.runtime = Runtime({.threads = 2})});
+  };
+  {
+    Loader first = build(gpu);
+    Loader second = build(gpu);
+    Loader third = build(Device::cuda(2));
+    read_epoch(first, gpu, 0, {"image"});
+    read_epoch(second, gpu, 0, {"image"});
     CHECK(nvjpeg::calls().handles == 1);
-    decoded(small, Device::cuda(2), file);
+    read_epoch(third, Device::cuda(2), 0, {"image"});
     CHECK(nvjpeg::calls().handles == 2);
-    CHECK(nvjpeg::calls().live_states == 2);
-  });
+  }
+  check_nothing_left(before);
+}
+
+TEST_CASE("The best decoder that a device has is used and named: engines, kernels, the library's") {
+  const auto made = [](nvjpeg::Behaviour behaviour, bool has_video) {
+    begin(std::move(behaviour));
+    const auto& library = headrace::detail::require_nvjpeg("test");
+    const auto handle = headrace::detail::make_nvjpeg_handle(library, gpu, has_video);
+    return std::pair(nvjpeg::calls().backend, handle.description);
+  };
+  CHECK(made({}, true) == std::pair(3, std::string("nvJPEG 13.4.1, hardware engines")));
+  CHECK(made({.engines = false}, true) ==
+        std::pair(
+            2, std::string("nvJPEG 13.4.1, GPU (CPU Huffman for parts of 50 pictures or fewer)")));
+  CHECK(made({.engines = false, .kernels = false}, true) ==
+        std::pair(0, std::string("nvJPEG 13.4.1, CPU Huffman")));
+  CHECK(made({}, false) ==
+        std::pair(2, std::string("nvJPEG 13.4.1, GPU (CPU Huffman for parts of 50 pictures or "
+                                 "fewer); hardware engines need the driver's "
+                                 "libnvcuvid.so.1, which cannot be opened")));
+  CHECK(nvjpeg::calls().flags == (1 | 4 | 32));
   CHECK(nvjpeg::calls().live_handles == 0);
 }
 
-TEST_CASE("The caller's current device stays as it was") {
-  begin({}, {.devices = 4});
-  on_a_thread([&] {
-    device::make_current(3);
-    decoded(small, Device::cuda(1), photograph());
-    CHECK(device::current() == 3);
-  });
-}
-
-TEST_CASE("A warm thread takes no more memory of the device, nor page locks") {
+TEST_CASE("Versions of nvJPEG that damaged files crash are refused, or said") {
+  CHECK(headrace::detail::nvjpeg_refusal({12, 9, 9}) == "it is of version 12.9.9, which is not 13");
+  CHECK(headrace::detail::nvjpeg_refusal({0, 0, 0}) != "");
+  CHECK(headrace::detail::nvjpeg_refusal({13, 0, 0}).empty());
   begin();
-  on_a_thread([&] {
-    std::vector<Bytes> files;
-    for (int i = 0; i < 12; ++i)
-      files.push_back(photograph(200 - 9 * i, 100 + 7 * i));
-    const auto pass = [&] {
-      for (const Bytes& file : files)
-        decoded(small, gpu, file);
-    };
-    pass();
-    const device::Calls warm = device::calls();
-    pass();
-    CHECK(device::calls().allocations == warm.allocations);
-    CHECK(device::calls().page_locks == warm.page_locks);
-    CHECK(device::calls().copies == warm.copies + 12);
-  });
+  headrace::detail::NvjpegLibrary older = headrace::detail::require_nvjpeg("test");
+  older.version = {13, 3, 2};
+  CHECK(headrace::detail::make_nvjpeg_handle(older, gpu, true).description ==
+        "nvJPEG 13.3.2, hardware engines; before 13.4.1 a damaged scan may crash it");
 }
 
-TEST_CASE("Page locks that are refused change no pixel") {
-  begin({}, {.refuse_page_locks = true});
-  const Bytes file = photograph();
-  on_a_thread([&] { CHECK(decoded(small, gpu, file) == decoded(small, Device::cpu(), file)); });
+TEST_CASE("The decoder that runs is named for the device at hand") {
+  begin();
+  CHECK(device_decoder(gpu).starts_with("nvJPEG 13.4.1, hardware engines"));
+  CHECK(nvjpeg::calls().live_handles == 0);
 }
 
 TEST_CASE("A device that is not there is refused by name before anything runs") {
@@ -152,7 +193,13 @@ TEST_CASE("A device that is not there is refused by name before anything runs") 
                        DeviceError);
   op.device = gpu;
   CHECK_NOTHROW(op.schema(files));
-  CHECK(op.working_bytes(files) > small.working_bytes(files));
+  op.device_share = 1.5;
+  CHECK_THROWS_WITH_AS(op.schema(files), doctest::Contains("device_share must lie in [0, 1]"),
+                       ConfigError);
+  op.device_share = 0.5;
+  op.device_file_bytes = 0;
+  CHECK_THROWS_WITH_AS(op.schema(files), doctest::Contains("device_file_bytes must lie in [1, "),
+                       ConfigError);
 }
 
 TEST_CASE("A library that is missing or is another one is named") {

@@ -5,8 +5,12 @@
 
 #include <jpeglib.h>
 
+#include <atomic>
+#include <chrono>
 #include <csetjmp>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,6 +38,7 @@ struct Header {
 };
 struct State {
   int batch = 0;
+  std::shared_ptr<std::atomic<int>> at_work = std::make_shared<std::atomic<int>>(0);
 };
 
 std::mutex state_mutex;
@@ -54,6 +59,21 @@ int wanted(const char* function) {
 void count(std::int64_t Calls::*what, std::int64_t change = 1) {
   std::lock_guard lock(state_mutex);
   counts.*what += change;
+}
+
+int delay() {
+  std::lock_guard lock(state_mutex);
+  return behaviour.delay_us;
+}
+
+bool marks() {
+  std::lock_guard lock(state_mutex);
+  return behaviour.marks;
+}
+
+bool is_refused(unsigned width) {
+  std::lock_guard lock(state_mutex);
+  return behaviour.refused_width != 0 && width == static_cast<unsigned>(behaviour.refused_width);
 }
 
 struct Decoder {
@@ -86,6 +106,9 @@ struct Decoder {
     while (info.output_scanline < info.output_height) {
       JSAMPROW row = to.channel[0] + to.pitch[0] * info.output_scanline;
       jpeg_read_scanlines(&info, &row, 1);
+      if (!marks()) continue;
+      for (unsigned i = 0; i < 3 * info.output_width; ++i)
+        row[i] = static_cast<unsigned char>(~row[i]);
     }
     jpeg_finish_decompress(&info);
     return true;
@@ -115,10 +138,17 @@ Calls calls() {
 
 extern "C" {
 
+int nvjpegGetProperty(int part, int* value) {
+  std::lock_guard lock(state_mutex);
+  *value = behaviour.version.at(static_cast<std::size_t>(part));
+  return success;
+}
+
 int nvjpegCreateEx(int backend, void*, void*, unsigned flags, void** handle) {
   if (const int status = wanted("nvjpegCreateEx")) return status;
   std::lock_guard lock(state_mutex);
   if (backend == 3 && !behaviour.engines) return arch_mismatch;
+  if (backend == 2 && !behaviour.kernels) return arch_mismatch;
   counts.backend = backend;
   counts.flags = flags;
   ++counts.handles;
@@ -180,19 +210,33 @@ int nvjpegDecodeBatchedInitialize(void*, void* state, int batch, int, int format
   return success;
 }
 
-int nvjpegDecodeBatched(void*, void* state, const unsigned char* const* data,
+int nvjpegDecodeBatched(void*, void* of_state, const unsigned char* const* data,
                         const std::size_t* lengths, Image* to, void* stream) {
-  auto& batch = static_cast<State*>(state)->batch;
-  if (batch != 1) return not_initialized;
-  if (const int status = wanted("nvjpegDecodeBatched")) {
-    batch = 0;  // has to be prepared anew
+  auto& state = *static_cast<State*>(of_state);
+  if (state.batch == 0) return not_initialized;
+  const int pictures = state.batch;
+  if (state.at_work->load() != 0) count(&Calls::overlaps);
+  int status = wanted("nvjpegDecodeBatched");
+  for (int i = 0; i < pictures && status == success; ++i) {
+    Decoder decoder;
+    if (!decoder.open(data[i], lengths[i]) || is_refused(decoder.info.image_width))
+      status = bad_jpeg;
+  }
+  if (status != success) {
+    state.batch = 0;  // has to be prepared anew
     return status;
   }
-  queue(stream, [file = data[0], length = lengths[0], image = to[0]] {
-    Decoder decoder;
-    if (decoder.open(file, length)) decoder.decode(image);
-  });
-  count(&Calls::decodes);
+  for (int i = 0; i < pictures; ++i) {
+    ++*state.at_work;
+    queue(stream, [file = data[i], length = lengths[i], image = to[i], at_work = state.at_work] {
+      std::this_thread::sleep_for(std::chrono::microseconds(delay()));
+      Decoder decoder;
+      if (decoder.open(file, length)) decoder.decode(image);
+      --*at_work;
+    });
+  }
+  count(&Calls::decodes, pictures);
+  count(&Calls::batches);
   return success;
 }
 

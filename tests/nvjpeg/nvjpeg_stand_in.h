@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -11,6 +12,11 @@ namespace headrace::test::nvjpeg {
 
 struct Behaviour {
   bool engines = true;  ///< whether the device has JPEG engines
+  bool kernels = true;  ///< whether it decodes in kernels, without engines
+  std::array<int, 3> version = {13, 4, 1};
+  int delay_us = 0;       ///< before each picture of a batch is decoded
+  int refused_width = 0;  ///< of pictures: a batch with one of them is not taken
+  bool marks = false;     ///< turns every byte that it decodes round
   /// Answers `status` to calls of the function of that name from the `from`-th on, `times` times.
   std::string failing = {};
   int status = 0;
@@ -19,7 +25,9 @@ struct Behaviour {
 };
 
 struct Calls {
-  std::int64_t decodes = 0;          ///< successful
+  std::int64_t decodes = 0;          ///< pictures of batches that were taken
+  std::int64_t batches = 0;          ///< that were taken
+  std::int64_t overlaps = 0;         ///< of which the state was still at work
   std::int64_t initialisations = 0;  ///< of a batch
   std::int64_t handles = 0;          ///< made
   std::int64_t live_handles = 0;

@@ -249,6 +249,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return cudaSuccess;
 }
 
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t status = enter_unsafe("cudaEventQuery"); status != cudaSuccess)
+    return status;
+  use_current_device();
+  if (state().failed) return answer(cudaErrorLaunchFailure);
+  const SharedEvent shared = event_of(event);
+  std::lock_guard lock(shared->mutex);
+  const bool come = shared->recorded == 0 || shared->reached.contains(shared->recorded);
+  return come ? cudaSuccess : answer(cudaErrorNotReady);
+}
+
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   if (const cudaError_t status = enter_unsafe("cudaEventElapsedTime"); status != cudaSuccess)
     return status;

@@ -20,6 +20,7 @@
 #include <headrace/tests/engine/test_support.h>
 
 #include "device_reading.h"
+#include "leaves_work.h"
 
 namespace headrace::test {
 namespace {
@@ -92,11 +93,21 @@ TurnsBits draw_step(Dice& dice) {
               std::make_shared<std::atomic<int>>(dice.one_in(3) ? dice.below(20) : -1)};
 }
 
-Pipeline draw_pipeline(Dice& dice, bool decodes, const TurnsBits& step) {
+/// What is done to a sample: nothing, or the same by workers and by the device.
+enum class Decodes : unsigned char { nobody, workers, device };
+
+Pipeline with_samples(Dice& dice, std::shared_ptr<const Source> source, Decodes decodes) {
+  if (decodes == Decodes::workers) return work_on(std::move(source), false);
+  Pipeline rows = rows_of_source(std::move(source));
+  if (decodes == Decodes::nobody) return rows;
+  return std::move(rows).then(LeavesWork{.delay_us = dice.below(300)});
+}
+
+Pipeline draw_pipeline(Dice& dice, Decodes decodes, const TurnsBits& step) {
   const auto source = draw_source(dice);
   const BadSamples bad{.rule = static_cast<BadSamples::Rule>(dice.below(3)),
                        .most = dice.one_in(3) ? dice.below(3) : -1};
-  return (decodes ? work_on(source, false) : rows_of_source(source))
+  return with_samples(dice, source, decodes)
       .batch({.size = batch_size, .tail = static_cast<Tail>(dice.below(3))})
       .on_bad_sample(bad)
       .to(Device::cuda(0))
@@ -220,7 +231,7 @@ class Trainer {
     held_.push_back(std::move(got.batch));
   }
   void read(const Batch& batch, TrainerStream& stream) {
-    Reading& into = readings_.emplace_back(Reading{.decoded = decodes_});
+    Reading& into = readings_.emplace_back(Reading{.decoded = decodes_ != Decodes::nobody});
     read_on(stream, batch["index"], into.index);
     read_on(stream, batch["value"], into.value, dice_.below(200));
     if (batch.has("valid")) read_on(stream, batch["valid"], into.valid);
@@ -240,7 +251,7 @@ class Trainer {
   }
 
   Dice dice_;
-  const bool decodes_ = dice_.one_in(2);
+  const Decodes decodes_ = static_cast<Decodes>(dice_.below(3));
   const bool in_callbacks_ = dice_.one_in(3);
   const LoaderOptions options_ = draw_options(dice_);
   std::string log_;

@@ -12,7 +12,7 @@
 namespace headrace::inline v1::detail {
 
 /// Where the fields of a batch lie in a slab: every field a contiguous block of rows, 64-byte
-/// aligned.
+/// aligned; those that stay on the host behind all others.
 class Layout {
  public:
   /// A tensor of the batch.
@@ -22,6 +22,7 @@ class Layout {
     Shape row;               ///< shape of one row
     std::size_t offset = 0;  ///< of row 0 in the slab
     std::size_t row_bytes = 0;
+    bool host_only = false;
   };
   /// A field of the schema: its values, and the column that the engine adds to padded and ragged
   /// ones.
@@ -37,9 +38,14 @@ class Layout {
 
   std::int64_t rows() const noexcept { return rows_; }
   std::size_t bytes() const noexcept { return bytes_; }
+  /// What is delivered: without the fields that stay on the host.
+  std::size_t delivered_bytes() const noexcept { return delivered_bytes_; }
+  bool has_host_only() const noexcept { return delivered_bytes_ < bytes_; }
   const std::vector<Field>& fields() const noexcept { return fields_; }
   const std::vector<Column>& columns() const noexcept { return columns_; }
   const Column* find(std::string_view name) const noexcept;
+  /// Of those that are delivered.
+  const Column* find_delivered(std::string_view name) const noexcept;
   bool has_valid() const noexcept { return valid_ >= 0; }
   /// Rows below `rows` whose valid byte is zero, ascending; none without that column.
   std::vector<std::int64_t> absent_rows(const std::byte* slab, std::int64_t rows) const;
@@ -58,10 +64,12 @@ class Layout {
   void pack_ragged(std::byte* slab, std::int64_t rows) const;
 
  private:
+  void add_field(const FieldSpec& spec);
   std::size_t add_column(std::string name, DType dtype, const Shape& row, std::int64_t rows);
 
   std::int64_t rows_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t delivered_bytes_ = 0;
   int valid_ = -1;
   std::vector<Field> fields_;
   std::vector<Column> columns_;

@@ -44,6 +44,10 @@ class Loan {
   const Context& context() const noexcept { return context_; }
   const Layout& layout() const noexcept { return context_.pool->layout(); }
   BatchMemory& memory() const noexcept { return *memory_; }
+  /// The slab, for batch operations. Throws PipelineError once the loan has let go of it.
+  std::byte* host_memory();
+  /// Of a loan of a slot: the slab is about to go round again.
+  void let_go_of_slab();
   /// Values of a ragged field in all rows together; `field`, a ragged one, counts the layout's
   /// fields.
   std::int64_t ragged_end(std::size_t field) const { return ragged_ends_[field]; }
@@ -67,7 +71,7 @@ class Loan {
  private:
   HomeProcess home_;
   Context context_;
-  Slab* slab_;
+  Slab* slab_;  ///< null once the loan has let go of it
   DeviceSlot* slot_;
   BatchMemory* memory_;
   BatchPlace place_;

@@ -13,7 +13,7 @@ struct DeviceVisit {
 /// `headrace_device_api`. Streams, events and memory are the runtime's own; every call but the
 /// plain ones returns its status, 0 for success. No CUDA header is needed to use it.
 struct DeviceApi {
-  static constexpr int current_version = 1;
+  static constexpr int current_version = 2;
 
   int version = current_version;
   int no_memory = 0;  ///< statuses that the engine must tell apart
@@ -49,6 +49,7 @@ struct DeviceApi {
   int (*record)(void* event, void* stream) = nullptr;
   int (*wait_for)(void* stream, void* event) = nullptr;
   int (*await)(void* event) = nullptr;
+  int (*query_event)(void* event) = nullptr;
   int (*milliseconds_between)(float* milliseconds, void* from, void* to) = nullptr;
 
   int (*copy_to_device)(void* to, const void* from, std::size_t bytes, void* stream) = nullptr;

@@ -85,10 +85,12 @@ HEADRACE_API void call_when_reached(Stream on, void (*function)(void*), void* ar
 /// Waits until the stream's work is done.
 HEADRACE_API void drain(Stream stream) noexcept;
 /// Waits until what was recorded last has come.
-void drain(const DeviceEvent& event) noexcept;
+HEADRACE_API void drain(const DeviceEvent& event) noexcept;
 /// The same, and throw where the device failed on the way.
 HEADRACE_API void await(const DeviceEvent& event);
 void await(Stream stream);
+/// Whether what was recorded last has come; no wait.
+HEADRACE_API bool has_come(const DeviceEvent& event);
 /// Seconds between two recorded events; nullopt while one is outstanding.
 std::optional<double> seconds_between(const DeviceEvent& from, const DeviceEvent& to) noexcept;
 /// Throws DeviceError if the device has failed since.

@@ -41,16 +41,17 @@ struct DeviceSlot : BatchMemory {
 /// The device side of a loader: a ring of device slots, a stream for copies, one for batch
 /// operations and one on which slabs are called back. Streams wait for each other's events; a
 /// thread waits only in copy(), where pages could not be locked. Outlives the loader while batches
-/// are on loan. prepare(), copy(), operations(), finish() and lose() are for the transfer stage,
-/// all others for any thread.
+/// are on loan. prepare(), copy(), operations(), finish(), give_back() and lose() are for the
+/// transfer stage, all others for any thread.
 class Transfer {
  public:
   struct Sizes {
-    std::size_t slab_bytes = 0;
+    std::size_t slab_bytes = 0;   ///< of a slab, that are copied
     std::size_t slot_bytes = 0;   ///< of which piece_bytes(slab_bytes) are the slab's twin
     std::vector<MadePiece> made;  ///< and these pieces the rest
     int slots = 0;
-    bool timed = false;  ///< measures copies and waits
+    bool timed = false;        ///< measures copies and waits
+    bool keeps_slabs = false;  ///< batch operations read them: give_back() instead of copy()
   };
 
   /// Keeps `slabs` alive. Left to the system, with the slabs, where it dies in a process that is
@@ -76,13 +77,17 @@ class Transfer {
 
   /// Has the copies wait until the slot may be overwritten.
   void prepare(DeviceSlot& slot);
-  /// Queues the copy of a slab; the slab comes back through returns(). If this throws, the copy may
-  /// be on its way all the same: the slab must not be filled again.
+  /// Queues the copy of a slab; the slab comes back through returns(), behind the copy or, with
+  /// keeps_slabs, behind give_back(). If this throws, the copy may be on its way all the same: the
+  /// slab must not be filled again.
   void copy(DeviceSlot& slot, BatchMemory& slab);
   /// Where batch operations on the slot run, behind its copy.
   Stream operations(const DeviceSlot& slot);
   /// Says that the last batch operation has been queued.
   void finish(DeviceSlot& slot);
+  /// With keeps_slabs: the slab comes back through returns() once all that was queued before
+  /// finish() is done. If this throws it never does.
+  void give_back(const DeviceSlot& slot, BatchMemory& slab);
 
   /// Makes a stream of the trainer's wait for the batch; `lent` others have it already. What
   /// end_loan() needs is made here, where it may throw. Throws DeviceError for a stream that is
@@ -105,6 +110,7 @@ class Transfer {
   void make_slots();
   bool settle() noexcept;
   void require_own(const DeviceEvent& event, Stream stream);
+  void return_behind(const DeviceEvent& event, BatchMemory& slab);
   TransferTimes* times_for_next();
   void count_times();
   void count_known_times() noexcept;

@@ -84,9 +84,11 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   int run_transfer();
   int run_returns();
   void load(Flight& flight, DeviceSlot* slot);
-  void make_loan(Flight& flight, DeviceSlot* slot);
+  Slab* make_loan(Flight& flight, DeviceSlot* slot);
   void run_batch_steps(Flight& flight, Stream stream, std::size_t& stage, std::int64_t& in_steps);
-  void abandon(Flight& flight, DeviceSlot* slot) noexcept;
+  void give_back(Flight& flight, const DeviceSlot& slot, Slab*& kept);
+  void abandon(Flight& flight, DeviceSlot& slot, Slab* kept) noexcept;
+  void lose_slab() noexcept;
   void unpark(Lock& lock, int permits);
   void send_to_io(Block* block);
   void read_block(Block* block, int thread);
@@ -112,6 +114,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   void take_returned(Lock& lock);
   void take_memory(Lock& lock);
   std::shared_ptr<Transfer> open_device();
+  std::vector<DeviceWork::Run> begin_device_work() const;
   void rest_if_idle(Lock& lock);
 
   // delivery
@@ -154,6 +157,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   // Made with the first epoch, under the mutex, before a batch is admitted; then only read, by
   // bodies without it.
   std::unique_ptr<FlowGraph> graph_;
+  std::vector<DeviceWork::Run> device_work_;  ///< of each batch step; null where it has none
   std::shared_ptr<Transfer> transfer_;
 
   mutable std::mutex mutex_;  // of everything below

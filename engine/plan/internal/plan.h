@@ -62,6 +62,7 @@ struct Plan {
   std::size_t sample_bytes = 0;    ///< budget of samples between read and collate
   std::vector<MadePiece> made;     ///< a slab's fields made by batch steps
   std::size_t made_bytes = 0;      ///< of them
+  std::size_t work_bytes = 0;      ///< of the device, for what sample steps leave to it
 
   std::size_t read_stage() const noexcept { return 0; }
   std::size_t step_stage(std::size_t step) const noexcept { return 1 + step; }
@@ -83,12 +84,16 @@ struct Plan {
   /// between read and collate.
   std::size_t held_bytes() const noexcept;
   /// Bytes of the device that a slot takes.
-  std::size_t slot_bytes() const noexcept { return piece_bytes(layout.bytes()) + made_bytes; }
+  std::size_t slot_bytes() const noexcept {
+    return piece_bytes(layout.delivered_bytes()) + made_bytes;
+  }
   MemoryForecast forecast() const;
   std::string describe(GraphFormat format) const;
 
  private:
   void check() const;
+  void place_device_work();
+  void check_host_fields() const;
   void infer_schema();
   void key_steps();
   void lay_out_nodes();

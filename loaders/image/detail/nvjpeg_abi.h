@@ -7,7 +7,8 @@
 namespace headrace::inline v1::detail::nvjpeg {
 
 enum class Status : int { success = 0, allocator_failure = 5 };  // of eleven
-enum class Backend : int { automatic = 0, hardware = 3 };
+enum class Backend : int { automatic = 0, gpu = 2, hardware = 3 };
+enum class Property : int { major = 0, minor = 1, patch = 2 };
 enum class OutputFormat : int { interleaved_rgb = 5 };
 
 /// Bits of the flags of nvjpegCreateEx.
@@ -27,6 +28,7 @@ using CudaStream = void*;
 
 /// nvjpegCreateEx and so on.
 struct Functions {
+  Status (*get_property)(Property, int*) = nullptr;
   Status (*create)(Backend, void* device_allocator, void* pinned_allocator, unsigned flags,
                    Handle*) = nullptr;
   Status (*destroy)(Handle) = nullptr;

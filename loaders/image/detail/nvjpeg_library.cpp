@@ -11,7 +11,6 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-// By its release notes, earlier ones may crash on damaged files.
 constexpr const char* library_file = "libnvjpeg.so.13";
 
 int add_places_beside(dl_phdr_info* info, std::size_t, void* out) {
@@ -36,6 +35,7 @@ void find(void* library, const char* name, Function& function, std::string& miss
 /// A function that the library has not got; empty: it has all.
 std::string find_functions(void* library, nvjpeg::Functions& call) {
   std::string missing;
+  find(library, "nvjpegGetProperty", call.get_property, missing);
   find(library, "nvjpegCreateEx", call.create, missing);
   find(library, "nvjpegDestroy", call.destroy, missing);
   find(library, "nvjpegJpegStateCreate", call.create_state, missing);
@@ -49,7 +49,25 @@ std::string find_functions(void* library, nvjpeg::Functions& call) {
   return missing;
 }
 
+std::array<int, 3> version_of(const nvjpeg::Functions& call) {
+  std::array<int, 3> version{};
+  for (const int part : {0, 1, 2}) {
+    if (call.get_property(nvjpeg::Property{part}, &version[static_cast<std::size_t>(part)]) !=
+        nvjpeg::Status::success)
+      return {};
+  }
+  return version;
+}
+
 }  // namespace
+
+// By its release notes earlier ones may crash on damaged files. Those before 13.4.1 may still do so
+// where the damage is inside a scan, which no check of ours sees: nvjpeg_backend() says it.
+std::string nvjpeg_refusal(std::array<int, 3> version) {
+  if (version[0] == 13) return {};
+  return "it is of version " + std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
+         std::to_string(version[2]) + ", which is not 13";
+}
 
 std::vector<std::string> nvjpeg_places() {
   std::vector<std::string> places = {library_file};
@@ -66,15 +84,21 @@ NvjpegLibrary open_nvjpeg(std::span<const std::string> places) {
       continue;
     }
     const std::string missing = find_functions(handle, library.call);
-    library.is_open = missing.empty();
-    if (library.is_open) return library;
-    library.reason = place + " has no " + missing;
+    if (missing.empty()) {
+      library.version = version_of(library.call);
+      library.reason = nvjpeg_refusal(library.version);
+      library.is_open = library.reason.empty();
+      if (library.is_open) return library;
+      library.reason = place + ": " + library.reason;
+    } else {
+      library.reason = place + " has no " + missing;
+    }
     dlclose(handle);
   }
   return library;
 }
 
-const nvjpeg::Functions& require_nvjpeg(const std::string& who) {
+const NvjpegLibrary& require_nvjpeg(const std::string& who) {
   static std::mutex mutex;
   static NvjpegLibrary library;
   const std::lock_guard lock(mutex);
@@ -86,7 +110,7 @@ const nvjpeg::Functions& require_nvjpeg(const std::string& who) {
                       "); run `pip install nvidia-nvjpeg` in the environment that has torch, or "
                       "decode on the CPU");
   }
-  return library.call;
+  return library;
 }
 
 }  // namespace headrace::inline v1::detail

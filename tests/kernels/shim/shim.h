@@ -68,6 +68,12 @@ inline float __fsub_rn(float a, float b) {
 inline float __fmul_rn(float a, float b) {
   return a * b;
 }
+inline double __dadd_rn(double a, double b) {
+  return a + b;
+}
+inline double __dmul_rn(double a, double b) {
+  return a * b;
+}
 inline int __clz(int value) {
   return std::countl_zero(static_cast<unsigned>(value));
 }
