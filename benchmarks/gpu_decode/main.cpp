@@ -50,12 +50,12 @@ std::vector<Contender> contenders(const Setup& setup) {
 /// The best of those that share, beside the better of CPU and device alone.
 Row shared_beside_alone(const std::vector<Rates>& rates) {
   const auto best = [&](bool shared) {
-    const Rates* best = nullptr;
+    const Rates* first = nullptr;
     for (const Rates& each : rates)
-      if (each.name.find('%') != std::string::npos == shared &&
-          (best == nullptr || each.median > best->median))
-        best = &each;
-    return *best;
+      if ((each.name.find('%') != std::string::npos) == shared &&
+          (first == nullptr || each.median > first->median))
+        first = &each;
+    return *first;
   };
   const Rates ours = best(true);
   const Rates alone = best(false);

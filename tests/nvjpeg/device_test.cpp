@@ -13,24 +13,10 @@
 #include <headrace/tests/support/skip.h>
 
 #include "decoding.h"
+#include "hardware.h"
 
 namespace headrace::test {
 namespace {
-
-const Device gpu = Device::cuda(0);
-
-bool device_present() {
-  try {
-    headrace::detail::require_device(gpu, "test");
-    return true;
-  } catch (const DeviceError&) {
-    return false;
-  }
-}
-
-bool nvjpeg_present() {
-  return headrace::detail::open_nvjpeg(headrace::detail::nvjpeg_places()).is_open;
-}
 
 /// Colours that run slowly, as in a photograph.
 Pixels smooth(int width, int height) {
@@ -96,32 +82,6 @@ TEST_CASE("A device's pixels are within 6 levels of the CPU's" * doctest::test_s
     MESSAGE("chroma " << h << "x" << v << ": at most " << most << " levels apart");
     CHECK(most <= 6);
   }
-}
-
-TEST_CASE("Odd and broken files do a device no harm, and those without an end stay bad samples" *
-          doctest::test_suite("gpu")) {
-  if (!device_present()) return skip("needs a GPU");
-  if (!nvjpeg_present()) return skip("needs nvJPEG");
-  const auto refused = [](const Bytes& file) {
-    try {
-      decoded({.crop = ResizeTo{16, 16}}, gpu, file);
-    } catch (const DataError&) {
-      return true;
-    }
-    return false;
-  };
-  for (const OddFile& file : odd_files()) {
-    CAPTURE(file.name);
-    const bool bad = refused(file.bytes);
-    if (file.must == OddFile::Must::show) CHECK(!bad);
-  }
-  OddFiles cut;
-  cut.cuts("photograph", photograph(), 60);
-  for (const OddFile& file : cut.files())
-    CHECK(refused(file.bytes));
-  const Bytes file = photograph();
-  const DecodeImage whole{.crop = WholeImage{113, 151}};
-  CHECK(decoded(whole, gpu, file) == decoded(whole, gpu, file));
 }
 
 }  // namespace
