@@ -41,6 +41,8 @@ def facts():
     yield "cores", str(len(os.sched_getaffinity(0)))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield "memory", f"{memory / 2**30:.0f} GiB"
+    room = os.statvfs("/dev/shm")
+    yield "shared memory", f"{room.f_bavail * room.f_frsize / 2**30:.2f} GiB"
     fields = ("name", "driver_version", "memory.total", "pcie.link.gen.max", "pcie.link.width.max", "clocks.max.sm",
               "clocks.max.mem", "ecc.mode.current", "mig.mode.current")
     card = first_line("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
