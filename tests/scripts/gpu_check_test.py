@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -107,6 +108,22 @@ class Running(FakeBuild):
         self.assertEqual(self.run_check("--step", "device"), 0)
         self.assertEqual(self.steps()["device"]["state"], "not run")
         self.assertIn("is not in", self.verdict("`DeviceTable`").found)
+
+    def test_a_check_that_is_ended_takes_what_runs_with_it_and_says_so(self):
+        pid = self.folder / "pid"
+        for job in ("kernels_gpu", "transfer_device"):
+            wait = f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 60" if job == "transfer_device" else ""
+            self.program(f"tests/{job}/headrace_{job}_tests", wait)
+        check = subprocess.Popen([sys.executable, "-B", str(SCRIPTS / "gpu-check"), "--cpu", "--step", "sanitizer",
+                                  "--build", str(self.build), "--output", str(self.output)], stdout=subprocess.DEVNULL)
+        while not pid.exists() and check.poll() is None:
+            time.sleep(0.05)
+        check.terminate()
+        self.assertEqual(check.wait(), 143)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+        self.assertEqual(self.steps()["sanitizer"]["state"], "unfinished")
+        self.assertEqual(len(self.steps()["sanitizer"]["commands"]), 1)
 
     def test_parts_that_run_apart_come_together(self):
         self.benchmark([row("device table 128 B", 0.97)])
