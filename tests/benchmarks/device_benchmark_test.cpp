@@ -39,8 +39,11 @@ int spec_augment(const void* asked, void* stream) {
   return 0;
 }
 
-int gather(const void* task, void* stream) {
-  device::run_on({stream}, [task = *static_cast<const detail::TableGather*>(task)] {
+int gather(const void* asked, void* stream) {
+  auto task = *static_cast<const detail::TableGather*>(asked);
+  const std::vector<detail::GatherColumn> columns(task.columns, task.columns + task.column_count);
+  device::run_on({stream}, [task, columns]() mutable {
+    task.columns = columns.data();
     detail::gather_on_host(task);
   });
   return 0;
