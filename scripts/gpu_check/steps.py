@@ -134,7 +134,7 @@ def steps_of_training(context):
 
 def scaling(context):
     return [benchmark(context, "scaling", "loader_benchmark", "scaling",
-                      *context.option(("--threads", "1,2,4,8,16", "--repeats", 3), ("--threads", "1,2", "--repeats", 1)))]
+                      *context.option(("--threads", "1,2,4,8,16", "--repeats", 3, "--files", 1024), ("--threads", "1,2", "--repeats", 1)))]
 
 
 SANITIZED = ("headrace_kernels_gpu_tests", "headrace_transfer_device_tests")
