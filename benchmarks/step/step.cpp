@@ -33,14 +33,6 @@ Budget mean(const Budget& sum, std::size_t steps) {
   return {sum.wall_s * share, sum.data_wait_s * share, sum.copy_s * share, sum.compute_s * share};
 }
 
-/// Uint8 pictures, channels last, as the network takes them: the same for every feed.
-torch::Tensor normalised(const torch::Tensor& images, c10::ScalarType type) {
-  const auto options = images.options().dtype(torch::kFloat32);
-  const torch::Tensor mean = torch::tensor({0.485F, 0.456F, 0.406F}, options).mul_(255);
-  const torch::Tensor std = torch::tensor({0.229F, 0.224F, 0.225F}, options).mul_(255);
-  return images.to(torch::kFloat32).sub_(mean).div_(std).to(type).permute({0, 3, 1, 2});
-}
-
 }  // namespace
 
 Budget paced_run(const Feed& feed, double step_s, int warm) {
@@ -68,16 +60,24 @@ struct Trainer::State {
     }
   }
 
+  /// Uint8 pictures, channels last, as the network takes them: the same for every feed.
+  torch::Tensor normalised(const torch::Tensor& images) const {
+    return images.to(torch::kFloat32).sub_(mean).div_(std).to(type).permute({0, 3, 1, 2});
+  }
+
   void step(const Pictures& pictures) {
     optimiser.zero_grad();
-    loss = torch::cross_entropy_loss(
-        net->forward(normalised(pictures.images, type)).to(torch::kFloat32), pictures.labels);
+    loss = torch::cross_entropy_loss(net->forward(normalised(pictures.images)).to(torch::kFloat32),
+                                     pictures.labels);
     loss.backward();
     optimiser.step();
   }
 
   c10::Device device;
   c10::ScalarType type;
+  // Brought to the device once: each way there would wait for it.
+  torch::Tensor mean = (255 * torch::tensor({0.485F, 0.456F, 0.406F})).to(device);
+  torch::Tensor std = (255 * torch::tensor({0.229F, 0.224F, 0.225F})).to(device);
   ResNet50 net;
   torch::optim::SGD optimiser{net->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9)};
   torch::Tensor loss;
