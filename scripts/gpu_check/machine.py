@@ -54,9 +54,9 @@ def facts():
         path = shutil.which(tool) or shutil.which(tool, path="/usr/local/cuda/bin:/opt/cuda/bin")
         yield tool, first_line(path, "--version") if path else "none"
     yield "python", platform.python_version()
-    yield from torch_facts().items()
     for name in ("torchvision", "lightning", "h5py", "nvidia-nvjpeg", "nvidia-dali-cuda130"):
         yield name, package_version(name)
+    yield from torch_facts().items()
 
 
 def package_version(name):
@@ -69,4 +69,4 @@ def package_version(name):
 
 if __name__ == "__main__":
     for name, value in facts():
-        print(f"{name}: {value}")
+        print(f"{name}: {value}", flush=True)  # a first import of torch may outlast the step

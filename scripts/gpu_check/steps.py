@@ -206,9 +206,9 @@ def malformed(context):
 
 
 STEPS = [
-    Step("versions", 1, 20, "machine, driver, versions", versions),
+    Step("versions", 1, 30, "machine, driver, versions", versions),
     Step("tests", 1, 130, "test cases that need a GPU", gpu_tests),
-    Step("training", 1, 150, "both jobs, two epochs, every precision", trainings, ("headrace",),
+    Step("training", 1, 140, "both jobs, two epochs, every precision", trainings, ("headrace",),
          files=("data/gpu-check/leak/testing.h5",)),
     Step("device", 2, 150, "copies, transfer, kernels, device table", device, ("benchmarks/device_benchmark",)),
     Step("step", 2, 150, "a ResNet-50-sized step behind 16 workers", steps_of_training, ("benchmarks/step_benchmark",)),

@@ -253,8 +253,10 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.state("leak job at batch 8192 beside an expert", found), "held")
 
     def test_a_training_without_budget_or_with_an_error_misses(self):
-        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed")):
-            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets})
+        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed"),
+                                            (None, [], "not run")):
+            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets},
+                              state="done" if exit_status is not None else "timed out")
             self.assertEqual(self.state("both jobs", found), state)
 
     def test_one_failed_case_misses_and_one_skipped_case_leaves_open(self):
