@@ -167,7 +167,7 @@ CLAIMS = [
     Claim("compute-sanitizer racecheck", "0 findings", by_sanitizer("racecheck")),
     Claim("compute-sanitizer initcheck", "0 findings", by_sanitizer("initcheck")),
     Claim("malformed JPEGs on the device", "each is an error or a picture, and the process lives",
-          by_cases("malformed", "device_malformed_test.cpp")),
+          by_cases("malformed", "device_test.cpp")),
 ]
 
 

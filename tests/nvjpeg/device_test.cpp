@@ -92,7 +92,7 @@ TEST_CASE("A device's pixels are within 6 levels of the CPU's" * doctest::test_s
 }
 
 TEST_CASE("Odd and broken files do a device no harm, and those without an end stay bad samples" *
-          doctest::test_suite("gpu")) {
+          doctest::test_suite("gpu malformed")) {
   if (!device_present()) return skip("needs a GPU");
   if (!nvjpeg_present()) return skip("needs nvJPEG");
   const auto refused = [](const Bytes& file) {
