@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
+#include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 
 #include <jpeglib.h>
@@ -161,12 +164,19 @@ std::filesystem::path chunked_file(const std::filesystem::path& folder, std::int
 
 std::filesystem::path picture_folder(const std::filesystem::path& folder, int files) {
   const auto root = folder / "pictures-500x375";
-  for (int i = 0; i < files; ++i) {
-    const auto file = root / (i % 2 == 0 ? "even" : "odd") / (std::to_string(i) + ".jpg");
-    if (std::filesystem::exists(file)) continue;
-    std::filesystem::create_directories(file.parent_path());
-    write_jpeg(file, 500, 375, static_cast<std::uint64_t>(i));
-  }
+  for (const char* name : {"even", "odd"})
+    std::filesystem::create_directories(root / name);
+  std::atomic<int> next{0};
+  in_threads(usable_cores(), [&](int) {
+    for (int i = next++; i < files; i = next++) {
+      const auto file = root / (i % 2 == 0 ? "even" : "odd") / (std::to_string(i) + ".jpg");
+      if (std::filesystem::exists(file)) continue;
+      auto unfinished = file;  // no picture: whoever is ended here leaves no half of one
+      unfinished += ".part";
+      write_jpeg(unfinished, 500, 375, static_cast<std::uint64_t>(i));
+      std::filesystem::rename(unfinished, file);
+    }
+  });
   return root;
 }
 

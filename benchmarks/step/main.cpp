@@ -128,8 +128,12 @@ void compare_feeds(const Setting& setting, const std::vector<Feeder>& feeders,
   for (int round = 0; round < setting.repeats; ++round) {
     for (std::size_t i = 0; i < feeders.size(); ++i) {
       std::optional<GpuBusy> busy;
-      if (setting.on_gpu) busy.emplace(setting.feed.device.index);
-      all[i].budgets.push_back(run(feeders[i].open(setting.feed)));
+      const Feed feed = feeders[i].open(setting.feed);
+      all[i].budgets.push_back(run([&, left = std::max(1, setting.warm)](Pictures& into) mutable {
+        // With the last step that does not count: what is before it is no training.
+        if (--left == 0 && setting.on_gpu) busy.emplace(setting.feed.device.index);
+        return feed(into);
+      }));
       if (!busy) continue;
       if (const auto share = busy->stop()) all[i].busy.push_back(*share);
       all[i].why_no_busy = busy->why();

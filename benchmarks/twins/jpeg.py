@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from measure import endless, loader_options, measure
+from measure import Shuffled, loader_options, measure
 from networks import ResNet50
 
 SIDE = 224
@@ -50,15 +50,15 @@ class Stored(Decoded):
         return read_file(path), label
 
 
-def as_list(rows):
-    return [stored for stored, _ in rows], torch.tensor([label for _, label in rows])
+def end_to_end(rows):
+    """Files of a batch as one tensor and their lengths: a tensor each would take a file handle each."""
+    files = [stored for stored, _ in rows]
+    return torch.cat(files), [len(stored) for stored in files], torch.tensor([label for _, label in rows])
 
 
 def shuffled(data, args, **more):
-    """Any number of samples, whatever the folder holds."""
-    sampler = torch.utils.data.RandomSampler(data, replacement=True, num_samples=args.batch * 1000)
-    return endless(torch.utils.data.DataLoader(
-        data, args.batch, sampler=sampler, drop_last=True,
+    return iter(torch.utils.data.DataLoader(
+        data, args.batch, sampler=Shuffled(data), drop_last=True,
         **loader_options(args, args.batch * 3 * SIDE * SIDE), **more))
 
 
@@ -73,8 +73,8 @@ def decoded_on_gpu(args):
         raise RuntimeError("needs a GPU")
     from torchvision.io import ImageReadMode, decode_jpeg
     data = Stored(args.data)
-    for stored, labels in shuffled(data, args, collate_fn=as_list):
-        images = decode_jpeg(stored, ImageReadMode.RGB, device="cuda")
+    for stored, lengths, labels in shuffled(data, args, collate_fn=end_to_end):
+        images = decode_jpeg(list(stored.split(lengths)), ImageReadMode.RGB, device="cuda")
         images = torch.stack([data.transform(image) for image in images])
         yield images.permute(0, 2, 3, 1), labels.to(args.device, non_blocking=True)
 

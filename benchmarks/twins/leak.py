@@ -7,9 +7,9 @@ import h5py
 import numpy as np
 import torch
 from torch import nn
-from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset
 
-from measure import Watch, endless, loader_options, measure
+from measure import Shuffled, Watch, loader_options, measure
 from networks import LeakCNN
 
 MEAN, DEVIATION = -44.0, 8.0  # config_json of the file that our program makes
@@ -80,8 +80,9 @@ class Mapped(PerBatch):
 
 
 def per_row(args):
-    return DataLoader(PerRow(args.data), args.batch, shuffle=True, drop_last=True,
-                      **loader_options(args, args.batch * ROW_BYTES))
+    data = PerRow(args.data)
+    return iter(DataLoader(data, args.batch, sampler=Shuffled(data), drop_last=True,
+                           **loader_options(args, args.batch * ROW_BYTES)))
 
 
 def as_it_is(batch):
@@ -89,9 +90,9 @@ def as_it_is(batch):
 
 
 def by_batch(data, args):
-    sampler = BatchSampler(RandomSampler(data), args.batch, drop_last=True)
-    return DataLoader(data, batch_sampler=sampler, collate_fn=as_it_is,
-                      **loader_options(args, args.batch * ROW_BYTES))
+    sampler = BatchSampler(Shuffled(data), args.batch, drop_last=True)
+    return iter(DataLoader(data, batch_sampler=sampler, collate_fn=as_it_is,
+                           **loader_options(args, args.batch * ROW_BYTES)))
 
 
 def resident(args, on_device):
@@ -225,11 +226,11 @@ EXPERTS = ["h5py, a sorted fancy index a batch", "map of the file, a batch a cal
 GPU = "all in the GPU's memory, index_select"
 
 CONTENDERS = {
-    ROW: lambda args: plain_loop(args, endless(per_row(args))),
-    EXPERTS[0]: lambda args: plain_loop(args, endless(by_batch(PerBatch(args.data), args))),
-    EXPERTS[1]: lambda args: plain_loop(args, endless(by_batch(Mapped(args.data), args))),
+    ROW: lambda args: plain_loop(args, per_row(args)),
+    EXPERTS[0]: lambda args: plain_loop(args, by_batch(PerBatch(args.data), args)),
+    EXPERTS[1]: lambda args: plain_loop(args, by_batch(Mapped(args.data), args)),
     EXPERTS[2]: lambda args: plain_loop(args, resident(args, False)),
     GPU: lambda args: plain_loop(args, on_gpu(args)),
     "Lightning, map of the file": lambda args: lightning_loop(
-        args, endless(by_batch(Mapped(args.data), args))),
+        args, by_batch(Mapped(args.data), args)),
 }

@@ -96,19 +96,34 @@ def measure(args, batches, step):
     return watch.figures
 
 
-def endless(loader):
-    while True:
-        yield from loader
+AHEAD = 2  # batches of each worker
 
 
 def prefetch_factor(args, batch_bytes):
-    """Batches ahead of each worker: four, or what /dev/shm has room for."""
+    """Batches ahead of each worker, or what /dev/shm has room for."""
     try:
         room = os.statvfs("/dev/shm")
         fits = room.f_bavail * room.f_frsize // max(1, batch_bytes * args.workers)
     except OSError:
-        fits = 4
-    return max(1, min(4, fits - 1))
+        fits = AHEAD
+    return max(1, min(AHEAD, fits - 1))
+
+
+def warm_steps(args):
+    """Those asked for, and as many as workers have read while the first step took seconds: what is
+    timed is read while it is timed."""
+    return args.warm + (AHEAD * args.workers if args.device == "cuda" else 0)
+
+
+class Shuffled(torch.utils.data.Sampler):
+    """Pass after pass without an end, so that workers wait for none."""
+
+    def __init__(self, data):
+        self.length = len(data)
+
+    def __iter__(self):
+        while True:
+            yield from torch.randperm(self.length).tolist()
 
 
 def loader_options(args, batch_bytes):

@@ -41,6 +41,8 @@ def facts():
     yield "cores", str(len(os.sched_getaffinity(0)))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     yield "memory", f"{memory / 2**30:.0f} GiB"
+    room = os.statvfs("/dev/shm")
+    yield "shared memory", f"{room.f_bavail * room.f_frsize / 2**30:.2f} GiB"
     fields = ("name", "driver_version", "memory.total", "pcie.link.gen.max", "pcie.link.width.max", "clocks.max.sm",
               "clocks.max.mem", "ecc.mode.current", "mig.mode.current")
     card = first_line("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
@@ -52,9 +54,9 @@ def facts():
         path = shutil.which(tool) or shutil.which(tool, path="/usr/local/cuda/bin:/opt/cuda/bin")
         yield tool, first_line(path, "--version") if path else "none"
     yield "python", platform.python_version()
-    yield from torch_facts().items()
     for name in ("torchvision", "lightning", "h5py", "nvidia-nvjpeg", "nvidia-dali-cuda130"):
         yield name, package_version(name)
+    yield from torch_facts().items()
 
 
 def package_version(name):
@@ -67,4 +69,4 @@ def package_version(name):
 
 if __name__ == "__main__":
     for name, value in facts():
-        print(f"{name}: {value}")
+        print(f"{name}: {value}", flush=True)  # a first import of torch may outlast the step

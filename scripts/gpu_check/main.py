@@ -3,13 +3,14 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import sys
 
 from gpu_check.claims import judge_all, table
 from gpu_check.place import Place
 from gpu_check.results import Results
 from gpu_check.runner import run_step
-from gpu_check.steps import PART_SECONDS, STEPS, Context, find_tool
+from gpu_check.steps import PART_SECONDS, STEPS, Context
 
 
 def parse(arguments, usage):
@@ -25,7 +26,7 @@ def parse(arguments, usage):
 
 
 def has_gpu():
-    return find_tool("nvidia-smi") is not None and os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
+    return any(os.path.exists(device) for device in ("/dev/nvidiactl", "/dev/dxg"))  # Linux, WSL
 
 
 def chosen_steps(options):
@@ -73,6 +74,7 @@ def main(arguments, usage):
         print("gpu-check: this machine must have a GPU with its driver, got none; --cpu runs what needs none, --dry-run "
               "says what would run", file=sys.stderr)
         return 7
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what runs is ended, too
     results = Results(options.output)
     work.mkdir(parents=True, exist_ok=True)
     bad = run(steps, context, results)

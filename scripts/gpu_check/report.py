@@ -51,16 +51,16 @@ def details(step):
     head = f"\n## {step['title']}\n\n`gpu-check --step {step['step']}`: {step['state']}, {step['seconds']} s{'; ' + step['why'] if step['why'] else ''}\n"
     if not rows:
         return head
-    lines = ["", "| section | contender | median | spread | unit | ratio | goal |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = ["", "| section | contender | median | spread | unit | ratio | goal | note |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         if "missing" in row:
-            lines.append(f"| {row['section']} | {row['contender']} | missing: {row['missing']} | | | | |")
+            lines.append(f"| {row['section']} | {row['contender']} | missing: {row['missing']} | | | | | |")
             continue
         held = is_held(row)
         goal = "" if held is None else f"{row.get('goal_is', 'at least')} {row['goal']:g}: {'held' if held else 'missed'}"
         spread = f"{figure(row.get('low'))}-{figure(row.get('high'))}" if "low" in row else ""
         lines.append(f"| {row['section']} | {row['contender']} | {figure(row.get('median'))} | {spread} | {row.get('unit', '')} | "
-                     f"{figure(row.get('ratio'))} | {goal} |")
+                     f"{figure(row.get('ratio'))} | {goal} | {row.get('note', '')} |")
     return head + "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 TAIL = 4000
+UNFINISHED = "unfinished"
 
 
 def run_command(argv, log, seconds, cwd, environment):
@@ -31,7 +32,7 @@ def run_command(argv, log, seconds, cwd, environment):
 
 def run_step(step, context, results):
     """Runs a step, keeps its result after every command, and gives it."""
-    outcome = {"step": step.name, "part": step.part, "title": step.title, "state": "done", "why": "", "seconds": 0.0,
+    outcome = {"step": step.name, "part": step.part, "title": step.title, "state": UNFINISHED, "why": "the check was ended in it", "seconds": 0.0,
                "cpu_form": context.cpu, "commit": context.place.commit(), "commands": [],
                "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds")}
     started = time.monotonic()
@@ -48,6 +49,8 @@ def run_step(step, context, results):
         _run_one(command, number, left, (step, context, results), outcome)
         outcome["seconds"] = round(time.monotonic() - started, 1)
         results.keep(outcome)
+    if outcome["state"] == UNFINISHED:
+        outcome.update(state="done", why="")
     results.keep(outcome)
     return outcome
 
@@ -65,7 +68,7 @@ def _run_one(command, number, left, where, outcome):
     outcome["commands"].append(one)
     if status is None:
         outcome.update(state="timed out", why=f"{command.label} was ended after {seconds:.0f} s")
-    elif status != 0 and outcome["state"] == "done":
+    elif status != 0 and outcome["state"] == UNFINISHED:
         outcome.update(state="failed", why=f"{command.label} ended with {status}: {last_line(text)}")
 
 

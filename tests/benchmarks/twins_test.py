@@ -32,7 +32,8 @@ class Table(unittest.TestCase):
 
     def test_goals_are_judged_against_the_slow_way_and_the_best_expert(self):
         rows = rows_of("leak", {"headrace": figures(100, 0.001), ROW: figures(10),
-                                FANCY: figures(90), MAP: figures(101), LIGHTNING: figures(500)}, {})
+                                FANCY: figures(90), MAP: figures(101), MEMORY: figures(50),
+                                LIGHTNING: figures(500)}, {})
         slow = self.row(rows, "title: beside the 11 % job's way")
         self.assertEqual((slow["ratio"], slow["goal"], slow["held"]), (10, 8, True))
         expert = self.row(rows, "title: beside the best expert's")
@@ -52,6 +53,12 @@ class Table(unittest.TestCase):
         rows = rows_of("jpeg", {"headrace": figures(5), "DALI": []}, {"DALI": "no wheel"})
         self.assertEqual(self.row(rows, "title", "DALI")["missing"], "no wheel")
         self.assertFalse([r for r in rows if "DALI" in r["section"]])
+
+    def test_the_best_expert_is_named_when_all_have_run_alone(self):
+        seen = {"headrace": figures(100), ROW: figures(10), FANCY: figures(90), MAP: [], MEMORY: figures(50)}
+        rows = rows_of("leak", seen, {})
+        self.assertEqual(self.row(rows, "title", MAP)["missing"], "its turn did not come")
+        self.assertFalse([r for r in rows if r["section"].endswith("expert's")])
 
     def test_without_ours_there_is_nothing_to_judge(self):
         rows = rows_of("leak", {"headrace": [], ROW: figures(5)}, {"headrace": "not built"})

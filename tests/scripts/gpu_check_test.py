@@ -4,6 +4,8 @@ import io
 import json
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -107,6 +109,22 @@ class Running(FakeBuild):
         self.assertEqual(self.steps()["device"]["state"], "not run")
         self.assertIn("is not in", self.verdict("`DeviceTable`").found)
 
+    def test_a_check_that_is_ended_takes_what_runs_with_it_and_says_so(self):
+        pid = self.folder / "pid"
+        for job in ("kernels_gpu", "transfer_device"):
+            wait = f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 60" if job == "transfer_device" else ""
+            self.program(f"tests/{job}/headrace_{job}_tests", wait)
+        check = subprocess.Popen([sys.executable, "-B", str(SCRIPTS / "gpu-check"), "--cpu", "--step", "sanitizer",
+                                  "--build", str(self.build), "--output", str(self.output)], stdout=subprocess.DEVNULL)
+        while not pid.exists() and check.poll() is None:
+            time.sleep(0.05)
+        check.terminate()
+        self.assertEqual(check.wait(), 143)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+        self.assertEqual(self.steps()["sanitizer"]["state"], "unfinished")
+        self.assertEqual(len(self.steps()["sanitizer"]["commands"]), 1)
+
     def test_parts_that_run_apart_come_together(self):
         self.benchmark([row("device table 128 B", 0.97)])
         self.run_check("--step", "device")
@@ -144,6 +162,15 @@ class Reading(unittest.TestCase):
         self.assertEqual(skipped[0]["skipped"], "needs a GPU")
         self.assertFalse(outputs.doctest_cases(XML.format(file="a_test.cpp", said="", good="false"))[0]["passed"])
 
+    def test_cases_that_were_not_asked_for_are_none(self):
+        other = '<TestCase name="of the host" filename="a_test.cpp" line="9" skipped="true"/>\n    <TestCase name="one'
+        cases = outputs.doctest_cases(XML.format(file="a_test.cpp", said="", good="true").replace('<TestCase name="one', other))
+        self.assertEqual([case["name"] for case in cases], ["one & two"])
+
+    def test_a_program_that_dies_among_its_cases_leaves_them_open(self):
+        died = XML.format(file="a_test.cpp", said="", good="true").split("</TestSuite>")[0]
+        self.assertIn("in the midst", outputs.doctest_cases(died)[-1]["skipped"])
+
     def test_a_case_that_never_ended_has_not_passed(self):
         broken = XML.format(file="a_test.cpp", said="", good="true").split("<Overall")[0]
         self.assertFalse(outputs.doctest_cases(broken)[0]["passed"])
@@ -163,8 +190,14 @@ class Reading(unittest.TestCase):
         said = ('==PROF== Connected\n"ID","Kernel Name","gpu__time_duration.sum",'
                 '"dram__throughput.avg.pct_of_peak_sustained_elapsed"\n"","","us","%"\n'
                 '"0","normalize_rows(Task)","12.5","91.0"\n')
-        self.assertEqual(outputs.profiler_rows(said)[0]["contender"], "normalize_rows")
-        self.assertEqual(outputs.profiler_rows(said)[0]["median"], 12.5)
+        for found, wanted in ((said, 12.5), (said.replace('"us"', '"ns"').replace('"12.5"', '"12,500.00"'), 12.5),
+                              (said.replace('"us"', '"msecond"'), 12500.0)):
+            self.assertEqual(outputs.profiler_rows(found)[0]["contender"], "normalize_rows")
+            self.assertEqual(outputs.profiler_rows(found)[0]["median"], wanted)
+
+    def test_a_profiler_that_shows_nothing_says_why(self):
+        said = "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n"
+        self.assertIn("ERR_NVGPUCTRPERM", outputs.profiler_rows(said, "gather")[0]["missing"])
 
 
 class Judging(unittest.TestCase):
@@ -177,13 +210,53 @@ class Judging(unittest.TestCase):
 
     def test_a_finding_of_the_sanitizer_misses_and_an_unread_one_decides_nothing(self):
         for findings, state in ((0, "held"), (2, "missed"), (None, "not run")):
-            found = self.step("sanitizer", {"label": "memcheck x", "exit": 0, "findings": findings})
+            found = self.step("sanitizer", *self.looked_at(findings=findings))
             self.assertEqual(self.state("compute-sanitizer memcheck", found), state)
         self.assertEqual(self.state("compute-sanitizer racecheck", found), "not run")
 
+    def looked_at(self, **last):
+        """Programs under memcheck; the last of them as told."""
+        case = {"name": "n", "file": "f.cpp", "passed": True, "skipped": ""}
+        programs = [{"label": f"memcheck {name}", "exit": 0, "findings": 0, "cases": [case]} for name in steps.SANITIZED]
+        return programs[:-1] + [{**programs[-1], **last}]
+
+    def test_no_findings_in_cases_that_did_not_run_or_did_not_end_decide_nothing(self):
+        skipped = {"name": "n", "file": "f.cpp", "passed": True, "skipped": "needs a GPU"}
+        for wrong in ({"cases": []}, {"cases": [skipped]}, {"exit": 1}, {"exit": None}):
+            found = self.step("sanitizer", *self.looked_at(**wrong))
+            self.assertEqual(self.state("compute-sanitizer memcheck", found), "not run")
+        found = self.step("sanitizer", *self.looked_at()[:-1], state="timed out")
+        self.assertEqual(self.state("compute-sanitizer memcheck", found), "not run")
+
+    def measured(self, exit_status, *sections, **missing):
+        rows = [{**row(section, 0.99), "goal": 0.9} for section in sections]
+        rows += [{"section": section, "contender": "headrace", "missing": why} for section, why in missing.items()]
+        return {"label": "m", "exit": exit_status, "rows": rows}
+
+    def test_a_benchmark_that_ended_early_holds_only_what_was_behind_it(self):
+        short, long = "transfer of 29 MB batches, back to back", "transfer of 500 MB batches, back to back"
+        between, behind = "transfer of 29 MB batches, behind a step", "normalize 500 MB"
+        for exit_status, sections, state in ((0, (short, long), "held"), (None, (short, between), "not run"),
+                                             (-11, (short, between), "not run"), (None, (short, long, behind), "held")):
+            found = self.step("device", self.measured(exit_status, *sections), state="done" if exit_status == 0 else "failed")
+            self.assertEqual(self.state("transfer back to back", found), state)
+        found = self.step("scaling", self.measured(None, "JPEG, 16 threads", "rows, 16 threads"), state="timed out")
+        self.assertEqual(self.state("loader on 16 threads", found), "not run")  # the chunks were to come
+
+    def test_a_section_of_ours_that_broke_off_is_not_held_by_what_it_had(self):
+        found = self.step("device", self.measured(7, "transfer of 29 MB batches, back to back", transfer="no memory"), state="failed")
+        self.assertEqual(self.state("transfer back to back", found), "not run")
+        self.assertIn("no memory", next(v.found for v in claims.judge_all(found) if v.claim.startswith("transfer back")))
+
+    def test_twins_that_ended_early_hold_what_they_compared(self):
+        found = self.step("twin_leak", self.measured(None, "leak job: beside the best expert's"), state="timed out")
+        self.assertEqual(self.state("leak job at batch 8192 beside an expert", found), "held")
+
     def test_a_training_without_budget_or_with_an_error_misses(self):
-        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed")):
-            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets})
+        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed"),
+                                            (None, [], "not run")):
+            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets},
+                              state="done" if exit_status is not None else "timed out")
             self.assertEqual(self.state("both jobs", found), state)
 
     def test_one_failed_case_misses_and_one_skipped_case_leaves_open(self):
@@ -191,6 +264,28 @@ class Judging(unittest.TestCase):
         for more, state in (({}, "held"), ({"passed": False}, "missed"), ({"skipped": "needs a GPU"}, "not run")):
             found = self.step("tests", {"label": "t", "exit": 0, "cases": [case, {**case, **more}]})
             self.assertEqual(self.state("device form of `Normalize`", found), state)
+
+    def test_cases_of_one_file_do_not_stand_for_those_of_another(self):
+        cases = [{"name": "n", "file": file, "passed": True, "skipped": ""} for file in ("gather_test.cpp", "device_table_test.cpp")]
+        for seen, state in ((cases, "held"), (cases[:1], "not run")):
+            found = self.step("tests", {"label": "t", "exit": 0, "cases": seen})
+            self.assertEqual(self.state("gather kernel", found), state)
+
+    def test_every_file_whose_cases_decide_is_there(self):
+        tests = SCRIPTS.parent / "tests"
+        named = re.findall(r'"(\w+_test\.cpp)"', (SCRIPTS / "gpu_check" / "claims.py").read_text())
+        gone = [name for name in named if not any(tests.glob(f"*/{name}"))]
+        self.assertEqual(gone, [])
+        self.assertTrue(any('"gpu malformed"' in file.read_text() for file in tests.glob("*/device_test.cpp")))
+        for program in steps.SANITIZED:
+            name = re.escape(program[len("headrace_"):-len("_tests")])
+            self.assertTrue(any(re.search(rf"headrace_test\({name}\b", file.read_text()) for file in tests.glob("*/CMakeLists.txt")))
+
+    def test_the_kernels_to_be_profiled_are_found_by_name(self):
+        names = " ".join(re.findall(r"\b(\w+)\(const __grid_constant__", " ".join(
+            file.read_text() for room in ("augment", "loaders") for file in (SCRIPTS.parent / room).rglob("*.cu"))))
+        for part in steps.PROFILED.values():
+            self.assertIn(part, names)
 
     def test_a_contender_that_is_missing_keeps_its_row_and_decides_nothing(self):
         rows = [{"section": "leak job: beside the 11 % job's way", "contender": "h5py", "missing": "h5py is not installed", "goal": 8}]
