@@ -14,7 +14,7 @@ struct HEADRACE_API MemoryForecast {
     std::string name;
     std::size_t bytes = 0;
   };
-  std::vector<Item> items;       ///< of the host
+  std::vector<Item> items;  ///< of the host
   /// Of the device: twins of slabs, what batch operations make, and what work that samples leave to
   /// it takes.
   std::size_t device_bytes = 0;
