@@ -36,6 +36,7 @@ std::vector<Contender> contenders(const Setup& setup) {
   std::vector<Contender> all = {{"on the CPU", pipeline(setup, decode)}};
   decode.prescale = false;
   all.push_back({"on the CPU, full scale", pipeline(setup, decode)});
+  if (!setup.gpu.is_cuda()) return all;
   decode.prescale = true;
   decode.device = setup.gpu;
   all.push_back({"on " + to_string(setup.gpu), pipeline(setup, decode)});
@@ -71,45 +72,55 @@ Row shared_beside_alone(const std::vector<Rates>& rates) {
           .goal = at_least(1.0)};
 }
 
-int measure(const Options& options, Report& report) {
+Setup set_up(const Options& options, Device gpu) {
   const std::string& data = options.text("data");
-  const Setup setup{
-      .pictures = std::make_shared<const ImageFolder>(
-          data.empty() ? picture_folder(options.text("cache"), 2048) : std::filesystem::path(data)),
-      .gpu = Device::cuda(options.number("device")),
-      .threads = options.number("threads"),
-      .batch = options.number("batch")};
-  require_device_decoder(setup.gpu, "gpu_decode_benchmark");
+  return {.pictures = std::make_shared<const ImageFolder>(
+              data.empty() ? picture_folder(options.text("cache"), options.number("pictures"))
+                           : std::filesystem::path(data)),
+          .gpu = gpu,
+          .threads = options.number("threads"),
+          .batch = options.number("batch")};
+}
+
+void measure(const Options& options, Report& report) {
+  const bool dry = options.is_set("dry");
+  const Device gpu = dry ? Device::cpu() : Device::cuda(options.number("device"));
+  if (!dry) require_device_decoder(gpu, "gpu_decode_benchmark");
+  const std::string decoder = dry ? "no device" : device_decoder(gpu);
+  const Setup setup = set_up(options, gpu);
   const std::vector<Contender> all = contenders(setup);
-  const std::string title =
-      std::to_string(setup.pictures->size()) + " pictures, random-resized crop to 224, batch " +
-      std::to_string(setup.batch) + ", " + std::to_string(setup.threads) + " workers";
-  std::printf("%s: %s\n", to_string(setup.gpu).c_str(), device_decoder(setup.gpu).c_str());
   const std::vector<Rates> rates = compare(all, options.number("repeats"));
-  report.add(title + "; " + device_decoder(setup.gpu), "pictures/s", rates, all[0].name);
+  report.add(std::to_string(setup.pictures->size()) +
+                 " pictures, random-resized crop to 224, batch " + std::to_string(setup.batch) +
+                 ", " + std::to_string(setup.threads) + " workers; " + decoder,
+             "pictures/s", rates, all[0].name);
+  if (dry) return;
   report.add({shared_beside_alone(rates)});
   const DeviceDecodes decodes = device_decodes();
   std::printf("decoded on the device: %lld of %lld pictures that were to be\n",
               static_cast<long long>(decodes.on_device),
               static_cast<long long>(decodes.on_device + decodes.on_cpu));
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options("gpu_decode_benchmark", "Does a GPU's JPEG decoder take work off the CPU?");
-  options.add("data", "", "folder of classes of JPEG files; none: 2048 made ones of 500 x 375")
+  options.add("data", "", "folder of classes of JPEG files; none: made ones of 500 x 375")
+      .add("pictures", "2048", "of those that are made")
       .add("cache", "/tmp/headrace-bench", "where made pictures are kept")
       .add("threads", "16", "workers")
       .add("batch", "64", "pictures of a batch")
       .add("device", "0", "number of the GPU")
       .add("repeats", "5", "rounds in turn")
+      .add_flag("dry", "the CPU's contenders alone, to see that it runs")
       .add_json();
   options.parse(argc, argv);
   Report report("gpu_decode_benchmark", options);
+  if (options.is_set("dry")) report.mark_dry();
   try {
-    return measure(options, report);
+    measure(options, report);
+    return 0;
   } catch (const Error& error) {
     report.missing("pictures, random-resized crop to 224", "on a GPU", error.what());
     std::fprintf(stderr, "%s\n", error.what());
