@@ -22,6 +22,11 @@ at::Tensor pick(const at::Tensor& rows, const at::Tensor& target) {
   return at::gather(rows, 1, target.unsqueeze(1)).squeeze(1);
 }
 
+at::Tensor counted_targets(const at::Tensor& target, const at::Tensor& of_samples) {
+  if (!of_samples.defined()) return target;
+  return at::where(of_samples != 0, target, at::zeros_like(target));
+}
+
 at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
                          const ClassificationWeights& weights) {
   if (!weights.of_classes.defined() && !weights.of_samples.defined()) return losses.mean();
@@ -48,9 +53,10 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
     throw ConfigError("[cross_entropy] label_smoothing must lie in [0, 1), got " +
                       std::to_string(smoothing));
   const at::Tensor log_p = at::log_softmax(detail::in_full_precision(logits), 1);
-  at::Tensor losses = -detail::pick(log_p, target);
+  const at::Tensor counted = detail::counted_targets(target, options.weights.of_samples);
+  at::Tensor losses = -detail::pick(log_p, counted);
   if (smoothing > 0.0) losses = losses * (1.0 - smoothing) - log_p.mean(1) * smoothing;
-  return detail::weighted_mean(losses, target, options.weights);
+  return detail::weighted_mean(losses, counted, options.weights);
 }
 
 }  // namespace headrace::inline v1::models

@@ -10,7 +10,8 @@ struct ClassificationWeights {
   /// One factor per class `[K]`, on the logits' device, or undefined: the mean is then `sum w[y] *
   /// loss / sum w[y]`.
   at::Tensor of_classes = {};
-  /// One factor per row `[N]`, or undefined: rows of weight zero give neither value nor gradient.
+  /// One factor per row `[N]`, or undefined: rows of weight zero give neither value nor gradient,
+  /// whatever their target.
   at::Tensor of_samples = {};
 };
 
@@ -34,6 +35,10 @@ HEADRACE_API at::Tensor in_full_precision(const at::Tensor& logits);
 
 /// `[N]` values of column `target` of `[N, K]` rows.
 HEADRACE_API at::Tensor pick(const at::Tensor& rows, const at::Tensor& target);
+
+/// `[N]` targets, with class 0 where a row has weight zero: what is there may be no class at all,
+/// as the fill of a padded batch, and an index outside ends a device's program.
+HEADRACE_API at::Tensor counted_targets(const at::Tensor& target, const at::Tensor& of_samples);
 
 /// Mean of `[N]` losses under the weights; zero where their sum is zero.
 HEADRACE_API at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,

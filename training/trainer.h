@@ -23,8 +23,8 @@
 namespace headrace::inline v1::training {
 
 /// Where the wall time of a step went, in seconds; the four parts sum to the whole. On a GPU work
-/// is queued and the host keeps at most two steps ahead of it: compute holds the time in which it
-/// waits for that, so parts are right over many steps and not in each.
+/// is queued and the host keeps at most two micro-batches ahead of it: compute holds the time in
+/// which it waits for that, so parts are right over many steps and not in each.
 struct StepTimes {
   double data_wait = 0.0;  ///< blocked until the loader had a batch
   double copy = 0.0;     ///< making an example of it (copy to the device, layout, dtype) and, of a
@@ -99,7 +99,8 @@ struct TrainerOptions {
 /// All are called by the thread that trains; an exception ends the run.
 struct TrainerCallbacks {
   /// Once a step, in order. On the CPU before the next step begins; on a GPU some steps later, with
-  /// the loss that was copied behind the step, and before a checkpoint or an evaluation.
+  /// the loss that was copied behind the step, and before a checkpoint or an evaluation. Where a
+  /// run on a GPU ends with an exception, its last steps may stay untold.
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::filesystem::path&, const Progress&)> on_checkpoint = {};

@@ -84,8 +84,11 @@ Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
     epoch_times_ += window.times;
     return went;
   }
-  while (left > 0 && went == Went::on)
+  while (left > 0 && went == Went::on) {
+    pace_.batch();
+    window.times.compute += clock_.cut();
     went = gather(window, false, left, {});
+  }
   finish_step(window);
   return went;
 }
@@ -125,8 +128,9 @@ void Trainer::Loop::finish_step(Window& window) {
   const bool saves = saves_now();
   const bool reads = saves || progress_.step % options_.read_loss_every == 0;
   if (options_.device.is_cuda()) {
-    pace_.step();
-    if (reads) exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
+    pace_.batch();
+    // At each step: what is left at the end of an epoch must fit into its last one.
+    exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
   }
   window.times.compute += clock_.cut();
   exposed_.move(window.times);

@@ -32,7 +32,8 @@ class HEADRACE_API Batch {
   std::int64_t size() const noexcept { return last_ - first_; }
   /// Rows that hold samples, known on the host wherever the batch is: those of which the loader's
   /// field "valid" is true, all where there is none. Empty where "valid" is a field of the source
-  /// or of a batch operation.
+  /// or of a batch operation. Counted before batch operations: one that takes rows out makes
+  /// a field "valid" of its own, and does not write into the loader's.
   std::optional<std::int64_t> valid_rows() const;
   /// Number of the batch in its epoch.
   std::int64_t number() const noexcept;

@@ -156,6 +156,20 @@ TEST_CASE("rows of weight zero give neither value nor gradient") {
   CHECK(focal_loss(at::zeros({2, 5}), target, {.weights = none}).item<double>() == 0.0);
 }
 
+TEST_CASE("a row of weight zero may have a target that is no class") {
+  at::manual_seed(7);
+  const at::Tensor logits = at::randn({3, 5}, at::kDouble);
+  const ClassificationWeights weights{.of_classes = at::tensor({.5, 1., 2., 1., 3.}, at::kDouble),
+                                      .of_samples = at::tensor({1., 0., 1.}, at::kDouble)};
+  for (const std::int64_t none : {std::int64_t{-1}, std::int64_t{5}}) {
+    const at::Tensor target = classes({4, none, 2});
+    CHECK(cross_entropy(logits, target, {.weights = weights}).item<double>() ==
+          cross_entropy(logits, classes({4, 1, 2}), {.weights = weights}).item<double>());
+    CHECK(focal_loss(logits, target, {.weights = weights}).item<double>() ==
+          focal_loss(logits, classes({4, 1, 2}), {.weights = weights}).item<double>());
+  }
+}
+
 TEST_CASE("losses of half precision logits are computed in float") {
   const at::Tensor logits = known_logits().to(at::kBFloat16);
   const at::Tensor loss = focal_loss(logits, classes({1}));

@@ -17,16 +17,17 @@ class StepPace {
  public:
   explicit StepPace(at::Device device) : device_(device) {}
 
-  // A step has been queued: waits until the device is at most two steps behind.
-  void step() {
+  // The work of a micro-batch has been queued: waits until the device is at most two behind. Not of
+  // a step: the micro-batches of two may be more than there are slabs.
+  void batch() {
     if (!device_.is_cuda()) return;
-    steps_.push_back(event_behind(device_));
-    if (steps_.size() > ahead) finish_first();
+    batches_.push_back(event_behind(device_));
+    if (batches_.size() > ahead) finish_first();
   }
 
   // Waits for all of them.
   void finish() {
-    while (!steps_.empty())
+    while (!batches_.empty())
       finish_first();
   }
 
@@ -35,13 +36,13 @@ class StepPace {
 
   // Asks now and then: synchronize() would keep a core busy that the loader's workers need.
   void finish_first() {
-    while (!steps_.front().query())
+    while (!batches_.front().query())
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    steps_.pop_front();
+    batches_.pop_front();
   }
 
   at::Device device_;
-  std::deque<c10::Event> steps_;
+  std::deque<c10::Event> batches_;
 };
 
 }  // namespace headrace::inline v1::training::detail
