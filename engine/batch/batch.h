@@ -30,10 +30,9 @@ class HEADRACE_API Batch {
   explicit operator bool() const noexcept { return loan_ != nullptr; }
   /// Rows of this rank.
   std::int64_t size() const noexcept { return last_ - first_; }
-  /// Rows that hold samples, known on the host wherever the batch is: those of which the loader's
-  /// field "valid" is true, all where there is none. Empty where "valid" is a field of the source
-  /// or of a batch operation. Counted before batch operations: one that takes rows out makes
-  /// a field "valid" of its own, and does not write into the loader's.
+  /// Rows that hold samples, known on the host wherever the batch is: those whose "valid" of the
+  /// loader's was true before batch operations, all where there is none. Empty where "valid" is a
+  /// field of the source or of a batch operation.
   std::optional<std::int64_t> valid_rows() const;
   /// Number of the batch in its epoch.
   std::int64_t number() const noexcept;
