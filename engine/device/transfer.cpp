@@ -164,6 +164,7 @@ void Transfer::return_behind(const DeviceEvent& event, BatchMemory& slab) {
 
 void Transfer::give_back(const DeviceSlot& slot, BatchMemory& slab) {
   const DeviceScope scope(device_);
+  wait_for(slot.copied, {callbacks_.get()});  // `ready` is not behind it where operations() failed
   return_behind(slot.ready, slab);
 }
 

@@ -5,12 +5,16 @@
 
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/nvjpeg_handle.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include "begin.h"
 #include "decoding.h"
 
 namespace headrace::test {
 namespace {
+
+/// The cases that hardware runs too do not set the stand-ins up.
+[[maybe_unused]] const bool stand_ins_are_set_up = (begin(), true);
 
 const Device gpu = Device::cuda(0);
 const DecodeImage small{.crop = ResizeTo{12, 10}, .prescale = false};
@@ -102,6 +106,57 @@ TEST_CASE("A device that fails ends the run instead of leaving all work to the C
   begin({.failing = "nvjpegDecodeBatched", .status = 6, .times = 9},
         {.devices = 1, .fail_copy = 0});
   CHECK_THROWS_AS(decoded(small, gpu, photographs(3)), DeviceError);
+}
+
+TEST_CASE(
+    "Wherever one call of CUDA is refused, its epoch ends or is right, and all others are right") {
+  const Watchdog watchdog("refused calls of CUDA");
+  const std::vector<Bytes> files = photographs(24);
+  DecodeImage op = small;
+  const auto read = [&](Loader& loader) {
+    std::string all;
+    for (const std::string& rows : read_epoch(loader, op.device, 0, {"image"}))
+      all += rows;
+    return all;
+  };
+  const auto build = [&] {
+    return Pipeline::from(std::make_shared<const Files>(files))
+        .then(op)
+        .batch({.size = 4})
+        .to(op.device)
+        .build({.join_epochs = false, .runtime = Runtime({.threads = 2})});
+  };
+  Loader on_cpu = build();
+  const std::string wanted = read(on_cpu);
+  op.device = gpu;
+  int ended = 0;
+  for (const char* call : {"cudaEventRecord", "cudaStreamWaitEvent", "cudaMemcpyAsync",
+                           "cudaLaunchHostFunc", "cudaEventQuery"}) {
+    for (int number = 0; number < 24; number += 1 + number / 8) {
+      CAPTURE(call);
+      CAPTURE(number);
+      begin({.delay_us = 200}, {.devices = 1,
+                                .refuse = call,
+                                .refuse_after = number,
+                                .copy_delay_us = 0,
+                                .copy_least_us = 1000});
+      Loader loader = build();
+      int failed = 0;
+      for (int run = 0; run < 3; ++run) {
+        try {
+          const std::string all = read(loader);
+          CHECK((all == wanted));
+        } catch (const DeviceError&) {
+          ++failed;
+        }
+      }
+      CHECK(failed <= 1);
+      ended += failed;
+      CHECK(device::calls().torn_copies == 0);
+      CHECK(nvjpeg::calls().overlaps == 0);
+    }
+  }
+  CHECK(ended > 20);
 }
 
 TEST_CASE("A warm loader takes no more memory of the device, nor states, nor page locks") {

@@ -105,6 +105,16 @@ TEST_CASE("Work that fails ends its epoch, and every slab comes back") {
   }
 }
 
+TEST_CASE("A slab whose work could not begin comes back behind its copy all the same") {
+  const auto expected = expected_batches(1);
+  device::reset({.refuse = "cudaStreamWaitEvent", .copy_delay_us = 0, .copy_least_us = 20'000});
+  TrainerStream stream;
+  Loader loader = loader_with({});
+  CHECK_THROWS_AS(read_through(loader, stream, 1, 0), DeviceError);
+  CHECK(same(read_through(loader, stream, 1, 0), expected));
+  CHECK(device::calls().torn_copies == 0);
+}
+
 TEST_CASE("A bad row's work is not done: it holds zeros on the host") {
   device::reset();
   TrainerStream stream;

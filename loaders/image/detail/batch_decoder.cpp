@@ -63,17 +63,20 @@ BatchDecoder::BatchDecoder(Device device, std::int64_t rows, Fields fields, Resa
       resample_(resample),
       handle_(nvjpeg_handle(device)),
       scratch_bytes_(scratch_for(rows)),
-      memory_(allocate_on_device(device, device_bytes(rows))) {}
+      memory_(allocate_on_device(device, device_bytes(rows))),
+      done_(make_awaited_event(device)) {}
 
 BatchDecoder::~BatchDecoder() {
   try {
     const DeviceScope scope(device_);
-    for (const auto& worker : workers_)
-      drain(worker->done);
+    drain(done_);
     workers_.clear();
+    lost_.clear();
   } catch (const DeviceError&) {  // it has failed and has nothing left to give back
     for (auto& worker : workers_)
       static_cast<void>(worker->state.release());
+    for (NvjpegObject& state : lost_)
+      static_cast<void>(state.release());
   }
 }
 
@@ -81,17 +84,28 @@ void BatchDecoder::run(Batch& batch, Stream stream) {
   if (batch.size() == 0) return;
   const Rows rows{batch, stream, batch.on_host(fields_.files), batch.on_host(fields_.windows),
                   batch[fields_.pictures]};
+  try {
+    queue(rows);
+  } catch (...) {
+    record(done_, stream);  // of what was queued before
+    throw;
+  }
+  record(done_, stream);
+}
+
+void BatchDecoder::queue(const Rows& rows) {
+  const std::int64_t size = rows.batch.size();
   auto* const windows = reinterpret_cast<DevicePicture*>(memory_.get() + aligned(scratch_bytes_));
   std::vector<std::int64_t> part;
-  part.reserve(static_cast<std::size_t>(batch.size()));
-  for (std::int64_t first = 0; first < batch.size();) {
+  part.reserve(static_cast<std::size_t>(size));
+  for (std::int64_t first = 0; first < size;) {
     const std::int64_t last = place_part(rows, first, part);
     if (!part.empty()) {
       decode_part(rows, part);
       const std::int64_t count = last - first;
       copy_to_device(reinterpret_cast<std::byte*>(windows),
                      reinterpret_cast<const std::byte*>(rows.window(first)),
-                     sizeof(DevicePicture) * static_cast<std::size_t>(count), stream);
+                     sizeof(DevicePicture) * static_cast<std::size_t>(count), rows.stream);
       const ResizePictures task{.pictures = windows,
                                 .count = count,
                                 .pixels = reinterpret_cast<const std::uint8_t*>(memory_.get()),
@@ -99,7 +113,7 @@ void BatchDecoder::run(Batch& batch, Stream stream) {
                                 .height = rows.height(),
                                 .width = rows.width(),
                                 .resample = resample_};
-      launch(resize, &task, device_, stream);
+      launch(resize, &task, device_, rows.stream);
     }
     first = last;
   }
@@ -152,13 +166,16 @@ bool BatchDecoder::decode(const Rows& rows, const std::vector<std::int64_t>& par
     auto* const pixels = reinterpret_cast<unsigned char*>(memory_.get() + picture.pixels);
     worker.images.push_back({{pixels}, {picture.row_bytes()}});
   }
-  worker.in_doubt = true;
   const Status status = handle_->call().decode_batched(handle_->object.get(), worker.state.get(),
                                                        worker.files.data(), worker.lengths.data(),
                                                        worker.images.data(), rows.stream.handle);
   if (status != Status::success) worker.prepared = 0;
-  record(worker.done, rows.stream);  // a part that failed may have begun
-  worker.in_doubt = false;
+  try {
+    record(worker.done, rows.stream);  // a part that failed may have begun
+  } catch (...) {
+    lose(worker);
+    throw;
+  }
   return judge(status, rows.stream);
 }
 
@@ -198,21 +215,43 @@ void BatchDecoder::decode_here(const Rows& rows, std::int64_t row) {
                  reinterpret_cast<const std::byte*>(rows.file(row)), rgb.size(), rows.stream);
 }
 
+/// Its own event does not say when its work is done: it is not used again.
+void BatchDecoder::lose(Worker& worker) {
+  lost_.push_back(std::move(worker.state));
+  std::erase_if(workers_, [&](const auto& each) { return each.get() == &worker; });
+}
+
 BatchDecoder::Worker& BatchDecoder::idle_worker(int pictures) {
-  Worker* idle = nullptr;
-  for (const auto& worker : workers_) {
-    if (worker->in_doubt || !has_come(worker->done)) continue;
-    if (idle == nullptr || worker->prepared == pictures) idle = worker.get();
+  std::size_t place = idle_place(pictures);
+  if (place == workers_.size() && place >= most_states) {
+    place = 0;
+    await(workers_.front()->done);
+  } else if (place == workers_.size()) {
+    workers_.push_back(make_worker());
   }
-  if (idle != nullptr) return *idle;
+  const auto idle = workers_.begin() + static_cast<std::ptrdiff_t>(place);
+  std::rotate(idle, idle + 1, workers_.end());
+  return *workers_.back();
+}
+
+/// Of a worker whose work is done, if need be of one prepared for another count.
+std::size_t BatchDecoder::idle_place(int pictures) const {
+  std::size_t place = workers_.size();
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (!has_come(workers_[i]->done)) continue;
+    if (place == workers_.size() || workers_[i]->prepared == pictures) place = i;
+  }
+  return place;
+}
+
+std::unique_ptr<BatchDecoder::Worker> BatchDecoder::make_worker() const {
   auto worker = std::make_unique<Worker>();
   void* state = nullptr;
   check_nvjpeg(handle_->call().create_state(handle_->object.get(), &state), device_,
                "making a decoder");
   worker->state = NvjpegObject(state, DestroyNvjpeg{handle_->call().destroy_state});
   worker->done = make_awaited_event(device_);
-  workers_.push_back(std::move(worker));
-  return *workers_.back();
+  return worker;
 }
 
 void BatchDecoder::prepare(Worker& worker, int pictures) {

@@ -15,8 +15,8 @@ namespace headrace::inline v1::detail {
 
 /// Decodes the JPEG files of a batch on its device, from the host's fields to the rows of the field
 /// of pictures: nvJPEG to scratch memory, part of the batch by part, then one kernel a part. Queues
-/// its work on the batch's stream and waits for none of it, unless nvJPEG refuses a picture. Used
-/// by one thread at a time.
+/// its work on the batch's stream and waits for none of it, unless nvJPEG refuses a picture or
+/// `most_states` parts are under way. Used by one thread at a time.
 class BatchDecoder {
  public:
   struct Fields {
@@ -24,6 +24,10 @@ class BatchDecoder {
     std::string files;     ///< on the host: uint8 [rows, room for a file or a picture]
     std::string windows;   ///< on the host: DevicePicture as bytes
   };
+
+  /// Of nvJPEG's states, each with memory that grows with its part: a device that is behind cannot
+  /// make them more.
+  static constexpr std::size_t most_states = 8;
 
   /// Memory of the device, beside nvJPEG's own, for batches of so many rows.
   static std::size_t device_bytes(std::int64_t rows);
@@ -45,18 +49,21 @@ class BatchDecoder {
   struct Worker {
     NvjpegObject state;
     DeviceEvent done;
-    int prepared = 0;       ///< for so many pictures at once
-    bool in_doubt = false;  ///< it has work of which `done` does not know
+    int prepared = 0;  ///< for so many pictures at once
     std::vector<const unsigned char*> files;
     std::vector<std::size_t> lengths;
     std::vector<nvjpeg::Image> images;
   };
 
+  void queue(const Rows& rows);
   std::int64_t place_part(const Rows& rows, std::int64_t first, std::vector<std::int64_t>& part);
   void decode_part(const Rows& rows, const std::vector<std::int64_t>& part);
   bool decode(const Rows& rows, const std::vector<std::int64_t>& part);
   void decode_here(const Rows& rows, std::int64_t row);
+  void lose(Worker& worker);
   Worker& idle_worker(int pictures);
+  std::size_t idle_place(int pictures) const;
+  std::unique_ptr<Worker> make_worker() const;
   void prepare(Worker& worker, int pictures);
   bool judge(nvjpeg::Status status, Stream stream) const;
 
@@ -66,7 +73,9 @@ class BatchDecoder {
   std::shared_ptr<const NvjpegHandle> handle_;
   std::size_t scratch_bytes_;
   DeviceMemory memory_;  ///< decoded pictures, and behind them what the kernel does with them
-  std::vector<std::unique_ptr<Worker>> workers_;
+  DeviceEvent done_;     ///< all that was queued
+  std::vector<std::unique_ptr<Worker>> workers_;  ///< the one used last comes last
+  std::vector<NvjpegObject> lost_;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -102,9 +102,13 @@ class Look {
       const unsigned kind = contents[0] >> 4;
       const unsigned slot = contents[0] & 15U;
       std::size_t count = 0;
-      for (std::size_t i = 1; i <= 16; ++i)
+      std::size_t taken = 0;  // of the codes of 16 bits; that of ones alone is nobody's
+      for (std::size_t i = 1; i <= 16; ++i) {
         count += contents[i];
-      if (kind > 1 || slot > 1 || count == 0 || count > 256 || contents.size() < 17 + count)
+        taken += std::size_t{contents[i]} << (16 - i);
+      }
+      if (kind > 1 || slot > 1 || count == 0 || count > 256 || taken > 0xffff ||
+          contents.size() < 17 + count)
         return false;
       const Bytes symbols = contents.subspan(17, count);
       HuffmanTable table;
@@ -133,6 +137,8 @@ class Look {
     for (std::size_t c = 0; c < count_; ++c) {
       const std::uint8_t sampling = contents[7 + 3 * c];
       components_[c] = {contents[6 + 3 * c], contents[8 + 3 * c]};
+      for (std::size_t other = 0; other < c; ++other)
+        if (components_[other].id == components_[c].id) return false;
       const bool luma_of_colour = c == 0 && count_ == 3;
       const bool allowed = luma_of_colour ? sampling == 0x11 || sampling == 0x21 ||
                                                 sampling == 0x12 || sampling == 0x22
