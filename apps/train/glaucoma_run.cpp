@@ -55,14 +55,14 @@ monitor::MemoryForecast GlaucomaRun::forecast() const {
   const GlaucomaRecords outline = glaucoma_records(planned_.outline, config_);
   const GlaucomaLoaders loaders =
       build_glaucoma_loaders(outline, rows_, folds_[first], config_, device_, runtime_);
-  const FieldSpec& map = planned_.outline->fields().at(glaucoma_map_names[0]);
+  const std::int64_t pixels = planned_.outline->fields().at(glaucoma_map_names[0]).shape.elements();
   monitor::MemoryForecast forecast;
   if (planned_.resident_bytes > 0) forecast.add("data in memory", planned_.resident_bytes);
   if (outline.cache) forecast.add("decoded cache", outline.source->resident_bytes());
   add_loader_memory(forecast, "training", loaders.train);
   add_loader_memory(forecast, "evaluation", loaders.validation);
   if (!device_.device.is_cuda()) {
-    add_training_memory(forecast, config_.training, map.shape.elements());
+    add_training_memory(forecast, config_.training, pixels);
   }
   const int torch_threads =
       config_.threads.torch > 0 ? config_.threads.torch : headrace::usable_cores();

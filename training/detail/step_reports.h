@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
 #include <headrace/training/async_scalars.h>
 #include <headrace/training/trainer.h>
 
@@ -13,7 +12,7 @@ namespace headrace::inline v1::training::detail {
 
 // Steps that were taken and not yet told of: their losses may still be on the way from the device.
 // Told in order.
-class HEADRACE_API StepReports {
+class StepReports {
  public:
   using Tell = std::function<void(const StepReport&)>;
 
