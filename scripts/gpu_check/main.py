@@ -54,7 +54,7 @@ def dry_run(steps, context):
 def run(steps, context, results):
     bad = 0
     for step in steps:
-        print(f"== part {step.part}, {step.name}: {step.title} (at most {step.seconds} s)", flush=True)
+        print(f"== part {step.part}, {step.name}: {step.title} (at most {step.limit(context)} s)", flush=True)
         outcome = run_step(step, context, results)
         print(f"== {step.name}: {outcome['state']} in {outcome['seconds']} s {outcome['why']}", flush=True)
         bad += outcome["state"] not in ("done", "not run")

@@ -42,9 +42,9 @@ def run_step(step, context, results):
         results.keep(outcome)
         return outcome
     for number, command in enumerate(step.commands(context)):
-        left = step.seconds - (time.monotonic() - started)
+        left = step.limit(context) - (time.monotonic() - started)
         if left < 1:
-            outcome.update(state="timed out", why=f"its {step.seconds} s ended before {command.label}")
+            outcome.update(state="timed out", why=f"its {step.limit(context)} s ended before {command.label}")
             break
         _run_one(command, number, left, (step, context, results), outcome)
         outcome["seconds"] = round(time.monotonic() - started, 1)

@@ -60,6 +60,10 @@ class Step:
     tools: tuple = ()
     files: tuple = ()  # of the place
 
+    def limit(self, context):
+        """Seconds it may take: of a borrowed GPU, or of a processor that may be slow and busy."""
+        return self.seconds * (4 if context.cpu else 1)
+
     def missing(self, context):
         """Why it cannot run here; empty: it can."""
         for name in self.programs:
