@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include <headrace/benchmarks/loader/bare.h>
@@ -95,6 +96,23 @@ void write_jpeg(const std::filesystem::path& file, int width, int height, std::u
   std::fclose(out);
 }
 
+/// Appends fields "row", filled part by part, and "label", the row's number.
+void write_rows(Hdf5Writer& writer, std::int64_t rows, const FieldSpec& row, std::int64_t part,
+                const std::function<void(Tensor&, Random&)>& fill) {
+  for (std::int64_t first = 0; first < rows; first += part) {
+    const std::int64_t count = std::min(part, rows - first);
+    Tensor data = Tensor::empty(row.dtype, Shape{count, row.shape[0]});
+    Tensor labels = Tensor::empty(DType::int64, Shape{count});
+    Random random({.seed = 1, .position = first});
+    fill(data, random);
+    for (std::int64_t i = 0; i < count; ++i)
+      labels.data<std::int64_t>()[i] = first + i;
+    writer.append("row", data);
+    writer.append("label", labels);
+  }
+  writer.finish();
+}
+
 }  // namespace
 
 std::filesystem::path table_file(const std::filesystem::path& folder, std::int64_t rows,
@@ -103,24 +121,15 @@ std::filesystem::path table_file(const std::filesystem::path& folder, std::int64
   const auto file = folder / ("rows-" + std::to_string(rows) + "x" + std::to_string(bytes) + ".h5");
   if (std::filesystem::exists(file)) return file;
   Hdf5Writer writer(file);
-  writer.add("row", DType::uint8, rows, Shape{bytes});
+  const FieldSpec row = FieldSpec::fixed("row", DType::uint8, Shape{bytes});
+  writer.add(row.name, row.dtype, rows, row.shape);
   writer.add("label", DType::int64, rows, Shape{});
-  constexpr std::int64_t part = 8192;
-  for (std::int64_t first = 0; first < rows; first += part) {
-    const std::int64_t count = std::min(part, rows - first);
-    Tensor data = Tensor::empty(DType::uint8, Shape{count, bytes});
-    Tensor labels = Tensor::empty(DType::int64, Shape{count});
-    Random random({.seed = 1, .position = first});
-    for (std::int64_t i = 0; i + 4 <= count * bytes; i += 4) {
+  write_rows(writer, rows, row, 8192, [](Tensor& data, Random& random) {
+    for (std::int64_t i = 0; i + 4 <= data.elements(); i += 4) {
       const std::uint32_t bits = random();
       std::copy_n(reinterpret_cast<const std::uint8_t*>(&bits), 4, data.data<std::uint8_t>() + i);
     }
-    for (std::int64_t i = 0; i < count; ++i)
-      labels.data<std::int64_t>()[i] = first + i;
-    writer.append("row", data);
-    writer.append("label", labels);
-  }
-  writer.finish();
+  });
   return file;
 }
 
@@ -141,24 +150,16 @@ std::filesystem::path chunked_file(const std::filesystem::path& folder, std::int
       folder / ("chunks-" + std::to_string(rows) + "x" + std::to_string(bytes) + ".h5");
   if (std::filesystem::exists(file)) return file;
   Hdf5Writer writer(file);
-  const Hdf5Layout layout{.chunk_rows = chunk_rows, .codec = Hdf5Codec::zstd};
-  writer.add("row", DType::float16, rows, Shape{bytes / 2}, layout);
+  const FieldSpec row = FieldSpec::fixed("row", DType::float16, Shape{bytes / 2});
+  writer.add(row.name, row.dtype, rows, row.shape,
+             {.chunk_rows = chunk_rows, .codec = Hdf5Codec::zstd});
   writer.add("label", DType::int64, rows, Shape{});
-  for (std::int64_t first = 0; first < rows; first += chunk_rows) {
-    const std::int64_t count = std::min(chunk_rows, rows - first);
-    Tensor data = Tensor::empty(DType::float16, Shape{count, bytes / 2});
-    Tensor labels = Tensor::empty(DType::int64, Shape{count});
-    Random random({.seed = 1, .position = first});
+  write_rows(writer, rows, row, chunk_rows, [](Tensor& data, Random& random) {
     auto* bits = static_cast<std::uint16_t*>(data.raw());
     // -32 to -64 in steps of 1/32: decibels whose low byte is noise.
     for (std::int64_t i = 0; i < data.elements(); ++i)
       bits[i] = static_cast<std::uint16_t>(0xd000U | (random() >> 22U));
-    for (std::int64_t i = 0; i < count; ++i)
-      labels.data<std::int64_t>()[i] = first + i;
-    writer.append("row", data);
-    writer.append("label", labels);
-  }
-  writer.finish();
+  });
   return file;
 }
 

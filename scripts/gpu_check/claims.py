@@ -131,18 +131,6 @@ def by_training(steps):
     return "held", "; ".join(f"{command['label']}: {command['budgets'][-1]}" for command in outcome["commands"])
 
 
-def together(*judges):
-    """Held where all hold."""
-    def judge(steps):
-        found = [each(steps) for each in judges]
-        for state in ("missed", "not run"):
-            said = [text for verdict, text in found if verdict == state]
-            if said:
-                return state, "; ".join(said)
-        return "held", "; ".join(text for _, text in found)
-    return judge
-
-
 CLAIMS = [
     Claim("transferred bytes equal the host's", "all cases", by_cases("tests", "hardware_test.cpp")),
     Claim("no hidden wait in a training step", "LibTorch's synchronisation debug mode finds none but the planted one",

@@ -146,6 +146,14 @@ inline std::string bytes_of(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), tensor.bytes()};
 }
 
+/// The bytes of all fields of a batch, one after another.
+inline std::string fields_of(const Batch& batch) {
+  std::string bytes;
+  for (const std::string& name : batch.names())
+    bytes += bytes_of(batch[name]);
+  return bytes;
+}
+
 /// Everything a trainer could see of a batch.
 inline std::string bytes_of(const Batch& batch) {
   std::string bytes = std::to_string(batch.epoch()) + ":" + std::to_string(batch.number());

@@ -25,6 +25,13 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
+/// Under which a twin that has a race on purpose is left out.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool finds_races = true;
+#else
+inline constexpr bool finds_races = false;
+#endif
+
 /// Counts are cut under a sanitizer, which costs 5 to 15 times the time.
 inline constexpr std::int64_t scaled(std::int64_t full, std::int64_t cut) {
   return sanitized ? cut : full;

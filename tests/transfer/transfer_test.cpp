@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <headrace/tests/engine/test_support.h>
+
 #include "device_reading.h"
 
 namespace headrace::test {
@@ -83,12 +85,6 @@ TEST_CASE("A second stream keeps the memory until it is past the batch") {
   const auto [seen, was] = read_late(true);
   CHECK(seen == was);
 }
-
-#ifdef __SANITIZE_THREAD__
-constexpr bool finds_races = true;  // and this twin has one
-#else
-constexpr bool finds_races = false;
-#endif
 
 TEST_CASE("Twin: a second stream that was not named reads what came after" *
           doctest::skip(finds_races)) {
