@@ -64,9 +64,9 @@ class HEADRACE_API Batch {
   /// operation, whose batch is not ready, and DeviceError for a stream that cannot be lent to.
   void also_used_on(Stream stream) const;
 
-  /// For batch operations: a field that stays on the host (FieldSpec::on_host), [size(), ...],
-  /// page- locked where batches go to a device. It may be read and written until the operation
-  /// returns and, by what the operation has queued on its stream, until that is done; not later.
+  /// For batch operations: a field that stays on the host (FieldSpec::on_host), [size(), ...], in
+  /// page-locked memory where batches go to a device. It may be read and written until the
+  /// operation returns and, by what it has queued on its stream, until that is done; not later.
   /// Throws PipelineError for other fields and once the batch is finished.
   Tensor on_host(std::string_view name) const;
   /// For batch operations: adds or replaces a field of the batch, for the time of the loan.
