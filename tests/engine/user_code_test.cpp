@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -152,15 +153,33 @@ TEST_CASE("a tensor of a sample may call the loader when it dies, also while the
   }
 }
 
+namespace {
+
+/// A batch that a batch step and the trainer share: leaving an epoch does not wait for a step that
+/// runs.
+class SharedBatch {
+ public:
+  Batch exchange(Batch batch) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(batch_, std::move(batch));
+  }
+
+ private:
+  std::mutex mutex_;
+  Batch batch_;
+};
+
+}  // namespace
+
 TEST_CASE("an undelivered batch may hold an earlier one of its loader") {
   const Watchdog watchdog("a batch that holds an earlier one");
-  const auto earlier = std::make_shared<Batch>();
+  const auto earlier = std::make_shared<SharedBatch>();
   Loader loader = work_on(table({.records = 200}), true)
                       .batch({.size = 8})
                       .then([earlier](Batch& batch) {
-                        if (batch.number() % 4 == 0) *earlier = batch;
+                        if (batch.number() % 4 == 0) earlier->exchange(batch);
                         if (batch.number() % 4 != 1) return;
-                        auto held = std::make_shared<Batch>(std::exchange(*earlier, Batch()));
+                        auto held = std::make_shared<Batch>(earlier->exchange({}));
                         batch.set("before", kept_tensor([held] {}));
                       })
                       .build({.prefetch = 6, .runtime = Runtime({.threads = 2})});
@@ -170,7 +189,7 @@ TEST_CASE("an undelivered batch may hold an earlier one of its loader") {
       CHECK(batch.number() == number++);
       if (number == 1 + epoch % 3) break;
     }
-    *earlier = Batch();
+    earlier->exchange({});
   }
 }
 
