@@ -93,10 +93,15 @@ const FieldSpec* Schema::find(std::string_view name) const noexcept {
   return at == fields_.end() ? nullptr : &*at;
 }
 
-const FieldSpec& Schema::at(std::string_view name, std::string_view who) const {
+const FieldSpec& Schema::at(std::string_view name, std::string_view who) const& {
   const FieldSpec* field = find(name);
   if (field == nullptr) refuse(who, name, *this);
   return *field;
+}
+
+FieldSpec Schema::at(std::string_view name, std::string_view who) && {
+  const Schema& here = *this;
+  return here.at(name, who);
 }
 
 std::string to_string(const Schema& schema) {

@@ -59,8 +59,10 @@ class HEADRACE_API Schema {
   void remove(std::string_view name);
   /// Null where there is none of that name.
   const FieldSpec* find(std::string_view name) const noexcept;
-  /// Throws ConfigError naming the fields that exist; `who` is the operation that asked.
-  const FieldSpec& at(std::string_view name, std::string_view who = "schema") const;
+  /// Throws ConfigError naming the fields that exist; `who` is the operation that asked. Of a
+  /// schema that is about to go (`pipeline.schema().at("image")`) a copy.
+  const FieldSpec& at(std::string_view name, std::string_view who = "schema") const&;
+  FieldSpec at(std::string_view name, std::string_view who = "schema") &&;
 
   std::size_t size() const noexcept { return fields_.size(); }
   const FieldSpec& operator[](std::size_t i) const noexcept { return fields_[i]; }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/field.h>
 
@@ -37,6 +39,13 @@ TEST_CASE("a schema keeps the order of its fields, replaces and removes by name"
   CHECK(schema.find("label") == nullptr);
   CHECK(schema.at("words").kind == FieldSpec::Kind::padded);
   CHECK(to_string(schema) == "{image: float32 [3, 8, 8], words: int32 [9] padded}");
+}
+
+TEST_CASE("a field of a schema that is about to go is a copy") {
+  const auto made = [] { return Schema{FieldSpec::fixed("image", DType::uint8, {7, 9, 3})}; };
+  static_assert(std::is_same_v<decltype(made().at("image")), FieldSpec>);
+  CHECK(made().at("image").shape == Shape{7, 9, 3});
+  CHECK_THROWS_AS((void)made().at("label"), ConfigError);
 }
 
 TEST_CASE("a missing field is answered with the fields that exist") {
