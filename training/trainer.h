@@ -102,6 +102,8 @@ struct TrainerCallbacks {
   /// the loss that was copied behind the step, and before a checkpoint or an evaluation. Where a
   /// run on a GPU ends with an exception, its last steps may stay untold.
   std::function<void(const StepReport&)> on_step = {};
+  /// Behind the last step of an epoch, which was told of, and before its evaluation.
+  std::function<void()> on_train_epoch_end = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::filesystem::path&, const Progress&)> on_checkpoint = {};
   std::function<void(const std::string& message)> on_warning = {};

@@ -46,6 +46,7 @@ bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
   if (!all) return false;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
+  if (callbacks_.on_train_epoch_end) callbacks_.on_train_epoch_end();
   return true;
 }
 

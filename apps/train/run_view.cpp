@@ -41,11 +41,11 @@ class RunView::Impl {
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
   void on_step(const StepFacts& step);
+  void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
 
  private:
   void begin_training_part(const StepFacts& step);
-  void end_training_part();
   void show(const StepFacts& step);
   monitor::Verdict judge(const monitor::StepBudget& budget) const;
   void write_metrics(const EpochFacts& epoch, const monitor::StepBudget& budget,
@@ -64,7 +64,7 @@ class RunView::Impl {
   monitor::AdviceMemory advice_;
   LoaderStats stats_;        // of the epoch's training part
   monitor::CpuUsage usage_;  // likewise
-  bool part_ended_ = true;
+  bool in_training_part_ = false;
   std::int64_t first_samples_ = 0;  // of the epoch, when this process began with it
   Clock::time_point part_start_;
   ShownLoss loss_;
@@ -89,7 +89,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   loader_ = &loader;
   meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
   loss_ = {};
-  part_ended_ = true;
+  in_training_part_ = false;
 }
 
 void RunView::Impl::end_fold() {
@@ -98,26 +98,24 @@ void RunView::Impl::end_fold() {
 }
 
 void RunView::Impl::on_step(const StepFacts& report) {
-  if (part_ended_) begin_training_part(report);
+  if (!in_training_part_) begin_training_part(report);
   meter_.add(report.times);
   loss_.add(report.loss);
   if (block_->due()) show(report);
-  if (report.epoch_samples >= fold_.samples_per_epoch) end_training_part();
 }
 
 void RunView::Impl::begin_training_part(const StepFacts& step) {
-  part_ended_ = false;
+  in_training_part_ = true;
   first_samples_ = step.epoch_samples;  // the rate is taken from the second step on
   loader_->reset_stats();
   cpu_.sample();
   part_start_ = Clock::now();
 }
 
-// What the loader and the processor did until here; the evaluation is not to be in it.
-void RunView::Impl::end_training_part() {
+void RunView::Impl::on_train_epoch_end() {
   stats_ = loader_->stats();
   usage_ = cpu_.sample();
-  part_ended_ = true;
+  in_training_part_ = false;
 }
 
 void RunView::Impl::show(const StepFacts& report) {
@@ -173,7 +171,6 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
     folder_.advice().write_json(verdict.advice->json());
   }
   meter_.next_epoch();
-  part_ended_ = true;
 }
 
 void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepBudget& budget,
@@ -211,6 +208,9 @@ void RunView::end_fold() {
 }
 void RunView::on_step(const StepFacts& step) {
   impl_->on_step(step);
+}
+void RunView::on_train_epoch_end() {
+  impl_->on_train_epoch_end();
 }
 void RunView::on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory) {
   impl_->on_epoch(epoch, memory);

@@ -44,6 +44,8 @@ class RunView {
   void end_fold();
 
   void on_step(const StepFacts& step);
+  /// Behind an epoch's last step: what the loader does from here on is not of its training part.
+  void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
 
  private:

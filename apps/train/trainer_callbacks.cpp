@@ -42,6 +42,7 @@ EpochFacts facts(const training::EpochReport& report) {
 
 training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::MemoryWatch& memory) {
   return {.on_step = [&view](const training::StepReport& report) { view.on_step(facts(report)); },
+          .on_train_epoch_end = [&view] { view.on_train_epoch_end(); },
           .on_epoch =
               [&view, &memory](const training::EpochReport& report) {
                 view.on_epoch(facts(report), memory);

@@ -51,3 +51,28 @@ TEST_CASE("no loss is shown before one was read") {
   CHECK(metrics.find("\"step\":2") != std::string::npos);
   CHECK(metrics.find("\"loss\":null") != std::string::npos);
 }
+
+TEST_CASE("an epoch's verdict is about its own batches, though rows of them were bad") {
+  const test::TemporaryFolder folder;
+  app::RunFolder run = app::RunFolder::create(folder.path(), "run");
+  const monitor::MemoryWatch memory({}, [](const monitor::MemoryEvent&) {});
+  Loader loader = Pipeline::from(SyntheticSource({.rows = 96})).batch({.size = 4}).build();
+  app::RunView view(run, false);
+  view.begin_fold({.epochs = 1, .samples_per_epoch = 96}, loader);
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  for (const Batch& batch : loader.epoch(0)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    samples += batch.size() - (steps == 0 ? 1 : 0);
+    view.on_step({.step = ++steps,
+                  .samples = batch.size(),
+                  .epoch_samples = samples,
+                  .times = {.wall_s = .02, .data_wait_s = .01, .compute_s = .01}});
+  }
+  REQUIRE(samples == 95);
+  view.on_train_epoch_end();
+  view.on_epoch({.steps = steps}, memory);
+  const std::string log = content_of(run.path() / "log.txt");
+  CAPTURE(log);
+  CHECK(log.find("holds the loader back") != std::string::npos);
+}

@@ -37,6 +37,21 @@ TEST_CASE("the mean loss of an epoch is over its samples and not over its batche
   CHECK(epoch.train_loss == Approx(sum / 50));
 }
 
+TEST_CASE("the end of an epoch's steps is told of behind the last and before the evaluation") {
+  std::string order;
+  TrainerOptions options = three_epochs();
+  options.epochs = 2;
+  options.on_validation_logits = [&](const headrace::Batch& batch, const Example&,
+                                     const at::Tensor&) {
+    if (batch.number() == 0) order += 'v';
+  };
+  Run run(options, {.on_step = [&](const StepReport&) { order += 's'; },
+                    .on_train_epoch_end = [&] { order += '|'; },
+                    .on_epoch = [&](const EpochReport&) { order += 'e'; }});
+  run.trainer.run();
+  CHECK(order == "sssssss|vesssssss|ve");
+}
+
 TEST_CASE("evaluation gives the figures of the whole set whatever its batch size") {
   const auto network = make_network<StatefulModule>(4);
   std::vector<Evaluation> found;
