@@ -185,10 +185,10 @@ test_moved() {
 }
 
 test_subdirectory() {
-  mkdir -p "$WORK"
-  configure_embed "$WORK/build-subdirectory" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
+  local folder="$WORK-subdirectory"  # needs no installation, so it may run beside the one that empties $WORK
+  configure_embed "$folder" -DHEADRACE_SOURCE="$SOURCE" -DHEADRACE_TORCH_DIR="$TORCH" \
     -DHEADRACE_TORCH="$([[ -n "$TORCH" ]] && echo ON || echo OFF)" -DHEADRACE_CUDA="$CUDA"
-  build_and_run "$WORK/build-subdirectory"
+  build_and_run "$folder"
 }
 
 # A missing component is named with the way out, an optional one only left out.

@@ -112,7 +112,7 @@ TEST_CASE(
     "an exception in any stage arrives once, in batch order, with stage and origin; the loader "
     "lives on") {
   Watchdog watchdog("an exception in each stage", 120s);
-  const int threads_before = thread_count();
+  const int threads_before = settled_thread_count();
   {
     const Runtime runtime({.threads = 4});
     for (const Place& place : places) {

@@ -20,7 +20,7 @@ using namespace headrace::test;
 namespace {
 
 struct Footprint {
-  int threads = thread_count();
+  int threads = settled_thread_count();
   int files = open_files();
   std::int64_t resident = resident_bytes();
 };
@@ -129,7 +129,7 @@ TEST_CASE("a loader that is destroyed while its source waits ends as soon as the
   Watchdog watchdog("destroyed while the source waits");
   std::atomic<bool> open = false;
   std::atomic<bool> begun = false;
-  const int before = thread_count();
+  const int before = settled_thread_count();
   std::jthread opener;
   {
     Loader loader = Pipeline::from(table({.records = 64, .blocking = true},

@@ -62,7 +62,7 @@ TEST_CASE("copies of a handle share the runtime, and the process has one default
 
 TEST_CASE("threads start with the first loader and end with the last handle") {
   Watchdog watchdog("threads of a runtime");
-  const int before = thread_count();
+  const int before = settled_thread_count();
   {
     std::optional<Runtime> runtime(std::in_place, RuntimeOptions{.threads = 3, .io_threads = 2});
     Loader loader = Pipeline::from(table({.records = 64, .blocking = true}))

@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace headrace::test {
 
@@ -77,6 +78,16 @@ inline int entries_of(const char* folder) {
 
 inline int thread_count() {
   return entries_of("/proc/self/task") - 2;
+}
+/// A thread that was joined may be listed a moment longer.
+inline int settled_thread_count() {
+  int count = thread_count();
+  for (int alike = 0; alike < 20; ++alike) {
+    std::this_thread::sleep_for(1ms);
+    const int now = thread_count();
+    if (std::exchange(count, now) != now) alike = 0;
+  }
+  return count;
 }
 inline int open_files() {
   return entries_of("/proc/self/fd") - 2;

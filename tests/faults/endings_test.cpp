@@ -45,7 +45,7 @@ struct Wide {
 };
 
 struct Footprint {
-  int threads = thread_count();
+  int threads = settled_thread_count();
   int files = open_files();
 };
 
@@ -143,13 +143,13 @@ TEST_CASE("a trainer that is blocked in next() is told when its loader ends") {
   for (Stage stage : stages) {
     auto bomb = std::make_shared<LateBomb>([] {});
     std::optional<Loader> loader = mined(stage, bomb, Runtime({.threads = 2, .io_threads = 2}));
-    loader->next(1ms);
+    Epoch epoch = loader->epoch(0);
     CHECK(eventually([&] { return bomb->inside() > 0; }));
     std::atomic<bool> told{false};
     std::atomic<int> taken{0};
     std::thread trainer([&] {
       try {
-        while (loader->next().status == NextBatch::Status::ready)
+        for (auto batch = epoch.begin(); batch != epoch.end(); ++batch)
           ++taken;
       } catch (const PipelineError&) {
         told = true;

@@ -227,7 +227,7 @@ void require_allowed(const Outcome& outcome, const Fault& fault, const FaultScen
 }
 
 struct Footprint {
-  int threads = thread_count();
+  int threads = settled_thread_count();
   int files = open_files();
 };
 

@@ -318,9 +318,10 @@ TEST_CASE(
                     .named("slow")
                     .batch({.size = 40})
                     .build({.join_epochs = false, .runtime = runtime});
+  // More records to a batch than "slow" has: those that come in between cannot make one.
   Loader kept = work_on(table({.records = records}), true)
                     .named("kept")
-                    .batch({.size = 8})
+                    .batch({.size = records})
                     .build({.watchdog = reports.after(1s), .runtime = runtime});
   CHECK(slow.next(1ms).status == NextBatch::Status::timeout);
   std::jthread trainer([&] { CHECK(kept.next().status == NextBatch::Status::ready); });

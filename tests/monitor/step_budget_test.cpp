@@ -91,7 +91,6 @@ TEST_CASE("a real loop's parts sum to its wall time within two per cent") {
   CHECK(sum == doctest::Approx(wall).epsilon(0.02));
   CHECK(budget.data_wait_s >= 20 * 0.002);
   CHECK(budget.compute_s >= 20 * 0.005);
-  CHECK(budget.compute_s > budget.data_wait_s);
 }
 
 TEST_CASE(

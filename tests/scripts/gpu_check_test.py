@@ -85,9 +85,9 @@ class Running(FakeBuild):
 
     def test_a_step_that_hangs_is_ended_with_its_children_and_keeps_its_rows(self):
         alive = self.folder / "alive"
-        self.benchmark([row("transfer of 29 MB batches, back to back", 0.96), row("device table 128 B", 0.97)], f"(sleep 3; touch {alive}) & sleep 60")
+        self.benchmark([row("transfer of 29 MB batches, back to back", 0.96), row("device table 128 B", 0.97)], f"(sleep 8; touch {alive}) & sleep 60")
         quick = [step for step in steps.STEPS if step.name == "device"]
-        quick[0] = type(quick[0])(**{**vars(quick[0]), "seconds": 1.5})
+        quick[0] = type(quick[0])(**{**vars(quick[0]), "seconds": 5})
         with mock.patch.object(main, "STEPS", quick):
             started = time.monotonic()
             self.assertEqual(self.run_check(), 1)
@@ -95,7 +95,7 @@ class Running(FakeBuild):
         self.assertEqual(self.steps()["device"]["state"], "timed out")
         self.assertEqual(self.verdict("transfer back to back").state, "held")
         self.assertEqual(self.verdict("`DeviceTable`").state, "not run")  # more of its rows may have been to come
-        time.sleep(3)
+        time.sleep(max(0, started + 10 - time.monotonic()))
         self.assertFalse(alive.exists())
 
     def test_a_program_that_dies_fails_its_step_and_says_with_what(self):

@@ -150,7 +150,7 @@ std::pair<std::string, std::string> read_late(bool named) {
       first.read(batch["value"]);
       first.finish();
       if (named) batch.also_used_on(second);
-      second.pause(std::chrono::milliseconds(300));
+      second.pause(std::chrono::seconds(1));
       second.read(batch["value"]);
     }
     if (++number == 12) break;

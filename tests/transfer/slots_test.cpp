@@ -79,14 +79,17 @@ TEST_CASE("The same with one slot lost and one batch held") {
 }
 
 /// Keeps the last two batches, as an operation that mixes with earlier ones does; the third takes
-/// its time.
+/// its time. The step may run until its loader has ended: nobody else touches `kept` before.
 struct KeepsTwo {
   std::shared_ptr<std::vector<Batch>> kept = std::make_shared<std::vector<Batch>>();
+  std::shared_ptr<std::atomic<bool>> at_third = std::make_shared<std::atomic<bool>>(false);
   Schema schema(const Schema& in) const { return in; }
   void operator()(Batch& batch, Stream) const {
     kept->push_back(batch);
     if (kept->size() > 2) kept->erase(kept->begin());
-    if (batch.number() == 2) std::this_thread::sleep_for(300ms);
+    if (batch.number() != 2) return;
+    *at_third = true;
+    std::this_thread::sleep_for(300ms);
   }
 };
 
@@ -103,10 +106,9 @@ TEST_CASE("Memory that runs out while a batch is waited for is an error, not a h
                         .build({.prefetch = 1, .runtime = Runtime({.threads = 2})});
     const Epoch first = loader.epoch(0, stream);
     const Batch held = loader.next().batch;
-    std::this_thread::sleep_for(20ms);
+    REQUIRE(eventually([&] { return keeps.at_third->load(); }));
     const Epoch second = loader.epoch(1, stream);
     CHECK_THROWS_WITH_AS(loader.next(5s), doctest::Contains("are on loan"), PipelineError);
-    keeps.kept->clear();
   }
 }
 

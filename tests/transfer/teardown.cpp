@@ -55,6 +55,6 @@ int main(int count, char** arguments) {
                              .to(Device::cuda(0))
                              .build({.runtime = Runtime({.threads = 2})});
   held = loader.next().batch;
-  if (!under_copies) settle();
+  settle();
   static const FirstToGo first_to_go;
 }
