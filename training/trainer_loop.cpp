@@ -5,8 +5,6 @@
 
 namespace headrace::inline v1::training {
 
-using detail::Clock;
-
 RunResult Trainer::Loop::run(std::stop_token stop) {
   reports_.clear();
   while (progress_.epoch < options_.epochs) {
@@ -33,8 +31,8 @@ RunResult Trainer::Loop::result(RunStatus status) const {
 }
 
 bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
-  epoch_start_ = Clock::now();
   clock_.cut();
+  epoch_start_ = clock_.last();
   epoch_times_ = {};
   epoch_steps_ = 0;
   seek_training_data();
@@ -42,7 +40,7 @@ bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
   const bool all = train_steps(stop);
   settle();
   epoch_times_.other += clock_.cut();
-  training_seconds_ = detail::seconds_since(epoch_start_);
+  training_seconds_ = std::chrono::duration<double>(clock_.last() - epoch_start_).count();
   if (!all) return false;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;

@@ -101,7 +101,7 @@ TEST_CASE("the parts of the step times sum to the wall time") {
   const auto start = std::chrono::steady_clock::now();
   run.trainer.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  CHECK(of_epochs.total() == Approx(training).epsilon(.02));
+  CHECK(of_epochs.total() == Approx(training).epsilon(1e-6));
   CHECK(of_epochs.other >= 14 * .004);
   CHECK(of_steps.other >= 12 * .004);
   CHECK(of_steps.total() < of_epochs.total());

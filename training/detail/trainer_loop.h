@@ -23,6 +23,7 @@ class Cutter {
     const Clock::time_point now = Clock::now();
     return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
   }
+  Clock::time_point last() const { return last_; }
 
  private:
   Clock::time_point last_ = Clock::now();
