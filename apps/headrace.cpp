@@ -3,10 +3,10 @@
 #include <headrace/apps/commands/inspect.h>
 #include <headrace/apps/commands/pack_images.h>
 #include <headrace/apps/commands/pack_table.h>
-#include <headrace/apps/commands/prepare_glaucoma.h>
-#include <headrace/apps/commands/prepare_leak.h>
 #include <headrace/apps/commands/run_command.h>
 #include <headrace/apps/commands/start_train_program.h>
+#include <headrace/apps/jobs/glaucoma/prepare.h>
+#include <headrace/apps/jobs/leak/prepare.h>
 
 // The program for everything that needs no LibTorch. Training and prediction live in a program of
 // their own, which it becomes.

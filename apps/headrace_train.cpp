@@ -1,7 +1,7 @@
 #include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/commands/run_command.h>
-#include <headrace/apps/train/predict.h>
-#include <headrace/apps/train/torch_backend.h>
+#include <headrace/apps/train/backend_torch.h>
+#include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>

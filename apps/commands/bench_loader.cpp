@@ -2,10 +2,10 @@
 
 #include <headrace/apps/commands/loader_report.h>
 #include <headrace/apps/commands/loader_trial.h>
-#include <headrace/apps/commands/memory_guard.h>
-#include <headrace/apps/commands/stop_signals.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
+#include <headrace/apps/run/memory_guard.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/device_decode.h>
 

@@ -1,13 +1,13 @@
 #include <headrace/apps/commands/inspect.h>
 
 #include <headrace/apps/commands/record_progress.h>
-#include <headrace/apps/commands/stop_signals.h>
+#include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/survey.h>
-#include <headrace/apps/jobs/image_data.h>
-#include <headrace/apps/jobs/loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/atomic_file.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <algorithm>

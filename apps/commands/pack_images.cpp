@@ -1,8 +1,8 @@
 #include <headrace/apps/commands/pack_images.h>
 
 #include <headrace/apps/commands/record_progress.h>
-#include <headrace/apps/commands/stop_signals.h>
-#include <headrace/apps/jobs/image_data.h>
+#include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/loader_config.h>
+#include <headrace/apps/feed/loader_config.h>
 #include <headrace/loaders/image/image_source.h>
 
 #include <cstddef>

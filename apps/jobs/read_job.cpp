@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/read_job.h>
 
-#include <headrace/apps/jobs/glaucoma.h>
-#include <headrace/apps/jobs/leak.h>
+#include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/jobs/leak/data.h>
 
 #include <array>
 #include <string_view>

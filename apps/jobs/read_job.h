@@ -1,8 +1,8 @@
 #pragma once
 
-#include <headrace/apps/jobs/glaucoma_config.h>
-#include <headrace/apps/jobs/leak_config.h>
-#include <headrace/apps/jobs/loader_job.h>
+#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/jobs/glaucoma/config.h>
+#include <headrace/apps/jobs/leak/config.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #include <headrace/apps/train/train.h>
 
-#include <headrace/apps/commands/memory_guard.h>
-#include <headrace/apps/commands/stop_signals.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <utility>

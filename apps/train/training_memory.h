@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/jobs/glaucoma_config.h>
-#include <headrace/apps/jobs/leak_config.h>
+#include <headrace/apps/jobs/glaucoma/config.h>
+#include <headrace/apps/jobs/leak/config.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_forecast.h>
 

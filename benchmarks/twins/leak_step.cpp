@@ -9,10 +9,10 @@
 #include <stop_token>
 #include <string>
 
-#include <headrace/apps/jobs/leak.h>
-#include <headrace/apps/jobs/leak_names.h>
-#include <headrace/apps/train/choose_device.h>
-#include <headrace/apps/train/leak_parts.h>
+#include <headrace/apps/jobs/leak/data.h>
+#include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/parts_torch.h>
+#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/benchmarks/harness/gpu_busy.h>
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/twins/make_leak_data.h>

@@ -1,4 +1,4 @@
-#include <headrace/tests/apps/glaucoma_data.h>
+#include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/content_of.h>

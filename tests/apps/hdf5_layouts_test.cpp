@@ -1,9 +1,9 @@
-#include <headrace/apps/jobs/glaucoma.h>
-#include <headrace/apps/jobs/leak.h>
-#include <headrace/apps/jobs/leak_names.h>
+#include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/jobs/leak/data.h>
+#include <headrace/apps/jobs/leak/names.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/tests/apps/glaucoma_data.h>
-#include <headrace/tests/apps/leak_data.h>
+#include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/leak/data.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/temporary_folder.h>
 

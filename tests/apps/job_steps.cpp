@@ -1,4 +1,4 @@
-#include <headrace/apps/train/glaucoma_parts.h>
+#include <headrace/apps/jobs/glaucoma/parts_torch.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/leak_cnn.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/leak_parts.h>
+#include <headrace/apps/jobs/leak/parts_torch.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/network.h>
 #include <headrace/training/trainer.h>

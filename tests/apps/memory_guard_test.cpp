@@ -1,6 +1,6 @@
 #include <headrace/apps/commands/loader_trial.h>
-#include <headrace/apps/commands/memory_guard.h>
-#include <headrace/apps/jobs/loader_job.h>
+#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/run/memory_guard.h>
 
 #include <atomic>
 #include <string>

@@ -1,4 +1,4 @@
-#include <headrace/tests/apps/glaucoma_data.h>
+#include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/skip.h>

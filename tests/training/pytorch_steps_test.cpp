@@ -1,5 +1,5 @@
-#include <headrace/apps/train/glaucoma_parts.h>
-#include <headrace/apps/train/leak_parts.h>
+#include <headrace/apps/jobs/glaucoma/parts_torch.h>
+#include <headrace/apps/jobs/leak/parts_torch.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/leak_cnn.h>
 

@@ -1,0 +1,77 @@
+#include <headrace/apps/feed/debian_package.h>
+
+#include <headrace/apps/feed/child_process.h>
+#include <headrace/engine/base/error.h>
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+void must_succeed(const ChildResult& result, std::string_view what, std::string_view package) {
+  if (result.status == 0) return;
+  throw DataError(
+      fmt::format("[prepare] {} of {} must succeed, got exit {} ({}); make sure that apt-get can "
+                  "reach Debian 12",
+                  what, package, result.status, result.output.substr(0, result.output.find('\n'))));
+}
+
+fs::path downloaded(std::string_view name, const fs::path& folder) {
+  must_succeed(run_child({"apt-get", "download", std::string(name)}, folder), "apt-get download",
+               name);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".deb") return entry.path();
+  }
+  throw DataError(
+      fmt::format("[prepare] apt-get download of {} must leave a package, got none", name));
+}
+
+void check(const fs::path& archive, std::string_view sha256) {
+  const ChildResult sum = run_child({"sha256sum", "--", archive.string()});
+  if (sum.output.starts_with(sha256)) return;
+  throw DataError(
+      fmt::format("[prepare] {} must have the SHA-256 {}, got {}; the recipe knows this "
+                  "one version of the package",
+                  archive.filename().string(), sha256, sum.output.substr(0, 64)));
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return fs::path(cache) / "headrace";
+  }
+  const char* home = std::getenv("HOME");
+  return fs::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "headrace";
+}
+
+fs::path debian_package(std::string_view name, std::string_view sha256,
+                        const std::function<void(std::string_view)>& say) {
+  const fs::path target = cache_folder() / fmt::format("{}-{}", name, sha256.substr(0, 12));
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) return target;
+  if (say) say(fmt::format("fetching Debian's {} into {}", name, target.string()));
+  // Unpacked beside the target and renamed: a fetch cut short leaves nothing half done.
+  const fs::path work = cache_folder() / fmt::format("fetch-{}-{}", name, ::getpid());
+  fs::create_directories(work);
+  const fs::path archive = downloaded(name, work);
+  check(archive, sha256);
+  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work / "tree").string()}),
+               "dpkg-deb -x", name);
+  fs::rename(work / "tree", target, ignored);
+  fs::remove_all(work, ignored);
+  if (!fs::is_directory(target)) {
+    throw DataError(
+        fmt::format("[prepare] {} could not be made; check the folder", target.string()));
+  }
+  return target;
+}
+
+}  // namespace headrace::inline v1::app

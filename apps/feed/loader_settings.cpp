@@ -1,0 +1,29 @@
+#include <headrace/apps/feed/loader_settings.h>
+
+namespace headrace::inline v1::app {
+
+void describe(Fields& fields, ThreadSettings& threads, bool trains) {
+  const auto limits = [](std::string doc) {
+    return KeyOptions{.doc = std::move(doc), .min = 0.0, .max = 1024.0};
+  };
+  fields.key("loader", threads.loader, limits("workers of the loader; 0: usable cores"));
+  fields.key("io", threads.io, limits("threads that may wait for storage; 0: 4"));
+  fields.key("watchdog", threads.watchdog,
+             {.doc = "a loader that finishes nothing for so long hangs: the program says where "
+                     "and ends with 134; 0s: nobody looks",
+              .max = 7 * 86400.0});
+  if (trains) {
+    fields.key("torch", threads.torch, limits("threads of LibTorch's operators; 0: usable cores"));
+  }
+}
+
+void describe(Fields& fields, PlantedDelays& delay) {
+  const auto doc = [](std::string text) { return KeyOptions{.doc = std::move(text), .max = 60.0}; };
+  fields.key("read", delay.read, doc("added to the reading of each record"));
+  fields.key("decode", delay.decode, doc("added to the decoding of each sample"));
+  fields.key("augment", delay.augment, doc("added to the augmentation of each sample"));
+  fields.key("transfer", delay.transfer, doc("added to the transfer of each batch"));
+  fields.key("consumer", delay.consumer, doc("added to each step of the consumer"));
+}
+
+}  // namespace headrace::inline v1::app

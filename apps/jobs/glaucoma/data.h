@@ -1,0 +1,57 @@
+#pragma once
+
+#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/jobs/glaucoma/config.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Which record of the file is for what.
+struct GlaucomaRows {
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> train_labels;  ///< Class of each of `train`.
+  std::vector<std::int64_t> test;          ///< The outer split: never used to select anything.
+};
+
+/// The file as a source of records: six maps and `labels`.
+PlannedSource plan_glaucoma_source(const GlaucomaData& data);
+
+/// The same, without labels where the file has none, for prediction.
+PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& file);
+
+/// Records to make batches of, and the cache of their pair means where the configuration wants one.
+struct GlaucomaRecords {
+  std::shared_ptr<const Source> source;  ///< With a cache: the cache's own.
+  std::optional<DecodedCache> cache{};
+
+  GlaucomaRecords subset(std::vector<std::int64_t> indices) const;
+};
+
+/// The open file with the configured cache and planted delay of reading. Throws what open_cache()
+/// throws.
+GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
+                                 const GlaucomaConfig& config);
+
+/// Reads labels and split. Throws DataError for a file that does not have both.
+GlaucomaRows read_glaucoma_rows(const std::filesystem::path& file);
+
+/// Pair mean, flip, rotation, batches in a fresh order every epoch, ImageNet's statistics. Batches:
+/// `image` float32 [N, 3, H, W], or [N, H, W, 3] for training.channels_last, and `label` int64 [N].
+Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
+                                    Device device);
+
+/// The same without augmentation, in order, the last batch shorter.
+Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64_t batch,
+                                      bool channels_last, Device device);
+
+/// The training pipeline over the whole training split, for a bench.
+LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,101 @@
+#include <headrace/apps/jobs/glaucoma/sample.h>
+
+#include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+std::uint8_t pair_mean(std::uint8_t a, std::uint8_t b) {
+  return static_cast<std::uint8_t>((a + b + 1) / 2);
+}
+
+std::uint8_t pair_mean(float a, float b) {
+  const float mean = (std::clamp(a, 0.0F, 255.0F) + std::clamp(b, 0.0F, 255.0F)) / 2.0F;
+  if (std::isnan(mean)) throw DataError("a map must hold numbers, got one that is none");
+  return static_cast<std::uint8_t>(std::floor(mean + 0.5F));
+}
+
+template <class T>
+void write_channel(const Tensor& first, const Tensor& second, std::uint8_t* image) {
+  const std::span<const T> a = first.values<T>();
+  const std::span<const T> b = second.values<T>();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    image[3 * i] = pair_mean(a[i], b[i]);
+}
+
+template <class T>
+std::int64_t place_of_largest(const Tensor& one_hot) {
+  const std::span<const T> values = one_hot.values<T>();
+  return std::max_element(values.begin(), values.end()) - values.begin();
+}
+
+}  // namespace
+
+std::int64_t class_of(const Tensor& one_hot) {
+  switch (one_hot.dtype()) {
+    case DType::uint8:
+      return place_of_largest<std::uint8_t>(one_hot);
+    case DType::float32:
+      return place_of_largest<float>(one_hot);
+    case DType::float64:
+      return place_of_largest<double>(one_hot);
+    case DType::int64:
+      return place_of_largest<std::int64_t>(one_hot);
+    default:
+      throw DataError(fmt::format("labels must be uint8, float32, float64 or int64, got {}",
+                                  name_of(one_hot.dtype())));
+  }
+}
+
+Schema GlaucomaSample::schema(const Schema& in) const {
+  const FieldSpec& first = in.at(glaucoma_map_names[0], "pair mean");
+  const bool known = first.dtype == DType::uint8 || first.dtype == DType::float32;
+  if (!known || first.shape.rank() != 2) {
+    throw ConfigError(
+        fmt::format("[pair mean] field \"{}\" must be uint8 or float32 [H, W], got {}",
+                    glaucoma_map_names[0], to_string(first)));
+  }
+  Schema out = in;
+  for (const std::string_view map : glaucoma_map_names) {
+    const FieldSpec& field = in.at(map, "pair mean");
+    if (field.shape != first.shape || field.dtype != first.dtype) {
+      throw ConfigError(fmt::format("[pair mean] all maps must be like {}, got {}",
+                                    to_string(first), to_string(field)));
+    }
+    out.remove(map);
+  }
+  out.put(FieldSpec::fixed("image", DType::uint8, {first.shape[0], first.shape[1], 3}));
+  if (in.find("labels") != nullptr) {
+    out.remove("labels");
+    out.put(FieldSpec::fixed("label", DType::int64, {}));
+  }
+  return out;
+}
+
+void GlaucomaSample::operator()(Sample& sample) const {
+  const Shape maps = sample[glaucoma_map_names[0]].shape();
+  std::uint8_t* image =
+      sample.make("image", DType::uint8, {maps[0], maps[1], 3}).data<std::uint8_t>();
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    const Tensor& a = sample[glaucoma_map_names[2 * channel]];
+    const Tensor& b = sample[glaucoma_map_names[2 * channel + 1]];
+    if (a.dtype() == DType::uint8) {
+      write_channel<std::uint8_t>(a, b, image + channel);
+    } else {
+      write_channel<float>(a, b, image + channel);
+    }
+  }
+  if (sample.has("labels")) sample.set_scalar<std::int64_t>("label", class_of(sample["labels"]));
+  for (const std::string_view map : glaucoma_map_names)
+    sample.remove(map);
+  sample.remove("labels");
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,107 @@
+#include <headrace/apps/jobs/leak/data.h>
+
+#include <headrace/apps/feed/delay.h>
+#include <headrace/apps/run/abort_on_hang.h>
+#include <headrace/loaders/memory/device_table.h>
+
+#include <utility>
+
+namespace headrace::inline v1::app {
+
+SpecAugment leak_masks(const LeakMasks& masks, const LeakFile& file) {
+  SpecAugment augment = SpecAugment::few_frames(file.mels);
+  augment.frequency_masks = masks.frequency_masks;
+  augment.frequency_width = masks.frequency_width;
+  augment.time_masks = masks.time_masks;
+  augment.time_share = masks.time_share;
+  augment.fill = {static_cast<float>(file.mean)};
+  augment.field = "mel";
+  return augment;
+}
+
+namespace {
+
+using Table = std::shared_ptr<const DeviceTable>;
+
+/// The table that the segments are, or null.
+Table table_of(const std::shared_ptr<const Source>& segments) {
+  return std::dynamic_pointer_cast<const DeviceTable>(segments);
+}
+
+/// Batches on the device, whose fields come out of the table where there is one.
+Pipeline batched(Pipeline pipeline, const Batching& batching, Device device, const Table& table) {
+  pipeline = std::move(pipeline).batch(batching).to(device);
+  if (!table) return pipeline;
+  return std::move(pipeline).then(table->gather_step());
+}
+
+/// In host memory a whole batch is masked after it was gathered; for a device the draws travel with
+/// the batch.
+Pipeline masked(Pipeline pipeline, const LeakFile& file, const LeakConfig& config, Device device,
+                const Table& table) {
+  const Batching batching{.size = config.training.batch, .tail = Tail::drop};
+  if (!config.data.masks.enabled) return batched(std::move(pipeline), batching, device, table);
+  const SpecAugment masks = leak_masks(config.data.masks, file);
+  if (device.is_cuda()) {
+    const Shape unseen = table ? Shape{file.mels, file.frames} : Shape{};
+    pipeline = std::move(pipeline).then(DrawSpecAugment{.augment = masks, .shape = unseen});
+    return batched(std::move(pipeline), batching, device, table).then(ApplySpecAugment{masks});
+  }
+  return batched(std::move(pipeline), batching, device, table)
+      .then(SpecAugmentBatch{.augment = masks, .seed = config.seed});
+}
+
+}  // namespace
+
+Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const LeakFile& file,
+                                const LeakConfig& config, Device device) {
+  const PlantedDelays& delay = config.delay;
+  const Table table = table_of(segments);
+  if (delay.read.seconds > 0.0) {
+    segments = with_read_delay(std::move(segments), nanoseconds(delay.read));
+  }
+  Pipeline pipeline = Pipeline::from(std::move(segments))
+                          .named("train")
+                          .order(Shuffled{.seed = config.seed})
+                          .seed(config.seed);
+  if (delay.decode.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(delay.decode)});
+  }
+  if (delay.augment.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(delay.augment)});
+  }
+  pipeline = masked(std::move(pipeline), file, config, device, table);
+  if (delay.transfer.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(delay.transfer)});
+  }
+  return pipeline;
+}
+
+Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::int64_t batch,
+                                  Device device) {
+  const Table table = table_of(segments);
+  return batched(Pipeline::from(std::move(segments)).named("evaluation").order(Sequential{}),
+                 {.size = batch, .tail = Tail::shorter}, device, table);
+}
+
+PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device) {
+  if (data.residence == LeakResidence::host)
+    return plan_leak_segments(file, data.resident.value, data.stage);
+  return plan_leak_table(file, data.resident.value, data.stage, device);
+}
+
+LoaderJob make_leak_loader_job(const LeakConfig& config) {
+  const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
+  const auto file = std::make_shared<const LeakFile>(read_leak_file(config.data.training));
+  return {.source = plan_leak_data(*file, config.data, device),
+          .pipeline =
+              [config, device, file](std::shared_ptr<const Source> segments) {
+                return leak_training_pipeline(std::move(segments), *file, config, device);
+              },
+          .options = {.prefetch = config.data.prefetch,
+                      .watchdog = abort_on_hang(config.threads.watchdog)},
+          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .consumer_delay_s = config.delay.consumer.seconds};
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,94 @@
+#include <headrace/apps/jobs/leak/file.h>
+
+#include <headrace/apps/feed/hdf5_text.h>
+#include <headrace/apps/jobs/leak/names.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& rule) {
+  throw DataError(fmt::format("[leak] {}: {}; \"headrace prepare leak\" makes such files",
+                              path.string(), rule));
+}
+
+nlohmann::json read_json(const std::filesystem::path& path, const char* name) {
+  const std::optional<std::string> text = read_hdf5_text(path, name);
+  if (!text) refuse(path, fmt::format("attribute \"{}\" must hold JSON, got none", name));
+  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+  if (json.is_discarded()) refuse(path, fmt::format("attribute \"{}\" must be JSON", name));
+  return json;
+}
+
+/// Number of the label that is called LEAK.
+std::int64_t number_of_leak(const std::filesystem::path& path, const nlohmann::json& names) {
+  if (names.is_array()) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == leak_label) return static_cast<std::int64_t>(i);
+    }
+  }
+  refuse(path, fmt::format("attribute \"labels_json\" must name {}, got {}", leak_label,
+                           names.dump().substr(0, 80)));
+}
+
+double number(const std::filesystem::path& path, const nlohmann::json& config, const char* name) {
+  const bool there = config.is_object() && config.contains(name) && config[name].is_number();
+  const double value = there ? config[name].get<double>() : std::nan("");
+  if (!std::isfinite(value)) {
+    refuse(path, fmt::format("attribute \"config_json\" must hold the number {}", name));
+  }
+  return value;
+}
+
+void read_labels(LeakFile& file, std::int64_t leak) {
+  const Hdf5Table table(
+      {.file = file.path, .fields = {{.name = "label", .dataset = leak_label_dataset}}});
+  if (table.fields().at("label") != FieldSpec::fixed("label", DType::int16, {})) {
+    refuse(file.path, "labels must be int16 [files], got " + to_string(table.fields().at("label")));
+  }
+  Sample sample;
+  for (std::int64_t i = 0; i < table.size(); ++i) {
+    sample.reset();
+    table.read(i, sample);
+    file.labels.push_back(sample["label"].item<std::int16_t>() == leak ? 1 : 0);
+  }
+}
+
+}  // namespace
+
+LeakFile read_leak_file(const std::filesystem::path& path) {
+  LeakFile file{.path = path};
+  const Hdf5Table table({.file = path,
+                         .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
+                         .residence = Residence::file});
+  const FieldSpec mel = table.fields().at("mel");
+  if (mel.dtype != DType::float16 || mel.shape.rank() != 4 || table.size() == 0 ||
+      mel.shape.elements() == 0) {
+    refuse(path, "segments_mel must be float16 [files, long, short, mels, frames], got rows of " +
+                     to_string(mel));
+  }
+  file.longs = mel.shape[0];
+  file.shorts = mel.shape[1];
+  file.mels = mel.shape[2];
+  file.frames = mel.shape[3];
+  const nlohmann::json config = read_json(path, "config_json");
+  file.mean = number(path, config, "mean_db");
+  file.deviation = number(path, config, "std_db");
+  if (!(file.deviation > 0.0)) refuse(path, "std_db must be positive");
+  read_labels(file, number_of_leak(path, read_json(path, "labels_json")));
+  if (static_cast<std::int64_t>(file.labels.size()) != table.size()) {
+    refuse(path, fmt::format("there must be a label for each of {} recordings, got {}",
+                             table.size(), file.labels.size()));
+  }
+  return file;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,161 @@
+#include <headrace/apps/jobs/leak/recordings.h>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/audio/audio_decoder.h>
+#include <headrace/loaders/audio/resample.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <numbers>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr double lowest_hz = 300.0;
+constexpr double highest_hz = 1500.0;
+constexpr double hiss = 1e-3;
+constexpr double quietest_db = -12.0;
+constexpr std::int64_t reach = 64;  ///< of the noise's filter, either way
+
+std::vector<char> read_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Decodes files and brings them to the job's rate; keeps the filters of a rate.
+class Reader {
+ public:
+  void append(const std::filesystem::path& path, std::vector<float>& to) {
+    try {
+      const std::vector<char> file = read_file(path);
+      AudioDecoder decoder(std::as_bytes(std::span(file)));
+      std::vector<float> samples(static_cast<std::size_t>(decoder.header().frames));
+      decoder.read(0, samples);
+      const Resampler& rates = resampler(decoder.header().sample_rate);
+      const std::size_t before = to.size();
+      to.resize(before +
+                static_cast<std::size_t>(rates.samples(static_cast<std::int64_t>(samples.size()))));
+      rates.run(samples, std::span(to).subspan(before));
+    } catch (const Error& error) {
+      throw DataError(fmt::format("[prepare] {}: {}", path.string(), error.what()));
+    }
+  }
+
+ private:
+  const Resampler& resampler(int rate) {
+    auto& known = resamplers_[rate];
+    if (!known) known = std::make_unique<Resampler>(rate, leak_sample_rate);
+    return *known;
+  }
+
+  std::map<int, std::unique_ptr<Resampler>> resamplers_;
+};
+
+/// The split's sounds by voice; within a voice in an order that has nothing to do with content.
+std::map<std::string, std::vector<std::filesystem::path>> by_voice(const LeakSounds& sounds,
+                                                                   LeakSplit split) {
+  std::map<std::string, std::vector<std::filesystem::path>> voices;
+  for (const LeakSound& sound : sounds.sounds) {
+    if (sound.split == split) voices[sound.voice].push_back(sound.file);
+  }
+  for (auto& [voice, files] : voices) {
+    std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+      const std::string left = a.filename().string();
+      const std::string right = b.filename().string();
+      return std::pair(hash_name(left), a) < std::pair(hash_name(right), b);
+    });
+  }
+  return voices;
+}
+
+/// A band-pass by a windowed sinc.
+std::vector<float> band_filter() {
+  const auto low_pass = [](double hz, std::int64_t k) {
+    const double cut = 2.0 * hz / leak_sample_rate;
+    if (k == 0) return cut;
+    const double angle = std::numbers::pi * static_cast<double>(k);
+    return std::sin(cut * angle) / angle;
+  };
+  std::vector<float> taps;
+  for (std::int64_t k = -reach; k <= reach; ++k) {
+    const double edge =
+        std::cos(std::numbers::pi * static_cast<double>(k) / static_cast<double>(2 * reach + 2));
+    taps.push_back(
+        static_cast<float>((low_pass(highest_hz, k) - low_pass(lowest_hz, k)) * edge * edge));
+  }
+  return taps;
+}
+
+double rms(std::span<const float> values) {
+  double sum = 0.0;
+  for (const float value : values)
+    sum += double{value} * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+std::vector<float> band_noise(std::size_t count, Random& random) {
+  static const std::vector<float> taps = band_filter();
+  std::vector<float> white(count + taps.size() - 1);
+  for (float& value : white)
+    value = static_cast<float>(random.normal());
+  std::vector<float> noise(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = 0.0F;
+    for (std::size_t k = 0; k < taps.size(); ++k)
+      sum += taps[k] * white[i + k];
+    noise[i] = sum;
+  }
+  return noise;
+}
+
+double factor(double decibels) {
+  return std::pow(10.0, decibels / 20.0);
+}
+
+}  // namespace
+
+LeakBackgrounds::LeakBackgrounds(const LeakSounds& sounds, LeakSplit split,
+                                 const LeakRecipe& recipe)
+    : split_(split), recipe_(recipe) {
+  Reader reader;
+  const auto length = static_cast<std::size_t>(leak_recording_samples);
+  const auto hop = static_cast<std::size_t>(std::max(1.0, recipe.hop_s * leak_sample_rate));
+  for (const auto& [voice, files] : by_voice(sounds, split)) {
+    const std::size_t first = samples_.size();
+    for (const std::filesystem::path& file : files)
+      reader.append(file, samples_);
+    for (std::size_t start = first; start + length <= samples_.size(); start += hop)
+      starts_.push_back(start);
+  }
+}
+
+void LeakBackgrounds::make(std::int64_t recording, std::span<std::int16_t> out) const {
+  Random random({.seed = recipe_.seed,
+                 .loader = hash_name("prepare leak"),
+                 .epoch = static_cast<std::int64_t>(split_),
+                 .position = recording});
+  const double level = factor(random.uniform(quietest_db, 0.0));
+  const double below = random.uniform(recipe_.lowest_snr, recipe_.highest_snr);
+  const float* from = samples_.data() + starts_[static_cast<std::size_t>(recording)];
+  std::vector<float> mixed(out.size());
+  for (std::size_t i = 0; i < mixed.size(); ++i)
+    mixed[i] = static_cast<float>(level * double{from[i]} + hiss * random.normal());
+  if (has_leak(recording)) {
+    const std::vector<float> noise = band_noise(mixed.size(), random);
+    const auto scale = static_cast<float>(rms(mixed) / rms(noise) * factor(-below));
+    for (std::size_t i = 0; i < mixed.size(); ++i)
+      mixed[i] += scale * noise[i];
+  }
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    const float value = std::clamp(mixed[i] * 32768.0F, -32768.0F, 32767.0F);
+    out[i] = static_cast<std::int16_t>(std::lrint(value));
+  }
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <headrace/apps/jobs/leak/sounds.h>
+#include <headrace/engine/base/random.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A recording of the job: 10 s at 4096 Hz in 40 long segments of two short ones.
+inline constexpr int leak_sample_rate = 4096;
+inline constexpr std::int64_t leak_longs = 40;
+inline constexpr std::int64_t leak_shorts = 2;
+inline constexpr std::int64_t leak_short_samples = 512;
+inline constexpr std::int64_t leak_recording_samples =
+    leak_longs * leak_shorts * leak_short_samples;
+
+/// How recordings are made of sounds.
+struct LeakRecipe {
+  std::uint64_t seed = 42;
+  double hop_s = 5.0;         ///< From the start of a recording to the next one's in one voice.
+  double lowest_snr = -5.0;   ///< Of background to leak, in dB.
+  double highest_snr = 10.0;  ///< Likewise.
+};
+
+/// The sounds of one split, voice after voice, as backgrounds: every second recording gets a leak.
+class LeakBackgrounds {
+ public:
+  /// Decodes and resamples all sounds of the split. Throws DataError naming a file that cannot be
+  /// decoded.
+  LeakBackgrounds(const LeakSounds& sounds, LeakSplit split, const LeakRecipe& recipe);
+
+  std::int64_t recordings() const { return static_cast<std::int64_t>(starts_.size()); }
+  static bool has_leak(std::int64_t recording) { return recording % 2 == 1; }
+
+  /// Makes a recording of leak_recording_samples: the background at a drawn level with hiss at -60
+  /// dB of full scale and, every second time, noise of 300 to 1500 Hz at a drawn distance below or
+  /// above it. A function of seed, split and number; thread-safe.
+  void make(std::int64_t recording, std::span<std::int16_t> out) const;
+
+ private:
+  LeakSplit split_;
+  LeakRecipe recipe_;
+  std::vector<float> samples_;  ///< all voices end to end
+  std::vector<std::size_t> starts_;
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,51 @@
+#include <headrace/apps/train/choose_device_torch.h>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/device_runtime.h>
+
+#include <ATen/Context.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Why no GPU can be used; empty when one can.
+std::string obstacle() {
+  if (::access("/dev/nvidiactl", F_OK) != 0) return "this machine has no GPU that its driver shows";
+  // Its kernels register themselves; it stays open for the life of the process.
+  if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return std::string("LibTorch's CUDA library cannot be opened: ") + ::dlerror();
+  }
+  if (!at::globalContext().hasCUDA()) return "LibTorch finds no GPU it can use";
+  try {
+    device_runtime();
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+ChosenDevice choose_device(DeviceChoice choice) {
+  if (choice == DeviceChoice::cpu) return {.why = "cpu (as configured)"};
+  const std::string none = obstacle();
+  if (none.empty()) {
+    return {.device = Device::cuda(0),
+            .why = choice == DeviceChoice::cuda ? "cuda:0 (as configured)" : "cuda:0 (auto)"};
+  }
+  if (choice == DeviceChoice::cuda) {
+    throw DeviceError("[device] cuda was asked for and must be usable, got: " + none +
+                      "; set device to auto or cpu to train without one");
+  }
+  return {.why = "cpu (auto: " + none + ")"};
+}
+
+c10::Device torch_device(Device device) {
+  if (!device.is_cuda()) return c10::Device(c10::DeviceType::CPU);
+  return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(device.index));
+}
+
+}  // namespace headrace::inline v1::app

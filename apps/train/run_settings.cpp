@@ -1,0 +1,19 @@
+#include <headrace/apps/train/run_settings.h>
+
+namespace headrace::inline v1::app {
+
+void describe(Fields& fields, RunSettings& settings) {
+  fields.key("seed", settings.seed, {.doc = "of everything random"});
+  fields.choice(
+      "device", settings.device,
+      {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}},
+      {.doc = "auto takes a GPU if there is one"});
+  fields.key("memory", settings.memory,
+             {.doc = "what the process may hold; null: what the machine offers"});
+  fields.key("runs", settings.runs, {.doc = "folder of the run folders"});
+  fields.section("threads", [&](Fields& f) { describe(f, settings.threads, true); });
+  fields.section("delay", [&](Fields& f) { describe(f, settings.delay); },
+                 {.doc = "slowness to plant, to see whether the verdict finds it"});
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/loader_settings.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+enum class DeviceChoice : unsigned char { automatic, cpu, cuda };
+
+/// What every training job's configuration has beside its data and its training.
+struct RunSettings {
+  std::uint64_t seed = 42;
+  DeviceChoice device = DeviceChoice::automatic;
+  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
+  std::filesystem::path runs = "runs";
+  ThreadSettings threads;
+  PlantedDelays delay;
+};
+
+/// Its keys.
+void describe(Fields& fields, RunSettings& settings);
+
+}  // namespace headrace::inline v1::app

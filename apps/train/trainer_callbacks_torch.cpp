@@ -1,0 +1,54 @@
+#include <headrace/apps/train/trainer_callbacks_torch.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+monitor::StepTimes step_times(const training::StepTimes& times) {
+  return {.wall_s = times.total(),
+          .data_wait_s = times.data_wait,
+          .copy_s = times.copy,
+          .compute_s = times.compute};
+}
+
+StepFacts facts(const training::StepReport& report) {
+  return {.epoch = report.epoch,
+          .step = report.step,
+          .samples = report.samples,
+          .epoch_samples = report.epoch_samples,
+          .learning_rate = report.learning_rate,
+          .loss = report.loss,
+          .times = step_times(report.times)};
+}
+
+EpochFacts facts(const training::EpochReport& report) {
+  EpochFacts facts{.epoch = report.epoch,
+                   .step = report.step,
+                   .learning_rate = report.learning_rate,
+                   .train_loss = report.train_loss,
+                   .improved = report.improved,
+                   .steps = report.steps,
+                   .times = step_times(report.times),
+                   .seconds = report.seconds};
+  if (report.train_confusion) facts.train_accuracy = models::accuracy(*report.train_confusion);
+  if (report.validation) {
+    facts.validation_loss = report.validation->loss;
+    facts.validation_accuracy = report.validation->accuracy();
+    facts.validation_s = report.validation->seconds;
+  }
+  return facts;
+}
+
+}  // namespace
+
+training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::MemoryWatch& memory) {
+  return {.on_step = [&view](const training::StepReport& report) { view.on_step(facts(report)); },
+          .on_train_epoch_end = [&view] { view.on_train_epoch_end(); },
+          .on_epoch =
+              [&view, &memory](const training::EpochReport& report) {
+                view.on_epoch(facts(report), memory);
+              },
+          .on_checkpoint = {},
+          .on_warning = [&view](const std::string& message) { view.warn(message); }};
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,109 @@
+#include <headrace/tests/apps/leak/data.h>
+#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using headrace::test::best_weights;
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::has_first_checkpoint;
+using headrace::test::newest_checkpoint;
+using headrace::test::StartedProgram;
+
+namespace fs = std::filesystem;
+
+/// A folder with prepared data and a configuration: 2 epochs of 10 steps.
+class Job : public headrace::test::TrainingFolder {
+ public:
+  Job()
+      : TrainingFolder(
+            "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
+            "  validation: data/validation.h5\n  testing: data/testing.h5\n"
+            "  spec_augment:\n    enabled: true\n"
+            "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  warmup_epochs: 1\n"
+            "threads:\n  loader: 2\n  torch: 1\n") {
+    headrace::test::write_leak_sounds(path() / "sounds");
+    const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
+                                   "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
+    REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
+  }
+
+  fs::path only_run(const std::string& parent) const {
+    const auto all = runs(parent);
+    REQUIRE(all.size() == 1);
+    return all.front();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("train leak says AUC, threshold and the decisions about test recordings") {
+  const Job job;
+  const Finished finished = job.run(Job::train({"runs=runs"}));
+  REQUIRE_MESSAGE(finished.status == 0, finished.err);
+  for (const char* word : {"AUC", "threshold", "F1", "missed"}) {
+    CHECK_MESSAGE(contains(finished.out, word), word);
+  }
+  const fs::path run = job.only_run("runs");
+  const std::string result = content_of(run / "checkpoints/fold-0/result.json");
+  CHECK(contains(result, "test_segment_auc"));
+  CHECK(contains(content_of(run / "log.txt"), "validation: AUC"));
+  const Finished again = job.run({"train", "--resume", run.string()});
+  CHECK(again.status == 0);
+  CHECK(again.out == finished.out);  // nothing is left to train
+}
+
+TEST_CASE(
+    "a leak run that SIGINT stopped inside an epoch, or out of a table, ends as one that was not") {
+  const Job job;
+  const Finished whole = job.run(Job::train({"runs=whole"}));
+  REQUIRE_MESSAGE(whole.status == 0, whole.err);
+  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
+                         {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
+  const fs::path cut = job.only_run("cut");
+  CHECK_FALSE(fs::exists(cut / "checkpoints/fold-0/result.json"));
+  CHECK(content_of(cut / "metrics.csv").empty());  // stopped inside the first epoch
+
+  const Finished resumed =
+      job.run({"train", "--resume", cut.string(), "--set", "delay.transfer=0ms"});
+  REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
+  const fs::path uncut = job.only_run("whole");
+  // Weights, moments and generators agree bit for bit only if every batch did.
+  CHECK(content_of(newest_checkpoint(cut)) == content_of(newest_checkpoint(uncut)));
+  CHECK(best_weights(cut) == best_weights(uncut));
+  CHECK(resumed.out == whole.out);
+
+  const Finished device = job.run(Job::train({"runs=device", "data.residence=device"}));
+  REQUIRE_MESSAGE(device.status == 0, device.err);
+  CHECK(content_of(newest_checkpoint(job.only_run("device"))) ==
+        content_of(newest_checkpoint(uncut)));
+
+  const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
+  REQUIRE(other.status == 0);
+  CHECK(content_of(newest_checkpoint(job.only_run("other"))) !=
+        content_of(newest_checkpoint(uncut)));
+}
+
+TEST_CASE("train leak refuses keys that are of no use and files that are none") {
+  const Job job;
+  const Finished unused =
+      job.run(Job::train({"data.spec_augment.enabled=false", "data.spec_augment.time_masks=2"}));
+  CHECK(unused.status == 2);
+  CHECK(contains(unused.err, "spec_augment"));
+  const Finished warm = job.run(Job::train({"training.warmup_epochs=3"}));
+  CHECK(warm.status == 2);
+  const Finished missing = job.run(Job::train({"data.testing=nowhere.h5"}));
+  CHECK(missing.status != 0);
+  CHECK(contains(missing.err, "nowhere.h5"));
+}
