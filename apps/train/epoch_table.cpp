@@ -34,9 +34,10 @@ std::string epoch_table(const EpochFacts& report, std::int64_t epochs, std::uint
                {"other"},
                {"peak memory"}});
   table.row({fmt::format("{}/{}{}", report.epoch + 1, epochs, report.improved ? " *" : ""),
-             fmt::format("{:.4f}", report.train_loss), fmt::format("{:.4f}", report.train_accuracy),
-             fmt::format("{:.4f}", report.validation_loss),
-             fmt::format("{:.4f}", report.validation_accuracy),
+             fmt::format("{:.4f}", figure(report.train, "loss")),
+             fmt::format("{:.4f}", figure(report.train, "accuracy")),
+             fmt::format("{:.4f}", figure(report.validation, "loss")),
+             fmt::format("{:.4f}", figure(report.validation, "accuracy")),
              fmt::format("{:.2g}", report.learning_rate), monitor::format_seconds(whole),
              part(report.times.data_wait_s, whole), part(report.times.copy_s, whole),
              part(report.times.compute_s, whole), part(other_s(report.times), whole),
@@ -45,22 +46,22 @@ std::string epoch_table(const EpochFacts& report, std::int64_t epochs, std::uint
 }
 
 MetricRow epoch_row(const EpochFacts& report) {
-  return {{"epoch", report.epoch},
-          {"step", report.step},
-          {"train_loss", report.train_loss},
-          {"train_accuracy", report.train_accuracy},
-          {"val_loss", report.validation_loss},
-          {"val_accuracy", report.validation_accuracy},
-          {"improved", static_cast<std::int64_t>(report.improved)},
-          {"learning_rate", report.learning_rate},
-          {"steps", report.steps},
-          {"wall_s", report.times.wall_s},
-          {"data_wait_s", report.times.data_wait_s},
-          {"copy_s", report.times.copy_s},
-          {"compute_s", report.times.compute_s},
-          {"other_s", other_s(report.times)},
-          {"validation_s", report.validation_s},
-          {"epoch_s", report.seconds}};
+  MetricRow row{{"epoch", report.epoch}, {"step", report.step}};
+  for (const auto& [name, value] : report.train)
+    row.emplace_back("train_" + name, value);
+  for (const auto& [name, value] : report.validation)
+    row.emplace_back("val_" + name, value);
+  row.insert(row.end(), {{"improved", static_cast<std::int64_t>(report.improved)},
+                         {"learning_rate", report.learning_rate},
+                         {"steps", report.steps},
+                         {"wall_s", report.times.wall_s},
+                         {"data_wait_s", report.times.data_wait_s},
+                         {"copy_s", report.times.copy_s},
+                         {"compute_s", report.times.compute_s},
+                         {"other_s", other_s(report.times)},
+                         {"validation_s", report.validation_s},
+                         {"epoch_s", report.seconds}});
+  return row;
 }
 
 }  // namespace headrace::inline v1::app
