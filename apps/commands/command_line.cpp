@@ -7,6 +7,7 @@
 #include <headrace/apps/commands/unknown_command.h>
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/run/log_level.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -28,6 +29,10 @@ CLI::App* add_train(CLI::App& program, TrainOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--dry-run", options.dry_run,
                     "Check everything and forecast memory, then stop before the first step");
+  command
+      ->add_option("--log-level", options.log_level,
+                   "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")
+      ->check(CLI::IsMember(log_level_words()));
   command->callback([command, config, &options] {
     if (config->count() == 0 && options.resume.empty()) {
       throw CLI::RequiredError("CONFIG or --resume RUN");
