@@ -29,6 +29,15 @@ struct KeyOptions {
   std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
 };
 
+/// A key as documentation shows it.
+struct KeyDoc {
+  std::string name{};
+  std::string value{};  ///< As it would be written now.
+  std::string range{};  ///< "at least 0.0", or the words of an enumeration.
+  std::string doc{};
+  std::string unit{};
+};
+
 /// One word of an enumeration.
 template <class Enum>
 struct Choice {
@@ -119,6 +128,9 @@ class Fields {
   /// Full paths of all keys: "train.lr".
   std::vector<std::string> paths() const;
 
+  /// The keys, sections left out.
+  std::vector<KeyDoc> keys() const;
+
  private:
   struct Item {
     std::string prefix;
@@ -127,6 +139,7 @@ class Fields {
   struct Field {
     std::string name{};
     KeyOptions options{};
+    std::string range{};
     std::function<void(const Node&, const std::string& path)> read{};
     std::function<Node()> write{};
     std::unique_ptr<Fields> section{};

@@ -37,6 +37,18 @@ Node tagged_node(const std::string& name, Node parameters);
 bool within(double value, const KeyOptions& options);
 std::string range_rule(const KeyOptions& options, std::string (*show)(double));
 
+/// What limits hold for: the value, or each item of a list.
+template <class T>
+struct Item {
+  using Type = T;
+};
+template <class T>
+struct Item<std::optional<T>> : Item<T> {};
+template <class T>
+struct Item<std::vector<T>> : Item<T> {};
+template <class T, std::size_t Count>
+struct Item<std::array<T, Count>> : Item<T> {};
+
 template <class T>
 void read_value(const Node& node, const std::string& path, const KeyOptions& options, T& out) {
   T value{};
@@ -108,6 +120,8 @@ Node write_value(const std::array<T, Count>& values) {
 template <class T>
 void Fields::key(std::string name, T& target, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
+  field.range =
+      detail::range_rule(field.options, &detail::show_limit<typename detail::Item<T>::Type>);
   field.read = [&field, &target](const Node& node, const std::string& path) {
     detail::read_value(node, path, field.options, target);
   };
@@ -118,6 +132,8 @@ template <class Enum>
 void Fields::choice(std::string name, Enum& target, std::vector<Choice<Enum>> choices,
                     KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
+  for (const Choice<Enum>& choice : choices)
+    field.range += (field.range.empty() ? "" : ", ") + choice.name;
   field.read = [&target, choices](const Node& node, const std::string& path) {
     std::vector<std::string> words;
     for (const Choice<Enum>& choice : choices) {

@@ -127,6 +127,20 @@ void Fields::write_yaml(std::string& text, std::size_t depth, bool with_docs) co
   }
 }
 
+std::vector<KeyDoc> Fields::keys() const {
+  std::vector<KeyDoc> keys;
+  keys.reserve(fields_.size());
+  for (const auto& field : fields_) {
+    if (field->section) continue;
+    keys.push_back({.name = field->name,
+                    .value = flow_text(field->write()),
+                    .range = field->range,
+                    .doc = field->options.doc,
+                    .unit = field->options.unit});
+  }
+  return keys;
+}
+
 std::string Fields::to_yaml(bool with_docs) const {
   std::string text;
   write_yaml(text, 0, with_docs);
