@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/glaucoma/sample.h>
 
+#include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/engine/base/error.h>
 
@@ -30,29 +31,7 @@ void write_channel(const Tensor& first, const Tensor& second, std::uint8_t* imag
     image[3 * i] = pair_mean(a[i], b[i]);
 }
 
-template <class T>
-std::int64_t place_of_largest(const Tensor& one_hot) {
-  const std::span<const T> values = one_hot.values<T>();
-  return std::max_element(values.begin(), values.end()) - values.begin();
-}
-
 }  // namespace
-
-std::int64_t class_of(const Tensor& one_hot) {
-  switch (one_hot.dtype()) {
-    case DType::uint8:
-      return place_of_largest<std::uint8_t>(one_hot);
-    case DType::float32:
-      return place_of_largest<float>(one_hot);
-    case DType::float64:
-      return place_of_largest<double>(one_hot);
-    case DType::int64:
-      return place_of_largest<std::int64_t>(one_hot);
-    default:
-      throw DataError(fmt::format("labels must be uint8, float32, float64 or int64, got {}",
-                                  name_of(one_hot.dtype())));
-  }
-}
 
 Schema GlaucomaSample::schema(const Schema& in) const {
   const FieldSpec& first = in.at(glaucoma_map_names[0], "pair mean");
@@ -72,7 +51,11 @@ Schema GlaucomaSample::schema(const Schema& in) const {
     out.remove(map);
   }
   out.put(FieldSpec::fixed("image", DType::uint8, {first.shape[0], first.shape[1], 3}));
-  if (in.find("labels") != nullptr) {
+  if (const FieldSpec* labels = in.find("labels")) {
+    if (!are_glaucoma_labels(*labels)) {
+      throw ConfigError(fmt::format("[pair mean] labels must be {}, got rows of {}",
+                                    glaucoma_labels_rule, to_string(*labels)));
+    }
     out.remove("labels");
     out.put(FieldSpec::fixed("label", DType::int64, {}));
   }

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>
 #include <headrace/engine/base/error.h>
@@ -85,7 +86,7 @@ TEST_CASE("training batches hold normalised pictures of the training split alone
   config.training.batch = 10;
   config.threads.loader = 1;
   headrace::test::write_glaucoma_data(config.data.file, 60, 15);
-  const headrace::app::GlaucomaRows rows = headrace::app::read_glaucoma_rows(config.data.file);
+  const headrace::app::GlaucomaRows rows = headrace::app::read_glaucoma_rows(config.data.file, 42);
   CHECK(rows.train.size() == 60);
   CHECK(rows.test.size() == 15);
   CHECK(rows.test.front() == 60);
