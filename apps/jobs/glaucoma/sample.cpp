@@ -17,10 +17,11 @@ std::uint8_t pair_mean(std::uint8_t a, std::uint8_t b) {
   return static_cast<std::uint8_t>((a + b + 1) / 2);
 }
 
-std::uint8_t pair_mean(float a, float b) {
-  const float mean = (std::clamp(a, 0.0F, 255.0F) + std::clamp(b, 0.0F, 255.0F)) / 2.0F;
+template <class T>
+std::uint8_t pair_mean(T a, T b) {
+  const T mean = (std::clamp(a, T{0}, T{255}) + std::clamp(b, T{0}, T{255})) / T{2};
   if (std::isnan(mean)) throw DataError("a map must hold numbers, got one that is none");
-  return static_cast<std::uint8_t>(std::floor(mean + 0.5F));
+  return static_cast<std::uint8_t>(std::floor(mean + T{0.5}));
 }
 
 template <class T>
@@ -35,10 +36,11 @@ void write_channel(const Tensor& first, const Tensor& second, std::uint8_t* imag
 
 Schema GlaucomaSample::schema(const Schema& in) const {
   const FieldSpec& first = in.at(glaucoma_map_names[0], "pair mean");
-  const bool known = first.dtype == DType::uint8 || first.dtype == DType::float32;
+  const bool known =
+      first.dtype == DType::uint8 || first.dtype == DType::float32 || first.dtype == DType::float64;
   if (!known || first.shape.rank() != 2) {
     throw ConfigError(
-        fmt::format("[pair mean] field \"{}\" must be uint8 or float32 [H, W], got {}",
+        fmt::format("[pair mean] field \"{}\" must be uint8, float32 or float64 [H, W], got {}",
                     glaucoma_map_names[0], to_string(first)));
   }
   Schema out = in;
@@ -71,6 +73,8 @@ void GlaucomaSample::operator()(Sample& sample) const {
     const Tensor& b = sample[glaucoma_map_names[2 * channel + 1]];
     if (a.dtype() == DType::uint8) {
       write_channel<std::uint8_t>(a, b, image + channel);
+    } else if (a.dtype() == DType::float64) {
+      write_channel<double>(a, b, image + channel);
     } else {
       write_channel<float>(a, b, image + channel);
     }

@@ -58,6 +58,11 @@ TEST_CASE("the pair mean clips floating maps to 0..255 and refuses what is no nu
   CHECK(sample["image"].data<std::uint8_t>()[0] == 20);
   CHECK(sample["image"].data<std::uint8_t>()[1] == 255);
   CHECK(sample["image"].data<std::uint8_t>()[2] == 2);
+  Sample wide = record<double>({-20.0, 40.0, 300.0, 255.0, 1.0, 2.2});
+  GlaucomaSample()(wide);
+  CHECK(wide["image"].data<std::uint8_t>()[0] == 20);
+  CHECK(wide["image"].data<std::uint8_t>()[1] == 255);
+  CHECK(wide["image"].data<std::uint8_t>()[2] == 2);
   Sample broken = record<float>({std::nanf(""), 1, 1, 1, 1, 1});
   CHECK_THROWS_AS(GlaucomaSample()(broken), headrace::DataError);
 }
