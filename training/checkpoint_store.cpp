@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
 

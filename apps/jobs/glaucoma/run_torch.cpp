@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/parts_torch.h>
+#include <headrace/apps/jobs/glaucoma/training_memory.h>
 #include <headrace/apps/train/go_on_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
@@ -62,7 +63,7 @@ monitor::MemoryForecast GlaucomaRun::forecast() const {
   add_loader_memory(forecast, "training", loaders.train);
   add_loader_memory(forecast, "evaluation", loaders.validation);
   if (!device_.device.is_cuda()) {
-    add_training_memory(forecast, config_.training, pixels);
+    add_glaucoma_training_memory(forecast, config_.training, pixels);
   }
   const int torch_threads =
       config_.threads.torch > 0 ? config_.threads.torch : headrace::usable_cores();

@@ -1,6 +1,6 @@
+#include <headrace/engine/base/internal/atomic_file.h>
+
 #include <fcntl.h>
-#include <headrace/training/atomic_file.h>
-#include <headrace/training/checkpoint_error.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +9,12 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-namespace headrace::inline v1::training {
+#include <headrace/engine/base/error.h>
+
+namespace headrace::inline v1 {
 
 namespace {
 
@@ -23,16 +22,24 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_mark = ".tmp-";
 
-[[noreturn]] void fail(const char* what, const fs::path& path, int error) {
-  throw CheckpointError("[checkpoint] " + path.string() + ": cannot " + what + ": " +
-                        std::generic_category().message(error));
-}
+// A file as whoever asks for it is told of it.
+struct Name {
+  fs::path path;
+  std::string who;
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw ResourceError("[" + who + "] " + path.string() + ": " + what);
+  }
+  [[noreturn]] void fail(const std::string& step, int error) const {
+    refuse("cannot " + step + ": " + std::generic_category().message(error));
+  }
+};
 
 class Descriptor {
  public:
-  Descriptor(const fs::path& path, int flags)
-      : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) fail("open", path_, errno);
+  Descriptor(Name name, int flags)
+      : name_(std::move(name)), fd_(::open(name_.path.c_str(), flags | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) name_.fail("open", errno);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -43,46 +50,43 @@ class Descriptor {
   void reserve(std::size_t size) const {
     if (size == 0) return;
     const int error = ::posix_fallocate(fd_, 0, static_cast<off_t>(size));
-    if (error != 0 && error != EOPNOTSUPP && error != EINVAL) fail("reserve space", path_, error);
+    if (error != 0 && error != EOPNOTSUPP && error != EINVAL) name_.fail("reserve space", error);
   }
 
   void write(std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
       const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("write", path_, errno);
+      if (written < 0) name_.fail("write", errno);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
   }
 
   std::vector<std::byte> read() const {
     struct stat status {};
-    if (::fstat(fd_, &status) != 0) fail("ask for the size", path_, errno);
-    if (!S_ISREG(status.st_mode))
-      throw CheckpointError("[checkpoint] " + path_.string() + ": not a regular file");
+    if (::fstat(fd_, &status) != 0) name_.fail("ask for the size", errno);
+    if (!S_ISREG(status.st_mode)) name_.refuse("not a regular file");
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t got = ::read(fd_, bytes.data() + done, bytes.size() - done);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read", path_, errno);
-      if (got == 0)
-        throw CheckpointError("[checkpoint] " + path_.string() +
-                              ": the file became shorter while it was read");
+      if (got < 0) name_.fail("read", errno);
+      if (got == 0) name_.refuse("the file became shorter while it was read");
       done += static_cast<std::size_t>(got);
     }
     return bytes;
   }
 
   void sync() const {
-    if (::fsync(fd_) != 0) fail("sync", path_, errno);
+    if (::fsync(fd_) != 0) name_.fail("sync", errno);
   }
 
   void close() {
-    if (::close(std::exchange(fd_, -1)) != 0) fail("close", path_, errno);
+    if (::close(std::exchange(fd_, -1)) != 0) name_.fail("close", errno);
   }
 
  private:
-  fs::path path_;
+  Name name_;
   int fd_;
 };
 
@@ -99,22 +103,23 @@ fs::path temporary_for(const fs::path& path) {
 // Removes the temporary file unless it has got its name.
 class Temporary {
  public:
-  explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  explicit Temporary(const Name& name) : name_(name), path_(temporary_for(name.path)) {}
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   ~Temporary() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
 
-  const fs::path& path() const { return path_; }
+  Name name() const { return {path_, name_.who}; }
 
-  void rename_to(const fs::path& path) {
-    if (::rename(path_.c_str(), path.c_str()) != 0)
-      fail("rename the temporary file to it", path, errno);
+  void give_name() {
+    if (::rename(path_.c_str(), name_.path.c_str()) != 0)
+      name_.fail("rename the temporary file to it", errno);
     path_.clear();
   }
 
  private:
+  const Name& name_;
   fs::path path_;
 };
 
@@ -130,27 +135,32 @@ pid_t maker_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const fs::path& path) {
-  return Descriptor(path, O_RDONLY | O_NONBLOCK).read();
+std::vector<std::byte> read_whole_file(const fs::path& path, std::string_view who) {
+  return Descriptor({path, std::string(who)}, O_RDONLY | O_NONBLOCK).read();
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes,
-                           const std::function<void(const std::vector<std::byte>&)>& verify) {
-  Temporary temporary(temporary_for(path));
+                           const AtomicFileOptions& options) {
+  const Name name{path, options.who};
+  Temporary temporary(name);
   {
-    Descriptor file(temporary.path(), O_WRONLY | O_CREAT | O_EXCL);
+    Descriptor file(temporary.name(), O_WRONLY | O_CREAT | O_EXCL);
     file.reserve(bytes.size());
     file.write(bytes);
     file.sync();
     file.close();
   }
-  const std::vector<std::byte> written = read_file(temporary.path());
+  const std::vector<std::byte> written = read_whole_file(temporary.name().path, options.who);
   if (!std::ranges::equal(written, bytes))
-    throw CheckpointError("[checkpoint] " + temporary.path().string() +
-                          ": reads back differently from what was written");
-  if (verify) verify(written);
-  temporary.rename_to(path);
-  Descriptor(folder_of(path), O_RDONLY | O_DIRECTORY).sync();
+    temporary.name().refuse("reads back differently from what was written");
+  if (options.verify) options.verify(written);
+  temporary.give_name();
+  Descriptor({folder_of(path), options.who}, O_RDONLY | O_DIRECTORY).sync();
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text,
+                           const AtomicFileOptions& options) {
+  write_file_atomically(path, std::as_bytes(std::span(text)), options);
 }
 
 std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
@@ -164,4 +174,4 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
   return removed;
 }
 
-}  // namespace headrace::inline v1::training
+}  // namespace headrace::inline v1

@@ -1,20 +1,25 @@
-#include <headrace/training/atomic_file.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <headrace/tests/support/temporary_folder.h>
-#include "../support/torch_doctest.h"
+#include <doctest/doctest.h>
 
+using headrace::read_whole_file;
+using headrace::remove_stale_temporaries;
+using headrace::ResourceError;
+using headrace::write_file_atomically;
 using headrace::test::TemporaryFolder;
-
-using namespace headrace::training;
 
 namespace {
 
@@ -42,9 +47,9 @@ TEST_CASE("a file is replaced whole and leaves nothing beside it") {
   const auto path = folder.path() / "file";
   write_file_atomically(path, bytes_of("old"));
   write_file_atomically(path, bytes_of("newer"));
-  CHECK((read_file(path) == bytes_of("newer")));
-  write_file_atomically(path, {});
-  CHECK(read_file(path).empty());
+  CHECK((read_whole_file(path) == bytes_of("newer")));
+  write_file_atomically(path, "");
+  CHECK(read_whole_file(path).empty());
   CHECK(files_in(folder.path()) == 1);
 }
 
@@ -52,13 +57,12 @@ TEST_CASE("a refusal of the verifier keeps the old file") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
   write_file_atomically(path, bytes_of("old"));
-  CHECK_THROWS_AS(write_file_atomically(path, bytes_of("new"),
-                                        [](const std::vector<std::byte>& written) {
-                                          CHECK((written == bytes_of("new")));
-                                          throw CheckpointError("no");
-                                        }),
-                  CheckpointError);
-  CHECK((read_file(path) == bytes_of("old")));
+  const auto refuse = [](const std::vector<std::byte>& written) {
+    CHECK((written == bytes_of("new")));
+    throw std::logic_error("no");
+  };
+  CHECK_THROWS_AS(write_file_atomically(path, "new", {.verify = refuse}), std::logic_error);
+  CHECK((read_whole_file(path) == bytes_of("old")));
   CHECK(files_in(folder.path()) == 1);
 }
 
@@ -74,21 +78,31 @@ TEST_CASE("a disk that takes no more keeps the old file and names the cause") {
   ::setrlimit(RLIMIT_FSIZE, &small);
   std::string message;
   try {
-    write_file_atomically(path, std::vector<std::byte>(1000));
-  } catch (const CheckpointError& error) {
+    write_file_atomically(path, std::vector<std::byte>(1000), {.who = "somebody"});
+  } catch (const ResourceError& error) {
     message = error.what();
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
   CHECK(message.find("File too large") != std::string::npos);
-  CHECK((read_file(path) == bytes_of("old")));
+  CHECK(message.starts_with("[somebody] " + path.string()));
+  CHECK((read_whole_file(path) == bytes_of("old")));
   CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a folder that is not there is named") {
   const TemporaryFolder folder;
-  CHECK_THROWS_AS(write_file_atomically(folder.path() / "no" / "file", bytes_of("x")),
-                  CheckpointError);
+  CHECK_THROWS_AS(write_file_atomically(folder.path() / "no" / "file", "x"), ResourceError);
+  CHECK_THROWS_AS(read_whole_file(folder.path() / "no"), ResourceError);
+  CHECK_THROWS_AS(read_whole_file(folder.path()), ResourceError);
+}
+
+TEST_CASE("a folder of the file's name stays and nothing is left beside it") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "taken");
+  CHECK_THROWS_AS(write_file_atomically(folder.path() / "taken", "a"), ResourceError);
+  CHECK(std::filesystem::is_directory(folder.path() / "taken"));
+  CHECK(files_in(folder.path()) == 1);
 }
 
 TEST_CASE("a process killed while it writes leaves the old file or the new one") {
@@ -108,7 +122,7 @@ TEST_CASE("a process killed while it writes leaves the old file or the new one")
     ::usleep(static_cast<useconds_t>(3000 + 1700 * round));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    const auto found = read_file(path);
+    const auto found = read_whole_file(path);
     CHECK((found == small || found == large));
   }
   remove_stale_temporaries(folder.path());

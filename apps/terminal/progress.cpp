@@ -1,4 +1,4 @@
-#include <headrace/apps/commands/record_progress.h>
+#include <headrace/apps/terminal/progress.h>
 
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/monitor/format.h>
@@ -10,10 +10,15 @@
 
 namespace headrace::inline v1::app {
 
-RecordProgress::RecordProgress(std::string what, std::int64_t all)
-    : what_(std::move(what)), all_(all) {}
+Progress::Progress(std::string who, std::int64_t all, std::string unit)
+    : who_(std::move(who)), all_(all), unit_(std::move(unit)) {}
 
-void RecordProgress::show(std::int64_t done, std::int64_t first, const std::string& more) {
+std::string Progress::amount(double value) const {
+  if (unit_ == "bytes") return monitor::format_bytes(static_cast<std::uint64_t>(value));
+  return fmt::format("{:.0f}", value);
+}
+
+void Progress::show(std::int64_t done, std::int64_t first, const std::string& more) {
   if (!block_.due()) return;
   const double elapsed = seconds();
   const double pace = elapsed > 0 ? static_cast<double>(done - first) / elapsed : 0.0;
@@ -22,21 +27,23 @@ void RecordProgress::show(std::int64_t done, std::int64_t first, const std::stri
   const std::string left = pace > 0
                                ? monitor::format_seconds(static_cast<double>(all_ - done) / pace)
                                : std::string("unknown time");
-  const std::string counts = fmt::format("{} {} of {}", what_, done, all_);
-  const std::string tail = fmt::format("{:.0f} images/s{}, {} left", pace, more, left);
+  const std::string unit = unit_ == "bytes" ? "" : " " + unit_;
+  const std::string counts = fmt::format("{} {} of {}{}", who_, amount(static_cast<double>(done)),
+                                         amount(static_cast<double>(all_)), unit);
+  const std::string tail = fmt::format("{}{}/s{}, {} left", amount(pace), unit, more, left);
   block_.update({fmt::format("{}  {} {:.0f} %", counts, progress_bar(share), 100 * share), tail},
                 fmt::format("{} ({:.0f} %), {}", counts, 100 * share, tail));
 }
 
-void RecordProgress::say(const std::string& line) {
+void Progress::say(const std::string& line) {
   block_.print(line + "\n");
 }
 
-void RecordProgress::end() {
+void Progress::end() {
   block_.clear();
 }
 
-double RecordProgress::seconds() const {
+double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
