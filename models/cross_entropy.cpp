@@ -1,4 +1,5 @@
 #include <ATen/ops/clamp_min.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/log_softmax.h>
@@ -46,16 +47,35 @@ at::Tensor mean_of_targets(const at::Tensor& losses, const at::Tensor& target,
                                           : weight});
 }
 
+namespace {
+
+// `[N]`, or undefined where nothing is weighed.
+at::Tensor factors(const at::Tensor& target, const ClassificationWeights& weights,
+                   at::ScalarType type) {
+  at::Tensor factor;
+  if (weights.of_classes.defined())
+    factor = at::index_select(weights.of_classes, 0, target).to(type);
+  if (weights.of_samples.defined()) {
+    const at::Tensor rows = weights.of_samples.to(type);
+    factor = factor.defined() ? factor * rows : rows;
+  }
+  return factor;
+}
+
+}  // namespace
+
+at::Tensor sum_of_weights(const at::Tensor& target, const ClassificationWeights& weights,
+                          const at::TensorOptions& options) {
+  const at::Tensor counted = counted_targets(target, weights.of_samples);
+  const at::Tensor factor = factors(counted, weights, c10::typeMetaToScalarType(options.dtype()));
+  return factor.defined() ? factor.sum()
+                          : at::full({}, static_cast<double>(target.size(0)), options);
+}
+
 at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
                          const ClassificationWeights& weights) {
   if (!weights.of_classes.defined() && !weights.of_samples.defined()) return losses.mean();
-  at::Tensor factor;
-  if (weights.of_classes.defined())
-    factor = at::index_select(weights.of_classes, 0, target).to(losses.scalar_type());
-  if (weights.of_samples.defined()) {
-    const at::Tensor rows = weights.of_samples.to(losses.scalar_type());
-    factor = factor.defined() ? factor * rows : rows;
-  }
+  const at::Tensor factor = factors(target, weights, losses.scalar_type());
   // A row of weight zero may hold an infinite loss, and 0 * inf is not zero.
   const at::Tensor kept = at::where(factor != 0, losses, at::zeros_like(losses));
   const at::Tensor total = factor.sum();

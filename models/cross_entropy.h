@@ -47,6 +47,11 @@ HEADRACE_API at::Tensor of_targets(const at::Tensor& rows, const at::Tensor& tar
 HEADRACE_API at::Tensor mean_of_targets(const at::Tensor& losses, const at::Tensor& target,
                                         const ClassificationWeights& weights);
 
+/// What such a mean over class indices `[N]` divides by, a scalar of these options.
+HEADRACE_API at::Tensor sum_of_weights(const at::Tensor& target,
+                                       const ClassificationWeights& weights,
+                                       const at::TensorOptions& options);
+
 /// Mean of `[N]` losses under the weights; zero where their sum is zero.
 HEADRACE_API at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
                                       const ClassificationWeights& weights);

@@ -9,8 +9,8 @@
 
 namespace headrace::inline v1::models {
 
-at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
-                     const LeakLossOptions& options) {
+LeakLossTerms leak_loss_terms(const at::Tensor& output, const at::Tensor& target,
+                              const LeakLossOptions& options) {
   if (output.dim() != 2 || output.size(1) < 3)
     throw ConfigError("[leak_loss] output must be [N, classes + 1], got " +
                       std::to_string(output.dim()) + " axes and " +
@@ -19,13 +19,20 @@ at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
   const at::Tensor full = detail::in_full_precision(output);
   ClassificationWeights weights{.of_classes = options.class_weights};
   if (options.present.defined()) weights.of_samples = options.present.to(full.scalar_type());
-  const at::Tensor main = cross_entropy(full.narrow(1, 0, classes), target, {.weights = weights});
+  LeakLossTerms terms{
+      .classes = cross_entropy(full.narrow(1, 0, classes), target, {.weights = weights}),
+      .weight = detail::sum_of_weights(target, weights, full.options())};
   const at::Tensor is_leak = (target == options.leak).to(full.scalar_type());
   const at::Tensor each = at::binary_cross_entropy_with_logits(full.select(1, classes), is_leak, {},
                                                                {}, at::Reduction::None);
-  const at::Tensor auxiliary =
-      detail::weighted_mean(each, target, {.of_samples = weights.of_samples});
-  return main + options.auxiliary * auxiliary;
+  terms.auxiliary = detail::weighted_mean(each, target, {.of_samples = weights.of_samples});
+  return terms;
+}
+
+at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
+                     const LeakLossOptions& options) {
+  const LeakLossTerms terms = leak_loss_terms(output, target, options);
+  return terms.classes + options.auxiliary * terms.auxiliary;
 }
 
 std::vector<float> leak_class_weights(std::span<const std::int64_t> counts, std::int64_t leak,

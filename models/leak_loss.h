@@ -19,10 +19,19 @@ struct LeakLossOptions {
   at::Tensor present = {};  ///< `[N]` bool: rows that count; undefined when all do
 };
 
-/// Class-weighted mean cross entropy of the first K columns of `output` `[N, K + 1]` plus
-/// `auxiliary` times the mean binary cross entropy of the last column against `target == leak`:
-/// a scalar, in float from half precision. `target` `[N]` int64. Throws `ConfigError` for an output
-/// of fewer than three columns.
+/// The two terms of the loss, scalars in float from half precision.
+struct LeakLossTerms {
+  at::Tensor classes;    ///< class-weighted mean cross entropy of the first K columns
+  at::Tensor weight;     ///< what that mean was divided by
+  at::Tensor auxiliary;  ///< mean binary cross entropy of the last column against `target == leak`
+};
+
+/// The terms of `output` `[N, K + 1]` and `target` `[N]` int64. Throws `ConfigError` for an output of
+/// fewer than three columns.
+HEADRACE_API LeakLossTerms leak_loss_terms(const at::Tensor& output, const at::Tensor& target,
+                                           const LeakLossOptions& options = {});
+
+/// `classes` plus `options.auxiliary` times `auxiliary`; see `leak_loss_terms`.
 HEADRACE_API at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
                                   const LeakLossOptions& options = {});
 

@@ -2,11 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/training/precision.h>
 
 namespace headrace::inline v1::training {
-
-/// Arithmetic of the forward pass. Weights and losses stay in float.
-enum class Precision : unsigned char { fp32, bf16 };
 
 /// Mixed precision for the scope it lives in, on the thread that made it: matrix products and
 /// convolutions run in bfloat16. Have one a step, around forward and loss; the backward pass runs

@@ -1,4 +1,5 @@
 #include <ATen/core/grad_mode.h>
+#include <headrace/training/autocast.h>
 #include <headrace/training/evaluation.h>
 
 #include <chrono>

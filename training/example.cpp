@@ -132,6 +132,8 @@ Unpack unpack_images(ImageFields fields) {
     Example example{
         .inputs = {{fields.input, image_input(field(fields.input), fields, statistics)}},
         .rows = batch.valid_rows()};
+    if (batch.has("valid")) example.present = field("valid").to(at::kBool);
+    if (!batch.has(fields.target)) return example;
     at::Tensor target = field(fields.target);
     const std::string other = fields.target + std::string(partner);
     example.mixed = batch.has(other);
@@ -140,7 +142,6 @@ Unpack unpack_images(ImageFields fields) {
     else
       target = labels(target, fields.target);
     example.targets.emplace(fields.target, target);
-    if (batch.has("valid")) example.present = field("valid").to(at::kBool);
     return example;
   };
 }

@@ -64,8 +64,8 @@ using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
 /// of `fields` there. Targets are class indices int64 `[N]`: integers `[N]` or `[N, 1]` as they
 /// are, of integer one-hot rows `[N, K]` the largest; or soft labels float `[N, K]`: floating rows
 /// as they are, and where mixing has left "lambda" and a partner, the shares of both, of
-/// `fields.classes`. A field "valid" says which rows are present. The statistics go to each device
-/// once. Throws `ConfigError` for statistics that do not fit each other, for mixed labels without
+/// `fields.classes`; a batch without the target's field is one to predict. A field "valid" says
+/// which rows are present. The statistics go to each device once. Throws `ConfigError` for statistics that do not fit each other, for mixed labels without
 /// `classes` and for targets of another shape.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
 

@@ -6,7 +6,8 @@ ClassificationMetric::ClassificationMetric(std::int64_t classes) : confusion_(cl
 
 void ClassificationMetric::add(const Cases& cases) {
   const at::Tensor target = hard_labels(only(cases.example.targets, "target"));
-  confusion_.add(cases.output.main, target, cases.example.present);
+  const at::Tensor& values = cases.output.main.defined() ? cases.output.main : cases.scores;
+  confusion_.add(values, target, cases.example.present);
 }
 
 Figures ClassificationMetric::result() {

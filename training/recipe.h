@@ -108,19 +108,25 @@ class HEADRACE_API Recipe {
   Recipe& operator=(const Recipe&) = delete;
   virtual ~Recipe() = default;
 
-  /// What the data take in memory, before anything is read.
-  virtual monitor::MemoryForecast plan() const = 0;
+  /// Looks at the data, labels and the like but no samples, and says what they will take in memory.
+  /// Called first where something is to be trained. Throws `DataError`, `ConfigError`.
+  virtual monitor::MemoryForecast plan() = 0;
   /// Reads what is kept in memory. Called once, before anything is trained; courses that began
   /// before see outlines of the data.
   virtual void open() = 0;
 
-  /// Default: one.
+  /// After `plan()`. Default: one.
   virtual std::vector<Member> members() const;
+  /// After `plan()`; or, for a prediction, of a member without records after `recall()`.
   virtual std::unique_ptr<Course> begin(const Member& member) const = 0;
 
-  /// Words for a checkpoint's header: "task", "network", "classes", "normalisation". Predictions
-  /// need them, and a checkpoint whose words differ is not resumed from.
+  /// Words for a checkpoint's header, after `plan()`: "task", "network", "classes",
+  /// "normalisation". Predictions need them, and a checkpoint whose words differ is not resumed
+  /// from.
   virtual std::map<std::string, std::string> notes() const { return {}; }
+  /// For a prediction, in place of `plan()`: what the notes of a checkpoint say of training data
+  /// that need not be here. Throws `CheckpointError` for notes that it cannot go by.
+  virtual void recall(const std::map<std::string, std::string>&) {}
 
   /// Batches of data whose targets nobody knows. Throws `ConfigError` by default: there is no such
   /// data.

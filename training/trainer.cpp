@@ -50,14 +50,6 @@ void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) 
 
 }  // namespace
 
-StepTimes& StepTimes::operator+=(const StepTimes& more) {
-  data_wait += more.data_wait;
-  copy += more.copy;
-  compute += more.compute;
-  other += more.other;
-  return *this;
-}
-
 Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks)
     : parts_(parts),
       options_(with_defaults(std::move(options))),

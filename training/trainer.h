@@ -3,11 +3,11 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/network.h>
+#include <headrace/monitor/step_budget.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_store.h>
 #include <headrace/training/evaluation.h>
 #include <headrace/training/recipe.h>
-#include <headrace/training/step_times.h>
 #include <headrace/training/update.h>
 
 #include <cstdint>
@@ -19,6 +19,13 @@
 #include <string>
 
 namespace headrace::inline v1::training {
+
+/// Where the wall time of a step went. On a GPU work is queued and the host keeps at most two
+/// micro-batches ahead of it: compute holds the time in which it waits for that, so parts are right
+/// over many steps and not in each. Copy is making an example of a batch (copy to the device, layout,
+/// dtype) and, of a GPU, the time in which its stream waited for a batch's copy; other is the rest:
+/// checkpoints, callbacks, bookkeeping since the step before.
+using StepTimes = monitor::StepTimes;
 
 /// One optimiser step.
 struct StepReport {

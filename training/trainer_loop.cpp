@@ -43,13 +43,20 @@ bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
   parts_.network.set_training(true);
   const bool all = train_steps(stop);
   settle();
-  epoch_times_.other += clock_.cut();
+  spend(epoch_times_);
   training_seconds_ = std::chrono::duration<double>(clock_.last() - epoch_start_).count();
   if (!all) return false;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
   if (callbacks_.on_train_epoch_end) callbacks_.on_train_epoch_end();
   return true;
+}
+
+// Adds the time since the call before; without a part to what is left over.
+void Trainer::Loop::spend(StepTimes& times, double StepTimes::*part) {
+  const double seconds = clock_.cut();
+  times.wall_s += seconds;
+  if (part != nullptr) times.*part += seconds;
 }
 
 // Whether the epoch came to its end.
@@ -65,9 +72,9 @@ bool Trainer::Loop::train_steps(const std::stop_token& stop) {
 void Trainer::Loop::settle() {
   StepReport* last = reports_.newest();
   if (last != nullptr && options_.device.is_cuda()) {
-    last->times.other += clock_.cut();
+    spend(last->times);
     pace_.finish();
-    last->times.compute += clock_.cut();
+    spend(last->times, &StepTimes::compute_s);
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
     exposed_.move(last->times);
   }
@@ -90,7 +97,7 @@ Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
   }
   while (left > 0 && went == Went::on) {
     pace_.batch();
-    window.times.compute += clock_.cut();
+    spend(window.times, &StepTimes::compute_s);
     went = gather(window, false, left, {});
   }
   finish_step(window);
@@ -101,23 +108,23 @@ Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
 // moved running statistics and generators.
 Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64_t& left,
                                           const std::stop_token& stop) {
-  window.times.other += clock_.cut();
+  spend(window.times);
   NextBatch next =
       parts_.train.next(std::chrono::nanoseconds::max(), first ? stop : std::stop_token{});
-  window.times.data_wait += clock_.cut();
+  spend(window.times, &StepTimes::data_wait_s);
   if (next.status == NextBatch::Status::stopped) return Went::stopped;
   if (next.status == NextBatch::Status::end) return Went::epoch_ended;
 
   const Moment now = moment(next.batch);
   const Example example = parts_.course.example(next.batch, now);
-  window.times.copy += clock_.cut();
+  spend(window.times, &StepTimes::copy_s);
   if (first && rate_) parts_.optimizer.set_learning_rate(rate_(now.step));
   Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
   window.add(forward);
   losses_.add(forward.terms, example);
   if (metric_) metric_->add({.output = std::move(forward.output), .example = example});
   progress_.position = next.batch.position_after();
-  window.times.compute += clock_.cut();
+  spend(window.times, &StepTimes::compute_s);
   --left;
   return Went::on;
 }
@@ -167,7 +174,7 @@ void Trainer::Loop::finish_step(Window& window) {
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
   }
   count_skipped(outcome.skipped, options_.device.is_cuda() ? 2 : 0);
-  window.times.compute += clock_.cut();
+  spend(window.times, &StepTimes::compute_s);
   exposed_.move(window.times);
   reports_.add({.epoch = progress_.epoch,
                 .step = progress_.step,

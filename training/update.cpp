@@ -1,5 +1,6 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/isfinite.h>
+#include <headrace/training/autocast.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/update.h>
 

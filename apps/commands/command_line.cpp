@@ -4,7 +4,7 @@
 #include <headrace/apps/commands/run_command.h>
 #include <headrace/apps/commands/start_train_program.h>
 #include <headrace/apps/commands/unknown_command.h>
-#include <headrace/apps/train/training_run.h>
+#include <headrace/apps/train/training_backend.h>
 
 #include <iostream>
 #include <string>

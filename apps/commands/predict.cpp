@@ -1,6 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/train/train_options.h>
-#include <headrace/apps/train/training_run.h>
+#include <headrace/apps/train/training_backend.h>
 
 #include <CLI/CLI.hpp>
 

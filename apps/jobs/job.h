@@ -4,6 +4,7 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/run_settings.h>
+#include <headrace/apps/train/training_settings.h>
 
 #include <functional>
 #include <memory>
@@ -13,12 +14,14 @@ namespace headrace::inline v1::app {
 
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
 struct JobConfig : RunSettings {
+  TrainingSettings training;
+
   virtual ~JobConfig() = default;
 
   /// Adds all keys beside `kind`.
   virtual void describe_keys(Fields& fields) = 0;
   /// Looks at keys that must fit each other, once all are read. Throws ConfigError.
-  virtual void check() const {}
+  virtual void check() const { app::check(training); }
   /// The loader that a training run has, for a bench.
   virtual LoaderJob loader_job() const = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/train/training_run.h>
+#include <headrace/apps/train/training_backend.h>
 
 namespace headrace::inline v1::app {
 

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/train/train_options.h>
-#include <headrace/apps/train/training_run.h>
+#include <headrace/apps/train/training_backend.h>
 
 #include <string>
 #include <vector>

@@ -20,10 +20,10 @@ class ExposedCopy {
 
   // From compute to copy, as much as is known and the step took.
   void move(StepTimes& times) {
-    const double moved = std::clamp(due_, 0.0, std::max(0.0, times.compute));
+    const double moved = std::clamp(due_, 0.0, std::max(0.0, times.compute_s));
     due_ -= moved;
-    times.copy += moved;
-    times.compute -= moved;
+    times.copy_s += moved;
+    times.compute_s -= moved;
   }
 
  private:

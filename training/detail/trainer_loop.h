@@ -60,6 +60,7 @@ class Trainer::Loop {
 
   bool train_epoch(const std::stop_token& stop);
   bool train_steps(const std::stop_token& stop);
+  void spend(StepTimes& times, double StepTimes::*part = nullptr);
   void settle();
   void tell(const StepReport& report);
   Moment moment(const Batch& batch);

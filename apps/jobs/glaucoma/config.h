@@ -17,36 +17,25 @@ struct GlaucomaData {
   std::filesystem::path stage;  ///< Folder the file is copied to first; empty: none.
   CacheSettings cache;          ///< Of pair means.
   int prefetch = 4;             ///< Batches ahead of the trainer.
+  int folds = 5;                ///< Stratified parts of the training split.
   double flip = 0.5;            ///< Probability of a horizontal flip.
   double rotation = 10.0;       ///< Degrees either way.
 };
 
-enum class GlaucomaLoss : unsigned char { focal, clamped_focal, cross_entropy };
-enum class GlaucomaSchedule : unsigned char { plateau, one_cycle };
+enum class GlaucomaLossName : unsigned char { focal, clamped_focal, cross_entropy };
 
-/// How the model is trained.
-struct GlaucomaTraining {
-  int epochs = 50;
-  std::int64_t batch = 32;
-  std::int64_t evaluation_batch = 128;
-  int folds = 5;
-  std::optional<int> fold;  ///< Only this one; none: all, one after the other.
-  GlaucomaLoss loss = GlaucomaLoss::focal;
+/// What is minimised.
+struct GlaucomaLoss {
+  GlaucomaLossName name = GlaucomaLossName::focal;
   double gamma = 2.0;
-  double learning_rate = 1e-3;
-  double weight_decay = 0.01;
-  GlaucomaSchedule schedule = GlaucomaSchedule::plateau;
-  double plateau_factor = 0.5;
-  int plateau_patience = 5;
-  int early_stopping = 10;            ///< Epochs without a better accuracy; 0: never.
-  std::int64_t checkpoint_every = 0;  ///< Steps; 0: only after an epoch and when stopped.
-  bool channels_last = true;
 };
 
 /// The configuration of the job glaucoma.
 struct GlaucomaConfig final : JobConfig {
+  GlaucomaConfig();
+
   GlaucomaData data;
-  GlaucomaTraining training;
+  GlaucomaLoss loss;
 
   void describe_keys(Fields& fields) override;
   void check() const override;

@@ -6,16 +6,24 @@
 
 namespace headrace::inline v1::app {
 
+GlaucomaConfig::GlaucomaConfig() {
+  training = {.epochs = 50,
+              .schedule = training::PlateauOptions{.factor = 0.5, .patience = 5},
+              .early_stopping = 10};
+}
+
 void GlaucomaConfig::describe_keys(Fields& fields) {
   describe(fields, *this);
 }
 
 void GlaucomaConfig::check() const {
-  if (training.fold && *training.fold >= training.folds) {
-    throw ConfigError(
-        fmt::format("[config] training.fold must be below training.folds = {}, got {}",
-                    training.folds, *training.fold));
+  JobConfig::check();
+  if (training.member && *training.member >= data.folds) {
+    throw ConfigError(fmt::format("[config] training.member must be below data.folds = {}, got {}",
+                                  data.folds, *training.member));
   }
+  if (training.batch < 2)
+    throw ConfigError("[config] training.batch must be at least 2 for this network's norms, got 1");
 }
 
 LoaderJob GlaucomaConfig::loader_job() const {

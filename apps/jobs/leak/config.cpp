@@ -38,38 +38,11 @@ void describe(Fields& fields, LeakData& data) {
   fields.section("spec_augment", [&](Fields& f) { describe(f, data.masks); });
 }
 
-void describe_loss(Fields& fields, LeakTraining& training) {
-  fields.key("auxiliary", training.auxiliary,
-             {.doc = "factor of the auxiliary head's loss", .min = 0.0, .max = 10.0});
-  fields.key("leak_boost", training.leak_boost,
+void describe(Fields& fields, LeakLoss& loss) {
+  fields.key("auxiliary", loss.auxiliary,
+             {.doc = "factor of the auxiliary head's term", .min = 0.0, .max = 10.0});
+  fields.key("leak_boost", loss.leak_boost,
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
-}
-
-void describe_rate(Fields& fields, LeakTraining& training) {
-  fields.key("learning_rate", training.learning_rate,
-             {.doc = "of AdamW, after the warm-up", .above = 0.0});
-  fields.key("lowest_rate", training.lowest_rate, {.doc = "at the last step", .min = 0.0});
-  fields.key("warmup_epochs", training.warmup_epochs,
-             {.doc = "with a rising rate; then half a cosine", .min = 0.0});
-  fields.key("weight_decay", training.weight_decay, {.doc = "of AdamW", .min = 0.0, .max = 1.0});
-  fields.key("clip", training.clip, {.doc = "norm of all gradients; 0: none", .min = 0.0});
-}
-
-void describe(Fields& fields, LeakTraining& training) {
-  fields.key("epochs", training.epochs, {.doc = "at most", .min = 1.0, .max = 100000.0});
-  fields.key("batch", training.batch, {.doc = "segments of a step", .min = 2.0, .max = 1e6});
-  fields.key("evaluation_batch", training.evaluation_batch,
-             {.doc = "segments at once in evaluation", .min = 1.0, .max = 1e6});
-  describe_rate(fields, training);
-  describe_loss(fields, training);
-  fields.choice("precision", training.precision,
-                {{"fp32", LeakPrecision::fp32}, {"bf16", LeakPrecision::bf16}},
-                {.doc = "of the forward pass"});
-  fields.key("early_stopping", training.early_stopping,
-             {.doc = "epochs without a better F1 of recordings; 0: never", .min = 0.0});
-  fields.key("checkpoint_every", training.checkpoint_every,
-             {.doc = "steps between checkpoints inside an epoch; 0: none", .min = 0.0});
-  fields.key("channels_last", training.channels_last, {.doc = "memory layout of the network"});
 }
 
 }  // namespace
@@ -77,6 +50,7 @@ void describe(Fields& fields, LeakTraining& training) {
 void describe(Fields& fields, LeakConfig& config) {
   describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
+  fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
   fields.section("training", [&](Fields& f) { describe(f, config.training); });
 }
 

@@ -36,33 +36,20 @@ struct LeakData {
   LeakMasks masks;
 };
 
-enum class LeakPrecision : unsigned char { fp32, bf16 };
-
-/// How the model is trained.
-struct LeakTraining {
-  int epochs = 200;
-  std::int64_t batch = 8192;
-  std::int64_t evaluation_batch = 4096;
-  double learning_rate = 1e-3;
-  double lowest_rate = 1e-6;
-  int warmup_epochs = 3;
-  double weight_decay = 0.01;
-  double clip = 1.0;       ///< Norm of all gradients; 0: none.
-  double auxiliary = 0.3;  ///< Factor of the auxiliary head's loss.
-  double leak_boost = 1.0;
-  LeakPrecision precision = LeakPrecision::fp32;
-  int early_stopping = 15;            ///< Epochs without a better F1; 0: never.
-  std::int64_t checkpoint_every = 0;  ///< Steps; 0: only after an epoch and when stopped.
-  bool channels_last = true;
+/// What is minimised.
+struct LeakLoss {
+  double auxiliary = 0.3;   ///< Factor of the auxiliary head's term.
+  double leak_boost = 1.0;  ///< Of the leak's class weight.
 };
 
 /// The configuration of the job leak.
 struct LeakConfig final : JobConfig {
+  LeakConfig();
+
   LeakData data;
-  LeakTraining training;
+  LeakLoss loss;
 
   void describe_keys(Fields& fields) override;
-  void check() const override;
   LoaderJob loader_job() const override;
 };
 

@@ -2,20 +2,19 @@
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/prepare.h>
 
-#include <fmt/format.h>
-
 namespace headrace::inline v1::app {
+
+LeakConfig::LeakConfig() {
+  training = {.epochs = 200,
+              .batch = 8192,
+              .evaluation_batch = 4096,
+              .schedule = training::CosineRate{.warmup_epochs = 3, .lowest = 1e-6},
+              .clip = 1.0,
+              .early_stopping = 15};
+}
 
 void LeakConfig::describe_keys(Fields& fields) {
   describe(fields, *this);
-}
-
-void LeakConfig::check() const {
-  if (training.warmup_epochs > training.epochs) {
-    throw ConfigError(fmt::format(
-        "[config] training.warmup_epochs must not be above training.epochs = {}, got {}",
-        training.epochs, training.warmup_epochs));
-  }
 }
 
 LoaderJob LeakConfig::loader_job() const {

@@ -10,11 +10,12 @@
 #include <headrace/monitor/memory_watch.h>
 
 #include <filesystem>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -25,7 +26,7 @@ struct ChosenDevice {
   std::string why{};  ///< For a person: "cpu (auto: this machine has no GPU)".
 };
 
-/// A job's folds, trained one after the other. Not thread-safe.
+/// A job's members (folds, pairs of classes), trained one after the other. Not thread-safe.
 class TrainingRun {
  public:
   TrainingRun() = default;
@@ -33,17 +34,19 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
   virtual ~TrainingRun() = default;
 
-  /// The folds that are to be trained.
-  virtual std::vector<int> folds() const = 0;
-  /// All that the run will hold in memory; reads no pictures.
+  /// The numbers of the members that are to be trained.
+  virtual std::vector<std::int64_t> members() const = 0;
+  /// All that the run will hold in memory; reads no samples.
   virtual monitor::MemoryForecast forecast() const = 0;
-  /// Reads what is kept in memory.
-  virtual void open() = 0;
-  /// Trains one fold into `folder`/fold-k; goes on where it stopped when there is something there.
-  virtual FoldOutcome train_fold(int fold, const std::filesystem::path& folder, RunView& view,
-                                 const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
-  /// What the folds came to, for a person: a line for each and one for all of them.
-  virtual std::string results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) const = 0;
+  /// Reads what is kept in memory; gives its bytes.
+  virtual std::uint64_t open() = 0;
+  /// Trains a member into a folder of its name in `folder`; goes on where it stopped when there is
+  /// something there.
+  virtual FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
+                            const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
+  /// What all members that were trained say together of the test; nothing where they are one, or
+  /// were tested on records of their own.
+  virtual std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const = 0;
 };
 
 /// What a program that trains needs of LibTorch, whose headers bring another fmt with them: no file
@@ -60,7 +63,7 @@ class TrainingBackend {
   virtual void set_threads(int threads) = 0;
   /// Throws DeviceError when a GPU was asked for and cannot be used.
   virtual ChosenDevice choose_device(DeviceChoice choice) = 0;
-  /// Checks data and folds; reads labels and split, but no pictures. Throws DataError, ConfigError.
+  /// Checks the data; reads labels and the like, but no samples. Throws DataError, ConfigError.
   virtual std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                                 const ChosenDevice& device) = 0;
   /// `headrace predict`.

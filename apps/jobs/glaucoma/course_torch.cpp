@@ -1,0 +1,82 @@
+#include <headrace/apps/jobs/glaucoma/course_torch.h>
+
+#include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/train/stage_torch.h>
+#include <headrace/models/cross_entropy.h>
+#include <headrace/models/efficient_glaucoma_cnn.h>
+#include <headrace/models/focal_loss.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::inline v1::app {
+
+GlaucomaCourse::GlaucomaCourse(const GlaucomaConfig& config, GlaucomaRecords records,
+                               training::Member member)
+    : config_(config),
+      records_(std::move(records)),
+      member_(std::move(member)),
+      unpack_(training::unpack_images({.rows_are_hwc = config.training.channels_last,
+                                       .channels_last = config.training.channels_last,
+                                       .classes = glaucoma_classes})) {}
+
+std::vector<training::Stage> GlaucomaCourse::stages() const {
+  return {stage_of(config_.training)};
+}
+
+std::unique_ptr<models::Network> GlaucomaCourse::network() const {
+  return models::make_efficient_glaucoma_cnn({.channels = 3, .classes = glaucoma_classes});
+}
+
+Pipeline GlaucomaCourse::train(const training::Stage&, const training::Feed& feed) const {
+  return glaucoma_training_pipeline(records_.subset(member_.train), config_, feed.device);
+}
+
+Pipeline GlaucomaCourse::evaluation(training::Split split, const training::Feed& feed) const {
+  const auto& rows = split == training::Split::test ? member_.test : member_.validation;
+  return glaucoma_evaluation_pipeline(records_.subset(rows), feed.batch,
+                                      config_.training.channels_last, feed.device);
+}
+
+training::Example GlaucomaCourse::example(const Batch& batch, const training::Moment& moment) const {
+  return unpack_(batch, moment.device);
+}
+
+std::vector<training::Term> GlaucomaCourse::loss(const training::Output& output,
+                                                 const training::Example& example,
+                                                 const training::Moment&) const {
+  const at::Tensor& target = training::only(example.targets, "target");
+  models::ClassificationWeights weights;  // rows that are absent weigh nothing
+  if (example.present.defined()) weights.of_samples = example.present.to(at::kFloat);
+  const models::FocalLossOptions focal{.gamma = config_.loss.gamma, .weights = weights};
+  switch (config_.loss.name) {
+    case GlaucomaLossName::focal:
+      return {{.value = models::focal_loss(output.main, target, focal)}};
+    case GlaucomaLossName::clamped_focal:
+      return {{.value = models::clamped_focal_loss(output.main, target, focal)}};
+    case GlaucomaLossName::cross_entropy:
+      break;
+  }
+  return {{.value = models::cross_entropy(output.main, target, {.weights = weights})}};
+}
+
+std::unique_ptr<training::Metric> GlaucomaCourse::metric(training::Split,
+                                                         const training::TensorMap&) const {
+  return std::make_unique<training::ClassificationMetric>(glaucoma_classes);
+}
+
+training::Selection GlaucomaCourse::selected_by() const {
+  return {.figure = "accuracy", .goal = training::Goal::maximum};
+}
+
+std::uint64_t GlaucomaCourse::step_bytes(const training::Stage& stage) const {
+  // Floats a pixel. Saved: the layer table of the network, each output that the backward pass needs
+  // once; on top gradients and working memory of the widest layers.
+  constexpr std::uint64_t trained = 231 + 160;
+  // Input and output of the widest layer, with the picture itself and oneDNN's scratch.
+  constexpr std::uint64_t evaluated = 160;
+  const Shape map = records_.source->fields().at(glaucoma_map_names[0]).shape;
+  return step_memory(stage, map.elements(), trained, evaluated);
+}
+
+}  // namespace headrace::inline v1::app

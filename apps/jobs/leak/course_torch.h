@@ -1,0 +1,57 @@
+#pragma once
+
+#include <headrace/apps/jobs/leak/data.h>
+#include <headrace/training/recipe.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The three files of the job and their segments.
+struct LeakSplits {
+  LeakFile training;
+  LeakFile validation;
+  LeakFile testing;
+};
+
+/// The files' segments, as they are planned or opened.
+struct LeakSources {
+  std::shared_ptr<const Source> training;
+  std::shared_ptr<const Source> validation;
+  std::shared_ptr<const Source> testing;
+};
+
+/// The job's network over segments, its loss and its figures over segments and recordings.
+class LeakCourse final : public training::Course {
+ public:
+  LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources);
+
+  std::vector<training::Stage> stages() const override;
+  std::unique_ptr<models::Network> network() const override;
+  Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
+  Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
+  /// Input `mel` float [N, 1, mels, frames], mean 0 and deviation 1 over the training set; target
+  /// `label` int64 [N].
+  training::Example example(const Batch& batch, const training::Moment& moment) const override;
+  /// "classes" with class weights from the training labels, and "auxiliary".
+  std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
+                                   const training::Moment& moment) const override;
+  /// [N, 2]: the softmax of the class head.
+  at::Tensor scores(const training::Output& output) const override;
+  std::unique_ptr<training::Metric> metric(training::Split split,
+                                           const training::TensorMap& fitted) const override;
+  training::Selection selected_by() const override;
+  std::uint64_t step_bytes(const training::Stage& stage) const override;
+
+ private:
+  const at::Tensor& class_weights(at::Device device) const;
+
+  LeakConfig config_;
+  LeakSplits files_;
+  LeakSources sources_;
+  mutable at::Tensor class_weights_;  // on the device that asked last
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,78 @@
+#include <headrace/apps/jobs/leak/metric_torch.h>
+
+#include <headrace/apps/jobs/leak/names.h>
+#include <headrace/models/metrics.h>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+
+#include <span>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr const char* threshold = "threshold";
+
+std::vector<float> on_host(const std::vector<at::Tensor>& batches) {
+  if (batches.empty()) return {};
+  const at::Tensor host = at::cat(batches).to(at::kCPU);
+  const float* values = host.const_data_ptr<float>();
+  return {values, values + host.numel()};
+}
+
+// Areas under the ROC curve over segments and over recordings.
+training::Figures areas(std::span<const float> leaks, const LeakFile& file) {
+  const auto segments = static_cast<std::size_t>(file.segments());
+  std::vector<double> of_recordings(file.labels.size(), 0.0);
+  std::vector<std::uint8_t> labels(leaks.size());
+  for (std::size_t i = 0; i < leaks.size(); ++i) {
+    labels[i] = file.labels[i / segments];
+    of_recordings[i / segments] += double{leaks[i]};
+  }
+  const std::vector<double> of_segments(leaks.begin(), leaks.end());
+  return {{"segment_auc", models::area_under_roc(of_segments, labels)},
+          {"recording_auc", models::area_under_roc(of_recordings, file.labels)}};
+}
+
+void append(training::Figures& all, const training::Figures& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+LeakMetric::LeakMetric(const LeakFile& file, const training::TensorMap& fitted)
+    : file_(file), segments_(leak_classes) {
+  const auto found = fitted.find(threshold);
+  if (found != fitted.end()) given_ = found->second.item<double>();
+}
+
+void LeakMetric::add(const training::Cases& cases) {
+  leaks_.push_back(cases.scores.select(1, 1).contiguous());
+  segments_.add(cases);
+}
+
+training::Figures LeakMetric::result() {
+  const std::vector<float> leaks = on_host(leaks_);
+  const models::LeakLayout layout{.longs = file_.longs, .shorts = file_.shorts};
+  const models::LeakDecisions decisions =
+      given_ ? models::decide_leaks(leaks, file_.labels, layout, *given_)
+             : models::best_leak_threshold(leaks, file_.labels, layout);
+  threshold_ = decisions.threshold;
+  const auto count = [](std::int64_t number) { return static_cast<double>(number); };
+  training::Figures figures{{"f1", decisions.f1()}};
+  append(figures, {{"accuracy", training::figure(segments_.result(), "accuracy")},
+                   {"recording_accuracy", decisions.accuracy()}});
+  append(figures, areas(leaks, file_));
+  append(figures, {{threshold, threshold_},
+                   {"true_positive", count(decisions.true_positive)},
+                   {"false_positive", count(decisions.false_positive)},
+                   {"false_negative", count(decisions.false_negative)},
+                   {"true_negative", count(decisions.true_negative)}});
+  return figures;
+}
+
+training::TensorMap LeakMetric::fitted() const {
+  return {{threshold, at::tensor(threshold_, at::kDouble)}};
+}
+
+}  // namespace headrace::inline v1::app

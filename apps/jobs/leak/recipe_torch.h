@@ -1,0 +1,37 @@
+#pragma once
+
+#include <headrace/apps/jobs/leak/course_torch.h>
+#include <headrace/training/recipe.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// The job leak: one network over the segments of three files.
+class LeakRecipe final : public training::Recipe {
+ public:
+  LeakRecipe(const LeakConfig& config, Device device) : config_(config), device_(device) {}
+
+  /// Reads labels and attributes.
+  monitor::MemoryForecast plan() override;
+  void open() override;
+  std::unique_ptr<training::Course> begin(const training::Member& member) const override;
+  std::map<std::string, std::string> notes() const override;
+  void recall(const std::map<std::string, std::string>& notes) override;
+  /// The segments of a file of the job, in their order.
+  Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
+
+ private:
+  LeakConfig config_;
+  Device device_;
+  LeakSplits files_;
+  PlannedSource training_;
+  PlannedSource validation_;
+  PlannedSource testing_;
+  LeakSources sources_;  // outlines until open()
+};
+
+}  // namespace headrace::inline v1::app

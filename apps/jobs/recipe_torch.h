@@ -1,0 +1,17 @@
+#pragma once
+
+#include <headrace/apps/jobs/job.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/training/recipe.h>
+
+#include <memory>
+#include <string_view>
+
+namespace headrace::inline v1::app {
+
+/// The recipe of a job; `config` is of the type of the job's room, batches are delivered to
+/// `device`. Reads labels and the like, but no samples. Throws ConfigError, DataError.
+std::unique_ptr<training::Recipe> make_recipe(std::string_view job, const JobConfig& config,
+                                              Device device);
+
+}  // namespace headrace::inline v1::app

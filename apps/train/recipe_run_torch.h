@@ -1,0 +1,41 @@
+#pragma once
+
+#include <headrace/apps/train/training_backend.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/training/member_run.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// A recipe's members in a run folder, shown to a person.
+class RecipeRun final : public TrainingRun {
+ public:
+  /// Asks the recipe for its plan. Throws what that throws.
+  RecipeRun(const TrainingJob& job, const ChosenDevice& device,
+            std::unique_ptr<training::Recipe> recipe);
+
+  std::vector<std::int64_t> members() const override;
+  monitor::MemoryForecast forecast() const override;
+  std::uint64_t open() override;
+  FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
+                    const monitor::MemoryWatch& memory, std::stop_token stop) override;
+  std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const override;
+
+ private:
+  LoaderOptions loader_options() const;
+  training::MemberOptions member_options(const training::Member& member,
+                                         const std::filesystem::path& folder) const;
+  const training::Member& member(std::int64_t index) const;
+
+  TrainingJob job_;
+  ChosenDevice device_;
+  Runtime runtime_;
+  std::unique_ptr<training::Recipe> recipe_;
+  monitor::MemoryForecast data_;
+  std::vector<training::Member> members_;
+};
+
+}  // namespace headrace::inline v1::app

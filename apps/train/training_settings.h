@@ -1,0 +1,38 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/training/precision.h>
+#include <headrace/training/stage_schedule.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+/// How a model is trained: the section `training`, the same for all kinds; a job gives it other
+/// defaults.
+struct TrainingSettings {
+  std::int64_t epochs = 10;
+  std::int64_t batch = 32;
+  std::int64_t evaluation_batch = 128;
+  std::int64_t accumulation = 1;
+  double learning_rate = 1e-3;
+  double weight_decay = 0.01;
+  training::Schedule schedule = training::CosineRate{};
+  double clip = 0.0;  ///< Largest norm of all gradients; 0: none.
+  training::Precision precision = training::Precision::fp32;
+  int early_stopping = 10;            ///< Epochs without a better figure; 0: never.
+  double min_delta = 0.0;             ///< That patience wants a better figure to be better by.
+  std::int64_t checkpoint_every = 0;  ///< Steps; 0: only after an epoch and when stopped.
+  bool channels_last = true;
+  bool cudnn_benchmark = false;
+  std::optional<std::int64_t> member;  ///< Only this one of the recipe; none: all, in turn.
+};
+
+/// Its keys.
+void describe(Fields& fields, TrainingSettings& training);
+
+/// Throws ConfigError for keys that do not fit each other.
+void check(const TrainingSettings& training);
+
+}  // namespace headrace::inline v1::app
