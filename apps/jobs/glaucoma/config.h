@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/train/run_settings.h>
 
@@ -17,8 +18,6 @@ struct GlaucomaData {
   std::filesystem::path stage;  ///< Folder the file is copied to first; empty: none.
   CacheSettings cache;          ///< Of pair means.
   int prefetch = 4;             ///< Batches ahead of the trainer.
-  double flip = 0.5;            ///< Probability of a horizontal flip.
-  double rotation = 10.0;       ///< Degrees either way.
 };
 
 enum class GlaucomaLoss : unsigned char { focal, clamped_focal, cross_entropy };
@@ -46,6 +45,7 @@ struct GlaucomaTraining {
 /// The configuration of the job glaucoma.
 struct GlaucomaConfig : RunSettings {
   GlaucomaData data;
+  AugmentList augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
   GlaucomaTraining training;
 };
 

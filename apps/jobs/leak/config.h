@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 #include <headrace/apps/train/run_settings.h>
 
@@ -9,15 +10,6 @@
 #include <optional>
 
 namespace headrace::inline v1::app {
-
-/// Masks on training segments; see SpecAugment.
-struct LeakMasks {
-  bool enabled = false;
-  int frequency_masks = 1;
-  int frequency_width = 10;  ///< Mel bins; at most a sixth of them should go.
-  int time_masks = 1;
-  double time_share = 0.25;  ///< Of the frames, but at least one; none below four frames.
-};
 
 /// Where the training and evaluation segments live.
 enum class LeakResidence : unsigned char {
@@ -34,7 +26,6 @@ struct LeakData {
   LeakResidence residence = LeakResidence::host;
   std::filesystem::path stage;  ///< Folder a file is copied to before; empty: none.
   int prefetch = 4;             ///< Batches ahead of the trainer.
-  LeakMasks masks;
 };
 
 enum class LeakPrecision : unsigned char { fp32, bf16 };
@@ -60,6 +51,7 @@ struct LeakTraining {
 /// The configuration of the job leak.
 struct LeakConfig : RunSettings {
   LeakData data;
+  AugmentList augment;
   LeakTraining training;
 };
 
