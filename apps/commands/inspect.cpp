@@ -61,18 +61,19 @@ Subject subject_of(const InspectOptions& options) {
   const std::string extension = options.images.data.extension().native();
   if (extension == ".yaml" || extension == ".yml") {
     subject.config = read_loader_config(options.images.data, options.settings);
-    if (!is_images(subject.config.source.kind)) {
+    if (!is_images(subject.config.data.source)) {
       throw ConfigError(
-          "[inspect] source.kind must be images, manifest, pairs or pack, got another; inspect "
+          "[inspect] data.source must be images, manifest, pairs or pack, got another; inspect "
           "shows pictures");
     }
-    subject.source = open_image_data(image_data_of(subject.config.source));
+    subject.source = open_image_data(image_data_of(subject.config.data));
     return subject;
   }
   if (!options.settings.empty())
     throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
   subject.source = open_image_data(options.images);
-  subject.config.source.kind = SourceKind::images;
+  subject.config.data.source = SourceKind::images;
+  subject.config.augment = augment_list("[random_resized_crop, flip]");
   return subject;
 }
 

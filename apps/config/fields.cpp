@@ -119,11 +119,33 @@ void Fields::section(std::string name, const std::function<void(Fields&)>& descr
   describe(*field.section);
 }
 
+void Fields::moved(const std::vector<MovedKey>& keys) {
+  moved_.insert(moved_.end(), keys.begin(), keys.end());
+}
+
+void Fields::refuse_moved(const Entry& entry, const std::string& path) const {
+  for (const MovedKey& key : moved_) {
+    const auto star = key.old.find('*');
+    std::string now = key.now;
+    if (star == std::string::npos) {
+      if (key.old != path) continue;
+    } else {
+      const std::string section = key.old.substr(0, star);
+      if (!path.starts_with(section)) continue;
+      now.replace(now.find('*'), 1, path.substr(star));
+    }
+    const std::string write =
+        key.write ? fmt::format(": write \"{}\"", key.write(entry.value)) : "";
+    throw ConfigError(
+        fmt::format("[config] {}: {} is now {}{}", entry.place.text(), path, now, write));
+  }
+  for (const Entry& inner : entry.value.entries)
+    refuse_moved(inner, path + "." + inner.key);
+}
+
 void Fields::refuse_unknown(const Entry& entry, const std::string& prefix,
                             const Fields& root) const {
-  if (root.advice_) {
-    if (const auto said = root.advice_(entry, prefix + entry.key)) throw ConfigError(*said);
-  }
+  root.refuse_moved(entry, prefix + entry.key);
   std::vector<std::string> siblings;
   for (const auto& field : fields_)
     siblings.push_back(field->name);

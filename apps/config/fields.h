@@ -29,6 +29,14 @@ struct KeyOptions {
   std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
 };
 
+/// A key that configurations had once.
+struct MovedKey {
+  std::string old{};  ///< Its path, "data.flip"; "source.*" for all keys of a section.
+  std::string now{};  ///< What it is now: "data.prefetch"; "data.*" for those of a section.
+  /// What is to be written for a value, if that is not `now` and the value.
+  std::function<std::string(const Node&)> write{};
+};
+
 /// A key as documentation shows it.
 struct KeyDoc {
   std::string name{};
@@ -106,10 +114,8 @@ class Fields {
   void tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
                    KeyOptions options = {});
 
-  /// Asked before a key is refused as unknown: what is to be said of it instead, such as where it
-  /// has gone; nothing for the usual words. Of the outermost Fields.
-  using Advice = std::function<std::optional<std::string>(const Entry&, const std::string& path)>;
-  void on_unknown(Advice advice) { advice_ = std::move(advice); }
+  /// Keys that there were once: who writes one is told where it has gone. Of the outermost Fields.
+  void moved(const std::vector<MovedKey>& keys);
 
   /// Sets the variables from a document. Throws ConfigError with place, full path of the key and
   /// the way out: unknown, missing, unused, of the wrong type or out of its range. Variables keep
@@ -161,13 +167,14 @@ class Fields {
   static void read_item(Field& field, const Node& map, const std::string& prefix,
                         std::unique_ptr<Fields> fields);
   void check_use(const std::string& prefix) const;
+  void refuse_moved(const Entry& entry, const std::string& path) const;
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
                                    const Fields& root) const;
   void collect_paths(const std::string& prefix, std::vector<std::string>& paths) const;
   void write_yaml(std::string& text, std::size_t depth, bool with_docs) const;
 
   std::vector<std::unique_ptr<Field>> fields_{};
-  Advice advice_{};
+  std::vector<MovedKey> moved_{};
 };
 
 /// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws

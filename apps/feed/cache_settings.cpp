@@ -2,6 +2,7 @@
 
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/subset.h>
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ void describe(Fields& fields, CacheSettings& cache) {
   fields.key("folder", cache.folder,
              {.doc = "on a local disk; the file in it has no name and vanishes with the run",
               .used_if = [&cache] { return cache.disk.value > 0; },
-              .used_when = "cache.disk is above 0"});
+              .used_when = "data.cache.disk is above 0"});
 }
 
 void check(const CacheSettings& cache, const std::string& key) {
@@ -30,15 +31,33 @@ void check(const CacheSettings& cache, const std::string& key) {
   }
 }
 
-std::optional<DecodedCache> open_cache(const CacheSettings& cache,
-                                       const std::shared_ptr<const Source>& source,
-                                       const Schema& kept) {
-  if (!cache.enabled()) return std::nullopt;
+void check(const CacheSettings& cache, const std::string& key,
+           const std::shared_ptr<const Source>& outline, const Schema& kept) {
+  check(cache, key);
+  if (!cache.enabled()) return;
+  const Bytes least{DecodedCache::bytes_for(kept, 1)};
+  const Bytes allowed = std::max(cache.memory, cache.disk);
+  if (allowed < least) {
+    throw ConfigError(fmt::format(
+        "[config] {}.{} must hold at least one record, {} as it is kept, got {}", key,
+        cache.disk.value > 0 ? "disk" : "memory", format_exact(least), format_exact(allowed)));
+  }
+  with_cache(outline, cache, kept);  // makes the file, which vanishes
+}
+
+CachedRecords CachedRecords::subset(std::vector<std::int64_t> indices) const {
+  return {.source = std::make_shared<const Subset>(source, std::move(indices)), .cache = cache};
+}
+
+CachedRecords with_cache(std::shared_ptr<const Source> source, const CacheSettings& cache,
+                         const Schema& kept) {
+  if (!cache.enabled()) return {.source = std::move(source)};
   const std::size_t all = DecodedCache::bytes_for(kept, source->size());
   const std::size_t allowed = std::max(cache.memory.value, cache.disk.value);
-  return DecodedCache(source, {.bytes = std::clamp<std::size_t>(all, 1, allowed),
-                               .folder = cache.disk.value > 0 ? cache.folder : "",
-                               .log = &log_table});
+  const DecodedCache made(std::move(source), {.bytes = std::clamp<std::size_t>(all, 1, allowed),
+                                              .folder = cache.disk.value > 0 ? cache.folder : "",
+                                              .log = &log_table});
+  return {.source = made.source(), .cache = made};
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,7 @@
 #include <headrace/apps/feed/loader_config.h>
 
+#include <headrace/apps/feed/old_keys.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,43 +11,43 @@ namespace {
 // Keys that only some kinds of source have.
 class KindKeys {
  public:
-  explicit KindKeys(const SourceConfig& source) : source_(source) {}
+  explicit KindKeys(const LoaderData& data) : data_(data) {}
 
   KeyOptions only(std::vector<SourceKind> kinds, const std::string& when,
                   KeyOptions options) const {
-    options.used_if = [&source = source_, kinds = std::move(kinds)] {
-      return std::find(kinds.begin(), kinds.end(), source.kind) != kinds.end();
+    options.used_if = [&data = data_, kinds = std::move(kinds)] {
+      return std::find(kinds.begin(), kinds.end(), data.source) != kinds.end();
     };
-    options.used_when = "source.kind is " + when;
+    options.used_when = "data.source is " + when;
     return options;
   }
 
  private:
-  const SourceConfig& source_;
+  const LoaderData& data_;
 };
 
-void describe_images(Fields& fields, SourceConfig& source) {
+void describe_images(Fields& fields, LoaderData& data) {
   using enum SourceKind;
-  const KindKeys keys(source);
-  fields.key("folder", source.folder,
+  const KindKeys keys(data);
+  fields.key("folder", data.folder,
              keys.only({images, pairs}, "images or pairs",
                        {.doc = "pictures, a folder for each class; of pairs, in any layout"}));
-  fields.key("masks", source.masks,
+  fields.key("masks", data.masks,
              keys.only({pairs}, "pairs", {.doc = "masks, laid out as the pictures are"}));
-  fields.key("mask_suffix", source.mask_suffix,
+  fields.key("mask_suffix", data.mask_suffix,
              keys.only({pairs}, "pairs", {.doc = "of a mask's name, before its extension"}));
   fields.key(
-      "root", source.root,
+      "root", data.root,
       keys.only({manifest}, "manifest", {.doc = "folder of the manifest's paths; empty: its own"}));
-  fields.key("listings", source.listings,
+  fields.key("listings", data.listings,
              keys.only({images, manifest, pairs}, "images, manifest or pairs",
                        {.doc = "folder that keeps listings between runs; empty: none is kept"}));
 }
 
-void describe(Fields& fields, SourceConfig& source) {
+void describe(Fields& fields, LoaderData& data) {
   using enum SourceKind;
-  const KindKeys keys(source);
-  fields.choice("kind", source.kind,
+  const KindKeys keys(data);
+  fields.choice("source", data.source,
                 {{"synthetic", synthetic},
                  {"hdf5", hdf5},
                  {"images", images},
@@ -54,44 +56,44 @@ void describe(Fields& fields, SourceConfig& source) {
                  {"pack", pack}},
                 {.doc = "rows made in memory, datasets of an HDF5 file, a folder of pictures, a "
                         "list of them, pictures with masks, or a pack"});
-  fields.key("rows", source.rows,
+  fields.key("rows", data.rows,
              keys.only({synthetic}, "synthetic", {.doc = "rows in memory", .min = 1.0}));
   fields.key(
-      "row_bytes", source.row_bytes,
+      "row_bytes", data.row_bytes,
       keys.only({synthetic}, "synthetic",
                 {.doc = "of a row, beside its label", .unit = "bytes", .min = 1.0, .max = 1e9}));
-  fields.key("file", source.file,
+  fields.key("file", data.file,
              keys.only({hdf5, manifest, pack}, "hdf5, manifest or pack",
                        {.doc = "HDF5 file, manifest (.csv, .tsv, .jsonl) or pack"}));
-  fields.key("datasets", source.datasets,
+  fields.key("datasets", data.datasets,
              keys.only({hdf5}, "hdf5", {.doc = "paths in the file: fields of a sample"}));
-  fields.key("resident", source.resident,
+  fields.key("resident", data.resident,
              keys.only({hdf5}, "hdf5", {.doc = "most of the file that is kept in memory"}));
   fields.key(
-      "stage", source.stage,
-      keys.only({hdf5}, "hdf5",
+      "stage", data.stage,
+      keys.only({hdf5, pack}, "hdf5 or pack (pictures in a folder are many files: pack them first)",
                 {.doc = "folder the file is copied to first, checked; empty: read where it lies"}));
-  describe_images(fields, source);
+  describe_images(fields, data);
+  fields.section(
+      "cache", [&](Fields& f) { describe(f, data.cache); },
+      keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack",
+                {.doc = "keeps the decoded pictures for the epochs that follow"}));
+  fields.key("prefetch", data.prefetch,
+             {.doc = "batches made ready ahead of the consumer", .min = 1.0, .max = 64.0});
 }
 
 void describe(Fields& fields, ImageConfig& image) {
   fields.key("side", image.side,
-             {.doc = "of the random crop that is resized to a square",
+             {.doc = "of the square that pictures become, and that crops of augment make",
               .unit = "pixels",
               .min = 8.0,
               .max = 4096.0});
-  fields.key(
-      "resize", image.resize,
-      {.doc = "of the square that each whole picture is decoded to, for the crop to be drawn "
-              "from; 0: the crop is drawn from the picture itself while it is decoded",
-       .unit = "pixels",
-       .min = 0.0,
-       .max = 4096.0});
-  fields.key("flip", image.flip,
-             {.doc = "probability of a horizontal flip", .min = 0.0, .max = 1.0});
-  fields.key(
-      "rotation", image.rotation,
-      {.doc = "largest rotation either way; 0: none", .unit = "degrees", .min = 0.0, .max = 180.0});
+  fields.key("resize", image.resize,
+             {.doc = "of the square that whole pictures are decoded to for the list augment; 0: "
+                     "side, or the crop that leads the list, made while a picture is decoded",
+              .unit = "pixels",
+              .min = 0.0,
+              .max = 4096.0});
   fields.choice("decode", image.decode, {{"cpu", Device::Kind::cpu}, {"cuda", Device::Kind::cuda}},
                 {.doc = "where JPEG files are decoded; cuda: on the first GPU, by nvJPEG"});
   fields.key("device_share", image.device_share,
@@ -107,23 +109,18 @@ bool is_images(SourceKind kind) {
 }
 
 void describe(Fields& fields, LoaderConfig& config) {
+  fields.moved(old_loader_keys());
   fields.key("seed", config.seed, {.doc = "of order and augmentation"});
   fields.key("memory", config.memory,
              {.doc = "what the process may hold; null: what the machine offers"});
-  fields.section("source", [&](Fields& f) { describe(f, config.source); });
-  const KeyOptions of_images{.used_if = [&config] { return is_images(config.source.kind); },
-                             .used_when = "source.kind is images, manifest, pairs or pack"};
-  fields.section(
-      "image", [&](Fields& f) { describe(f, config.image); }, of_images);
-  KeyOptions cached = of_images;
-  cached.doc = "keeps the decoded pictures for the epochs that follow; wants image.resize";
-  fields.section(
-      "cache", [&](Fields& f) { describe(f, config.cache); }, cached);
+  fields.section("data", [&](Fields& f) { describe(f, config.data); });
+  fields.section("image", [&](Fields& f) { describe(f, config.image); },
+                 {.used_if = [&config] { return is_images(config.data.source); },
+                  .used_when = "data.source is images, manifest, pairs or pack"});
+  describe_augment(fields, config.augment);
   fields.key("shuffle", config.shuffle, {.doc = "a fresh order every epoch"});
   fields.key("batch", config.batch, {.doc = "samples", .min = 1.0, .max = 1e7});
   fields.key("drop_last", config.drop_last, {.doc = "leave out what does not fill a batch"});
-  fields.key("prefetch", config.prefetch,
-             {.doc = "batches made ready ahead of the consumer", .min = 1.0, .max = 64.0});
   fields.section("threads", [&](Fields& f) { describe(f, config.threads, false); });
   fields.section("delay", [&](Fields& f) { describe(f, config.delay); },
                  {.doc = "slowness to plant, to see whether the verdict finds it"});

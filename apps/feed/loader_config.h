@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/tensor/device.h>
@@ -19,27 +20,27 @@ enum class SourceKind : unsigned char { synthetic, hdf5, images, manifest, pairs
 bool is_images(SourceKind kind);
 
 /// Where a plain loader's samples come from.
-struct SourceConfig {
-  SourceKind kind = SourceKind::synthetic;
+struct LoaderData {
+  SourceKind source = SourceKind::synthetic;
   std::int64_t rows = 1'000'000;      ///< synthetic: rows in memory
   std::int64_t row_bytes = 640;       ///< synthetic: bytes of a row
   std::filesystem::path file;         ///< hdf5, manifest, pack
   std::vector<std::string> datasets;  ///< hdf5: fields of a sample
   Bytes resident{2ULL << 30};         ///< hdf5: most that is kept in memory
-  std::filesystem::path stage;        ///< hdf5: folder the file is copied to first; empty: none
+  std::filesystem::path stage;        ///< hdf5, pack: folder the file is copied to; empty: none
   std::filesystem::path folder;       ///< images: a folder for each class; pairs: the images
   std::filesystem::path masks;        ///< pairs: the masks
   std::string mask_suffix;            ///< pairs: of a mask's name before its extension
   std::filesystem::path root;         ///< manifest: of its paths; none: its own folder
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; none: nowhere
+  CacheSettings cache;                               ///< images: of decoded pictures
+  int prefetch = 4;                                  ///< Batches ahead of the consumer.
 };
 
-/// What is done to a sample that is an image.
+/// How image files become pictures of one size.
 struct ImageConfig {
-  int side = 224;         ///< Of the random crop that is resized to a square.
-  int resize = 0;         ///< Of the square that is decoded first, before the crop; 0: none.
-  double flip = 0.5;      ///< Probability of a horizontal flip.
-  double rotation = 0.0;  ///< Largest rotation either way, in degrees; 0: none.
+  int side = 224;  ///< Of their square, and of what a crop of the list `augment` makes.
+  int resize = 0;  ///< Of the square that is decoded and comes to the list instead; 0: none.
   Device::Kind decode = Device::Kind::cpu;  ///< Where JPEG files are decoded; cuda: the first GPU.
   double device_share = 1.0;                ///< Of the JPEG files, where decode is cuda.
 };
@@ -48,13 +49,12 @@ struct ImageConfig {
 struct LoaderConfig {
   std::uint64_t seed = 42;
   std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
-  SourceConfig source;
+  LoaderData data;
   ImageConfig image;
-  CacheSettings cache;  ///< Of decoded pictures.
+  AugmentList augment;
   bool shuffle = true;
   std::int64_t batch = 256;
   bool drop_last = true;
-  int prefetch = 4;
   ThreadSettings threads;
   PlantedDelays delay;
 };

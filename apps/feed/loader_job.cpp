@@ -1,12 +1,9 @@
 #include <headrace/apps/feed/loader_job.h>
 
-#include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/terminal/text_width.h>
-#include <headrace/augment/flip.h>
-#include <headrace/augment/rotate.h>
-#include <headrace/loaders/image/crop_image.h>
-#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
 #include <cstdio>
@@ -23,7 +20,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-PlannedSource synthetic_source(const SourceConfig& config, std::uint64_t seed) {
+PlannedSource synthetic_source(const LoaderData& config, std::uint64_t seed) {
   const SyntheticOptions options{
       .rows = config.rows,
       .fields = {FieldSpec::fixed("row", DType::uint8, {config.row_bytes}),
@@ -36,14 +33,20 @@ PlannedSource synthetic_source(const SourceConfig& config, std::uint64_t seed) {
           .open = [outline] { return std::make_shared<const Table>(outline->table()); }};
 }
 
-PlannedSource image_source(const SourceConfig& config) {
-  const auto source = open_image_data(image_data_of(config));
-  return {.outline = source, .resident_bytes = 0, .open = [source] { return source; }};
+PlannedSource image_source(const LoaderData& config) {
+  const ImageData data = image_data_of(config);
+  const auto source = open_image_data(data);
+  if (config.stage.empty() || config.source != SourceKind::pack)
+    return {.outline = source, .resident_bytes = 0, .open = [source] { return source; }};
+  return {.outline = source, .resident_bytes = 0, .open = [data, stage = config.stage] {
+            return std::make_shared<const ImagePack>(
+                data.data, ImagePackOptions{.stage = stage, .log = &log_table});
+          }};
 }
 
-PlannedSource table_source(const SourceConfig& config) {
+PlannedSource table_source(const LoaderData& config) {
   if (config.file.empty() || config.datasets.empty()) {
-    throw ConfigError("[config] source.file and source.datasets must name what to read");
+    throw ConfigError("[config] data.file and data.datasets must name what to read");
   }
   Hdf5TableOptions options{
       .file = config.file, .memory = config.resident.value, .stage = config.stage};
@@ -54,103 +57,18 @@ PlannedSource table_source(const SourceConfig& config) {
 }
 
 PlannedSource plan_source(const LoaderConfig& config) {
-  switch (config.source.kind) {
+  switch (config.data.source) {
     case SourceKind::synthetic:
-      return synthetic_source(config.source, config.seed);
+      return synthetic_source(config.data, config.seed);
     case SourceKind::hdf5:
-      return table_source(config.source);
+      return table_source(config.data);
     case SourceKind::images:
     case SourceKind::manifest:
     case SourceKind::pairs:
     case SourceKind::pack:
-      return image_source(config.source);
+      return image_source(config.data);
   }
-  throw ConfigError("[config] source.kind is none of the known ones");
-}
-
-void check_cache(const LoaderConfig& config) {
-  check(config.cache, "cache");
-  if (!config.cache.enabled() || config.image.resize > 0) return;
-  throw ConfigError(
-      "[config] cache: keeps what comes before the first random operation, but the first of all, "
-      "\"decode\", draws its crop at random; set image.resize (256, say): whole pictures are then "
-      "decoded to that size and kept, and \"crop\" draws from them");
-}
-
-std::vector<std::string> masks_of(const Source& source) {
-  if (source.fields().find("mask") == nullptr) return {};
-  return {"mask"};
-}
-
-DecodeImage decode_of(const ImageConfig& image, const std::vector<std::string>& masks) {
-  const Device device{.kind = image.decode};
-  const double share = image.device_share;
-  if (image.resize > 0) {
-    return {.crop = ResizeTo{.height = image.resize, .width = image.resize},
-            .masks = masks,
-            .device = device,
-            .device_share = share};
-  }
-  return {.crop = RandomResizedCrop{.height = image.side, .width = image.side},
-          .flip = static_cast<float>(image.flip),
-          .masks = masks,
-          .device = device,
-          .device_share = share};
-}
-
-/// The source, behind a cache where there is one, and what makes a sample of a record.
-Pipeline with_decoding(const std::shared_ptr<const Source>& source, const LoaderConfig& config) {
-  const DecodeDelay delay{nanoseconds(config.delay.decode)};
-  const auto delayed = [&](Pipeline pipeline) {
-    return config.delay.decode.seconds > 0.0 ? std::move(pipeline).then(delay) : pipeline;
-  };
-  if (!is_images(config.source.kind)) return delayed(Pipeline::from(source));
-  const DecodeImage decode = decode_of(config.image, masks_of(*source));
-  if (!config.cache.enabled()) return delayed(Pipeline::from(source).then(decode));
-  const auto cache = open_cache(config.cache, source, decode.schema(source->fields()));
-  return Pipeline::from(cache->source()).then(cache->keep(decode, delay));
-}
-
-Pipeline with_picture_steps(Pipeline pipeline, const ImageConfig& image,
-                            const std::vector<std::string>& masks) {
-  if (image.resize > 0) {
-    pipeline = std::move(pipeline).then(
-        CropImage{.crop = RandomResizedCrop{.height = image.side, .width = image.side},
-                  .flip = static_cast<float>(image.flip),
-                  .masks = masks});
-  }
-  if (image.rotation > 0.0)
-    pipeline = std::move(pipeline).then(Rotate{.degrees = image.rotation, .masks = masks});
-  return pipeline;
-}
-
-Pipeline with_sample_steps(const std::shared_ptr<const Source>& source,
-                           const LoaderConfig& config) {
-  Pipeline pipeline = with_decoding(source, config);
-  if (is_images(config.source.kind))
-    pipeline = with_picture_steps(std::move(pipeline), config.image, masks_of(*source));
-  if (config.delay.augment.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
-  }
-  return pipeline;
-}
-
-Pipeline make_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source) {
-  if (config.delay.read.seconds > 0.0) {
-    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
-  }
-  Pipeline pipeline = with_sample_steps(source, config).named("bench").seed(config.seed);
-  pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
-                            : std::move(pipeline).order(Sequential{});
-  pipeline = std::move(pipeline).batch(
-      {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
-  // What decodes on a device decodes into its memory.
-  if (is_images(config.source.kind))
-    pipeline = std::move(pipeline).to({.kind = config.image.decode});
-  if (config.delay.transfer.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
-  }
-  return pipeline;
+  throw ConfigError("[config] data.source is none of the known ones");
 }
 
 std::uint64_t data_segment() {
@@ -195,16 +113,15 @@ monitor::MemoryForecast LoaderJob::forecast() const {
   return forecast;
 }
 
-ImageData image_data_of(const SourceConfig& config) {
-  const bool in_folder = config.kind == SourceKind::images || config.kind == SourceKind::pairs;
+ImageData image_data_of(const LoaderData& config) {
+  const bool in_folder = config.source == SourceKind::images || config.source == SourceKind::pairs;
   const auto& data = in_folder ? config.folder : config.file;
   if (data.empty()) {
-    throw ConfigError(in_folder
-                          ? "[config] source.folder must name a folder of pictures, got nothing"
-                          : "[config] source.file must name a manifest or a pack, got nothing");
+    throw ConfigError(in_folder ? "[config] data.folder must name a folder of pictures, got nothing"
+                                : "[config] data.file must name a manifest or a pack, got nothing");
   }
-  if (config.kind == SourceKind::pairs && config.masks.empty())
-    throw ConfigError("[config] source.masks must name a folder of masks, got nothing");
+  if (config.source == SourceKind::pairs && config.masks.empty())
+    throw ConfigError("[config] data.masks must name a folder of masks, got nothing");
   return {.data = data,
           .masks = config.masks,
           .mask_suffix = config.mask_suffix,
@@ -216,21 +133,24 @@ ImageData image_data_of(const SourceConfig& config) {
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {
-  check_cache(config);
+  check(config.data.cache, "data.cache");
   return make_loader_job(config, plan_source(config));
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
-  return {
-      .source = std::move(planned),
-      .pipeline =
-          [config](std::shared_ptr<const Source> source) {
-            return make_pipeline(config, std::move(source));
-          },
-      .options = {.prefetch = config.prefetch, .watchdog = abort_on_hang(config.threads.watchdog)},
-      .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
-      .consumer_delay_s = config.delay.consumer.seconds,
-      .cached = config.cache.enabled()};
+  check_loader_cache(config, planned.outline);
+  const auto images = std::dynamic_pointer_cast<const ImageSource>(planned.outline);
+  const auto classes = images ? static_cast<std::int64_t>(images->classes().size()) : 0;
+  return {.source = std::move(planned),
+          .pipeline =
+              [config, classes](std::shared_ptr<const Source> source) {
+                return make_loader_pipeline(config, std::move(source), classes);
+              },
+          .options = {.prefetch = config.data.prefetch,
+                      .watchdog = abort_on_hang(config.threads.watchdog)},
+          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .consumer_delay_s = config.delay.consumer.seconds,
+          .cached = config.data.cache.enabled()};
 }
 
 void add_process(monitor::MemoryForecast& forecast, int new_threads) {

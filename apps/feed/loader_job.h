@@ -31,14 +31,14 @@ struct LoaderJob {
   monitor::MemoryForecast forecast() const;
 };
 
-/// The loader of a configuration of `kind: loader`.
+/// The loader of a configuration of `kind: loader`. Its cache is checked here.
 LoaderJob make_loader_job(const LoaderConfig& config);
 
 /// The same over a source that is open already.
 LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource source);
 
-/// What a configuration's images are; source.kind must be one of images. Throws ConfigError.
-ImageData image_data_of(const SourceConfig& config);
+/// What a configuration's images are; data.source must be one of images. Throws ConfigError.
+ImageData image_data_of(const LoaderData& config);
 
 /// The memory that the process holds before a run, and the stacks of the threads it will start, to
 /// be added to a forecast. Under an RLIMIT_DATA what counts is address space, not pages.

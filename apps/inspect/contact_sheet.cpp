@@ -128,11 +128,11 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
       sheet.put(1, static_cast<int>(row), shown(sample, "mask", options.cell).view());
   }
   LoaderConfig in_order = config;
-  in_order.cache = {};
+  in_order.data.cache = {};
   in_order.shuffle = false;
   in_order.drop_last = false;
   in_order.batch = static_cast<std::int64_t>(records.size());
-  in_order.prefetch = 1;
+  in_order.data.prefetch = 1;
   const auto rows = std::make_shared<const Subset>(source, records);
   const LoaderJob job =
       make_loader_job(in_order, {.outline = rows, .open = [rows] { return rows; }});

@@ -22,6 +22,8 @@ struct JobConfig : RunSettings {
   virtual void describe_keys(Fields& fields) = 0;
   /// Looks at keys that must fit each other, once all are read. Throws ConfigError.
   virtual void check() const { app::check(training); }
+  /// Batches that are made ready ahead of the trainer.
+  virtual int prefetch() const = 0;
   /// The loader that a training run has, for a bench.
   virtual LoaderJob loader_job() const = 0;
 

@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/read_job.h>
 
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/train/run_identity.h>
 
 #include <string_view>
 
@@ -83,11 +84,24 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   add_kind(fields, kind, job.help);
   config->describe_keys(fields);
   fields.read(document);
-  return {.config = config, .name = job.name, .yaml = fields.to_yaml(true)};
+  return {.config = config, .name = job.name, .yaml = fields.to_yaml(true), .identity = run_identity(fields.write())};
 }
 
 std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
+}
+
+TrainingJob checked_job(const Node& document, const std::filesystem::path& file) {
+  const Job* job = job_of(document, file);
+  if (job == nullptr) {
+    throw ConfigError(
+        fmt::format("[config] {}: kind must be {} to train, got loader; \"headrace bench "
+                    "loader\" runs this configuration",
+                    file.string(), one_of(job_names())));
+  }
+  TrainingJob training = training_job_of(*job, document);
+  training.config->check();
+  return training;
 }
 
 }  // namespace
@@ -115,17 +129,11 @@ LoaderConfig read_loader_config(const std::filesystem::path& file,
 
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
-  const Job* job = job_of(document, file);
-  if (job == nullptr) {
-    throw ConfigError(
-        fmt::format("[config] {}: kind must be {} to train, got loader; \"headrace bench "
-                    "loader\" runs this configuration",
-                    file.string(), one_of(job_names())));
-  }
-  TrainingJob training = training_job_of(*job, document);
-  training.config->check();
-  return training;
+  return checked_job(read_with_settings(file, settings), file);
+}
+
+TrainingJob read_training_text(const std::string& yaml, const std::string& source) {
+  return checked_job(parse_document(yaml, source), source);
 }
 
 }  // namespace headrace::inline v1::app

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,10 +33,14 @@ struct TrainingJob {
   std::shared_ptr<const JobConfig> config;  ///< Of the type of the job's room.
   std::string name;                         ///< Its `kind`.
   std::string yaml;
+  std::map<std::string, std::string> identity;  ///< See run_identity().
 };
 
 /// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError.
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
+
+/// The same from the text that a run has kept; `source` names it in messages. Throws ConfigError.
+TrainingJob read_training_text(const std::string& yaml, const std::string& source);
 
 }  // namespace headrace::inline v1::app

@@ -4,8 +4,10 @@
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/train/run_identity.h>
 #include <headrace/engine/runtime/runtime.h>
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,9 +20,12 @@ namespace fs = std::filesystem;
 
 TrainingJob read_job(const TrainOptions& options) {
   std::vector<std::string> settings = options.settings;
-  if (options.fold) settings.push_back(fmt::format("training.fold={}", *options.fold));
-  const fs::path file = options.resume.empty() ? options.config : options.resume / "config.yaml";
-  return read_training_job(file, settings);
+  if (options.fold) settings.push_back(fmt::format("training.member={}", *options.fold));
+  if (options.resume.empty()) return read_training_job(options.config, settings);
+  const fs::path file = options.resume / "config.yaml";
+  TrainingJob job = read_training_job(file, settings);
+  if (!settings.empty()) require_same_run(read_training_job(file, {}).identity, job.identity);
+  return job;
 }
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
@@ -64,31 +69,34 @@ class TrainCommand {
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
-    RunView view(folder, device.device.is_cuda());
+    RunView view(folder, device.device.is_cuda(), log_level(options_.log_level));
     view.info("run folder " + folder.path().string());
     view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
-    view.info("memory forecast\n" + forecast.table(limit));
+    view.info(forecast.line(limit));
     try {
-      return train_folds(run, folder, view, limit);
+      return train_members(run, folder, view, limit);
     } catch (const std::exception& error) {
       view.note_error(error.what());
       throw;
     }
   }
 
-  ExitCode train_folds(TrainingRun& run, const RunFolder& folder, RunView& view,
-                       const monitor::MemoryLimit& limit) {
+  ExitCode train_members(TrainingRun& run, const RunFolder& folder, RunView& view,
+                         const monitor::MemoryLimit& limit) {
     StopSignals signals;
     MemoryGuard guard(limit, signals, [&view](const std::string& line) { view.warn(line); });
-    run.open();
-    std::vector<std::pair<int, FoldOutcome>> outcomes;
-    for (const int fold : run.folds()) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::uint64_t bytes = run.open();
+    view.data_read(bytes,
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    std::vector<FoldOutcome> outcomes;
+    for (const std::int64_t member : run.members()) {
       const FoldOutcome outcome =
-          run.train_fold(fold, folder.checkpoints(), view, guard.watch(), signals.token());
+          run.train(member, folder.checkpoints(), view, guard.watch(), signals.token());
       if (outcome.interrupted) return stopped(folder, view, signals, guard);
-      outcomes.emplace_back(fold, outcome);
+      outcomes.push_back(outcome);
     }
-    const std::string text = run.results(outcomes);
+    const std::string text = results_text(outcomes, run.vote(folder.checkpoints()));
     view.note(text);
     fmt::print("{}\n", text);
     return ExitCode::done;

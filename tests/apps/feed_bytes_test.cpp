@@ -108,7 +108,7 @@ TEST_CASE("the leak job's batches are those of the section spec_augment, byte fo
   table->load();
   CHECK(hash(segments) == 17432358374698588067ULL);
   CHECK(hash(table) == 8179767901363104286ULL);
-  config.data.masks.enabled = true;
+  config.augment = app::augment_list("[spec_augment]");
   CHECK(hash(segments) == 4563612353883130483ULL);
   CHECK(hash(table) == 3737858730614997806ULL);
 }
@@ -117,10 +117,11 @@ TEST_CASE("pictures of a plain loader are those of the keys side, resize and fli
   const TemporaryFolder folder;
   write_pictures(folder.path() / "images");
   app::LoaderConfig config;
-  config.source.kind = app::SourceKind::images;
-  config.source.folder = folder.path() / "images";
-  config.source.listings.clear();
+  config.data.source = app::SourceKind::images;
+  config.data.folder = folder.path() / "images";
+  config.data.listings.clear();
   config.image = {.side = 24};
+  config.augment = app::augment_list("[random_resized_crop, flip]");
   config.batch = 5;
   config.threads.loader = 2;
   CHECK(hash_of(app::make_loader_job(config).build()) == 11711213672030297014ULL);

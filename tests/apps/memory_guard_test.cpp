@@ -14,8 +14,8 @@ namespace monitor = headrace::monitor;
 
 app::LoaderJob small_job() {
   app::LoaderConfig config;
-  config.source.rows = 4096;
-  config.source.row_bytes = 64;
+  config.data.rows = 4096;
+  config.data.row_bytes = 64;
   config.batch = 64;
   config.threads.loader = 1;
   return app::make_loader_job(config);

@@ -188,15 +188,24 @@ TEST_CASE("entries are written with every parameter in use and read back the sam
   CHECK(fields_of(again).to_yaml(true) == text);
 }
 
-TEST_CASE("an unknown key is told what the outermost fields know of it") {
+TEST_CASE("a key that has moved is refused with where it is now, sections by their keys") {
   Job job;
   Fields fields = fields_of(job);
-  fields.on_unknown([](const Entry& entry, const std::string& path) -> std::optional<std::string> {
-    if (path != "turn") return std::nullopt;
-    return entry.place.text() + ": turn has gone to steps";
-  });
-  CHECK_THROWS_WITH_AS(fields.read(parse_document("turn: 3\n", "job.yaml")),
-                       "job.yaml:1:1: turn has gone to steps", ConfigError);
-  CHECK_THROWS_WITH_AS(fields.read(parse_document("tern: 3\n", "job.yaml")),
-                       "[config] job.yaml:1:1: key \"tern\" is not known", ConfigError);
+  fields.moved({{.old = "old.turn",
+                 .now = "an entry of the list steps",
+                 .write = [](const Node& node) { return "steps: [{turn: " + node.text + "}]"; }},
+                {.old = "old.*", .now = "new.*"}});
+  const auto error = [&](const std::string& text) {
+    try {
+      fields.read(parse_document(text, "job.yaml"));
+    } catch (const ConfigError& refused) {
+      return std::string(refused.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(error("old:\n  turn: 3\n") ==
+        "[config] job.yaml:2:3: old.turn is now an entry of the list steps: write \"steps: [{turn: "
+        "3}]\"");
+  CHECK(error("old: {rate: {high: 1}}\n") == "[config] job.yaml:1:7: old.rate is now new.rate");
+  CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
 }

@@ -1,5 +1,7 @@
 #include <headrace/apps/jobs/glaucoma/config.h>
 
+#include <headrace/apps/feed/old_keys.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
@@ -17,10 +19,6 @@ void describe(Fields& fields, GlaucomaData& data) {
              {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
   fields.key("folds", data.folds,
              {.doc = "stratified parts of the training split", .min = 2.0, .max = 100.0});
-  fields.key("flip", data.flip,
-             {.doc = "probability of a horizontal flip", .min = 0.0, .max = 1.0});
-  fields.key("rotation", data.rotation,
-             {.doc = "largest rotation either way", .unit = "degrees", .min = 0.0, .max = 180.0});
 }
 
 void describe(Fields& fields, GlaucomaLoss& loss) {
@@ -40,8 +38,14 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 }  // namespace
 
 void describe(Fields& fields, GlaucomaConfig& config) {
+  fields.moved(old_training_keys());
+  fields.moved({now_in_augment("data.flip", "{flip: @}"),
+                now_in_augment("data.rotation", "{rotate: @}"),
+                {.old = "training.folds", .now = "data.folds"},
+                {.old = "training.gamma", .now = "loss.gamma"}});
   describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
+  describe_augment(fields, config.augment);
   fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
   fields.section("training", [&](Fields& f) { describe(f, config.training); });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/jobs/job.h>
 
@@ -18,8 +19,6 @@ struct GlaucomaData {
   CacheSettings cache;          ///< Of pair means.
   int prefetch = 4;             ///< Batches ahead of the trainer.
   int folds = 5;                ///< Stratified parts of the training split.
-  double flip = 0.5;            ///< Probability of a horizontal flip.
-  double rotation = 10.0;       ///< Degrees either way.
 };
 
 enum class GlaucomaLossName : unsigned char { focal, clamped_focal, cross_entropy };
@@ -35,10 +34,12 @@ struct GlaucomaConfig final : JobConfig {
   GlaucomaConfig();
 
   GlaucomaData data;
+  AugmentList augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
   GlaucomaLoss loss;
 
   void describe_keys(Fields& fields) override;
   void check() const override;
+  int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
 };
 

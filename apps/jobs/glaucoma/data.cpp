@@ -4,10 +4,7 @@
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>
 #include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
-#include <headrace/augment/rotate.h>
-#include <headrace/engine/sample/subset.h>
 
 #include <utility>
 
@@ -28,28 +25,9 @@ Normalize normalize(bool channels_last) {
                                                            : Normalize::Layout::channels_first);
 }
 
-/// Records as pictures. A planted delay is part of what a cache saves.
-Pipeline with_pictures(const GlaucomaRecords& records, Duration delay) {
-  Pipeline pipeline = Pipeline::from(records.source);
-  const DecodeDelay decode_delay{nanoseconds(delay)};
-  if (records.cache)
-    return std::move(pipeline).then(records.cache->keep(GlaucomaSample(), decode_delay));
-  pipeline = std::move(pipeline).then(GlaucomaSample());
-  return delay.seconds > 0.0 ? std::move(pipeline).then(decode_delay) : pipeline;
-}
-
-Pipeline with_augmentation(Pipeline pipeline, const GlaucomaConfig& config) {
-  if (config.data.flip > 0.0) {
-    pipeline = std::move(pipeline).then(HorizontalFlip{.p = config.data.flip});
-  }
-  if (config.data.rotation > 0.0) {
-    pipeline = std::move(pipeline).then(
-        Rotate{.degrees = config.data.rotation, .interpolation = Rotate::Interpolation::bilinear});
-  }
-  if (config.delay.augment.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
-  }
-  return pipeline;
+/// What a sample holds once its pictures are made of its maps.
+Schema pictures(const Source& records) {
+  return GlaucomaSample().schema(records.fields());
 }
 
 }  // namespace
@@ -58,15 +36,14 @@ PlannedSource plan_glaucoma_source(const GlaucomaData& data) {
   Hdf5TableOptions options = table_of(data.file, data.resident.value);
   options.stage = data.stage;
   options.fields.push_back({.name = "labels", .dataset = "/labels"});
-  return plan_table(options);
+  check(data.cache, "data.cache");
+  PlannedSource planned = plan_table(options);
+  check(data.cache, "data.cache", planned.outline, pictures(*planned.outline));
+  return planned;
 }
 
 PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& file) {
   return plan_table(table_of(file, 0));
-}
-
-GlaucomaRecords GlaucomaRecords::subset(std::vector<std::int64_t> indices) const {
-  return {.source = std::make_shared<const Subset>(source, std::move(indices)), .cache = cache};
 }
 
 GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
@@ -74,21 +51,28 @@ GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
   if (config.delay.read.seconds > 0.0) {
     source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
   }
-  if (!config.data.cache.enabled()) return {.source = std::move(source)};
-  auto cache = open_cache(config.data.cache, source, GlaucomaSample().schema(source->fields()));
-  return {.source = cache->source(), .cache = cache};
+  const Schema kept = pictures(*source);
+  return with_cache(std::move(source), config.data.cache, kept);
 }
 
 Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
                                     Device device) {
-  Pipeline pipeline = with_augmentation(with_pictures(records, config.delay.decode)
-                                            .named("train")
-                                            .order(Shuffled{.seed = config.seed})
-                                            .seed(config.seed),
-                                        config)
-                          .batch({.size = config.training.batch, .tail = Tail::drop})
-                          .to(device)
-                          .then(normalize(config.training.channels_last));
+  const AugmentSteps steps =
+      make_augment_steps(config.augment, {.fields = pictures(*records.source),
+                                          .classes = glaucoma_classes,
+                                          .seed = config.seed,
+                                          .device = device,
+                                          .normalized = true});
+  Pipeline pipeline = steps.before_batch(records.samples(GlaucomaSample(), config.delay.decode)
+                                             .named("train")
+                                             .order(Shuffled{.seed = config.seed})
+                                             .seed(config.seed));
+  if (config.delay.augment.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
+  }
+  pipeline =
+      std::move(pipeline).batch({.size = config.training.batch, .tail = Tail::drop}).to(device);
+  pipeline = steps.after_batch(std::move(pipeline)).then(normalize(config.training.channels_last));
   if (config.delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
   }
@@ -97,7 +81,7 @@ Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const Glauco
 
 Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64_t batch,
                                       bool channels_last, Device device) {
-  return with_pictures(records, {})
+  return records.samples(GlaucomaSample(), {})
       .named("evaluation")
       .order(Sequential{})
       .batch({.size = batch, .tail = Tail::shorter})
@@ -106,11 +90,11 @@ Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64
 }
 
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
-  check(config.data.cache, "data.cache");
+  PlannedSource planned = plan_glaucoma_source(config.data);
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
   const auto rows =
       std::make_shared<const GlaucomaRows>(read_glaucoma_rows(config.data.file, config.seed));
-  return {.source = plan_glaucoma_source(config.data),
+  return {.source = std::move(planned),
           .pipeline =
               [config, device, rows](std::shared_ptr<const Source> records) {
                 return glaucoma_training_pipeline(

@@ -14,27 +14,24 @@
 
 namespace headrace::inline v1::app {
 
-/// The file as a source of records: six maps and `labels`.
+/// The file as a source of records: six maps and `labels`. Throws what check() throws of a cache
+/// that cannot be, before any record is read.
 PlannedSource plan_glaucoma_source(const GlaucomaData& data);
 
 /// The same, without labels where the file has none, for prediction.
 PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& file);
 
 /// Records to make batches of, and the cache of their pair means where the configuration wants one.
-struct GlaucomaRecords {
-  std::shared_ptr<const Source> source;  ///< With a cache: the cache's own.
-  std::optional<DecodedCache> cache{};
+using GlaucomaRecords = CachedRecords;
 
-  GlaucomaRecords subset(std::vector<std::int64_t> indices) const;
-};
-
-/// The open file with the configured cache and planted delay of reading. Throws what open_cache()
+/// The open file with the configured cache and planted delay of reading. Throws what with_cache()
 /// throws.
 GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
                                  const GlaucomaConfig& config);
 
-/// Pair mean, flip, rotation, batches in a fresh order every epoch, ImageNet's statistics. Batches:
-/// `image` float32 [N, 3, H, W], or [N, H, W, 3] for training.channels_last, and `label` int64 [N].
+/// Pair mean, the list augment, batches in a fresh order every epoch, ImageNet's statistics.
+/// Batches: `image` float32 [N, 3, H, W], or [N, H, W, 3] for training.channels_last, and `label`
+/// int64 [N].
 Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
                                     Device device);
 

@@ -1,23 +1,9 @@
 #include <headrace/apps/jobs/leak/config.h>
 
+#include <headrace/apps/feed/old_keys.h>
+
 namespace headrace::inline v1::app {
 namespace {
-
-void describe(Fields& fields, LeakMasks& masks) {
-  const auto used = [&masks](std::string doc, double max) {
-    return KeyOptions{.doc = std::move(doc),
-                      .min = 0.0,
-                      .max = max,
-                      .used_if = [&masks] { return masks.enabled; },
-                      .used_when = "spec_augment.enabled is true"};
-  };
-  fields.key("enabled", masks.enabled, {.doc = "mask training segments"});
-  fields.key("frequency_masks", masks.frequency_masks, used("of a segment", 32.0));
-  fields.key("frequency_width", masks.frequency_width, used("widest, in mel bins", 4096.0));
-  fields.key("time_masks", masks.time_masks, used("of a segment", 32.0));
-  fields.key("time_share", masks.time_share,
-             used("widest, as a share of the frames; never less than one", 1.0));
-}
 
 void describe(Fields& fields, LeakData& data) {
   const auto file = [](std::string doc) {
@@ -35,7 +21,6 @@ void describe(Fields& fields, LeakData& data) {
              {.doc = "folder a file is copied to first, checked; empty: read where it lies"});
   fields.key("prefetch", data.prefetch,
              {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
-  fields.section("spec_augment", [&](Fields& f) { describe(f, data.masks); });
 }
 
 void describe(Fields& fields, LeakLoss& loss) {
@@ -45,11 +30,32 @@ void describe(Fields& fields, LeakLoss& loss) {
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
 }
 
+/// What the section `spec_augment` of before becomes.
+std::string spec_augment_entry(const Node& section) {
+  std::string parameters;
+  for (const Entry& entry : section.entries) {
+    if (entry.key == "enabled" && entry.value.text != "true") return "augment: []";
+    if (entry.key == "enabled" || entry.value.kind != Node::Kind::scalar) continue;
+    parameters += (parameters.empty() ? "" : ", ") + entry.key + ": " + entry.value.text;
+  }
+  if (parameters.empty()) return "augment: [spec_augment]";
+  return "augment: [{spec_augment: {" + parameters + "}}]";
+}
+
 }  // namespace
 
 void describe(Fields& fields, LeakConfig& config) {
+  fields.moved(old_training_keys());
+  fields.moved({{.old = "data.spec_augment",
+                 .now = "an entry of the list augment",
+                 .write = spec_augment_entry},
+                {.old = "data.cache",
+                 .now = "not needed: this job keeps whole files in memory (data.resident)"},
+                {.old = "training.auxiliary", .now = "loss.auxiliary"},
+                {.old = "training.leak_boost", .now = "loss.leak_boost"}});
   describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
+  describe_augment(fields, config.augment);
   fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
   fields.section("training", [&](Fields& f) { describe(f, config.training); });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/job.h>
 
 #include <cstdint>
@@ -8,15 +9,6 @@
 #include <optional>
 
 namespace headrace::inline v1::app {
-
-/// Masks on training segments; see SpecAugment.
-struct LeakMasks {
-  bool enabled = false;
-  int frequency_masks = 1;
-  int frequency_width = 10;  ///< Mel bins; at most a sixth of them should go.
-  int time_masks = 1;
-  double time_share = 0.25;  ///< Of the frames, but at least one; none below four frames.
-};
 
 /// Where the training and evaluation segments live.
 enum class LeakResidence : unsigned char {
@@ -33,7 +25,6 @@ struct LeakData {
   LeakResidence residence = LeakResidence::host;
   std::filesystem::path stage;  ///< Folder a file is copied to before; empty: none.
   int prefetch = 4;             ///< Batches ahead of the trainer.
-  LeakMasks masks;
 };
 
 /// What is minimised.
@@ -47,9 +38,11 @@ struct LeakConfig final : JobConfig {
   LeakConfig();
 
   LeakData data;
+  AugmentList augment;
   LeakLoss loss;
 
   void describe_keys(Fields& fields) override;
+  int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
 };
 

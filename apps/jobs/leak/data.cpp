@@ -1,23 +1,13 @@
 #include <headrace/apps/jobs/leak/data.h>
 
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/loaders/memory/device_table.h>
 
 #include <utility>
 
 namespace headrace::inline v1::app {
-
-SpecAugment leak_masks(const LeakMasks& masks, const LeakFile& file) {
-  SpecAugment augment = SpecAugment::few_frames(file.mels);
-  augment.frequency_masks = masks.frequency_masks;
-  augment.frequency_width = masks.frequency_width;
-  augment.time_masks = masks.time_masks;
-  augment.time_share = masks.time_share;
-  augment.fill = {static_cast<float>(file.mean)};
-  augment.field = "mel";
-  return augment;
-}
 
 namespace {
 
@@ -35,20 +25,15 @@ Pipeline batched(Pipeline pipeline, const Batching& batching, Device device, con
   return std::move(pipeline).then(table->gather_step());
 }
 
-/// In host memory a whole batch is masked after it was gathered; for a device the draws travel with
-/// the batch.
-Pipeline masked(Pipeline pipeline, const LeakFile& file, const LeakConfig& config, Device device,
-                const Table& table) {
-  const Batching batching{.size = config.training.batch, .tail = Tail::drop};
-  if (!config.data.masks.enabled) return batched(std::move(pipeline), batching, device, table);
-  const SpecAugment masks = leak_masks(config.data.masks, file);
-  if (device.is_cuda()) {
-    const Shape unseen = table ? Shape{file.mels, file.frames} : Shape{};
-    pipeline = std::move(pipeline).then(DrawSpecAugment{.augment = masks, .shape = unseen});
-    return batched(std::move(pipeline), batching, device, table).then(ApplySpecAugment{masks});
-  }
-  return batched(std::move(pipeline), batching, device, table)
-      .then(SpecAugmentBatch{.augment = masks, .seed = config.seed});
+AugmentContext context_of(const LeakFile& file, const LeakConfig& config, Device device,
+                          const Table& table) {
+  return {.fields = leak_fields(file),
+          .mean = file.mean,
+          .classes = leak_classes,
+          .seed = config.seed,
+          .device = device,
+          .gathers = true,
+          .in_table = table != nullptr};
 }
 
 }  // namespace
@@ -70,7 +55,11 @@ Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const Le
   if (delay.augment.seconds > 0.0) {
     pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(delay.augment)});
   }
-  pipeline = masked(std::move(pipeline), file, config, device, table);
+  const AugmentSteps steps =
+      make_augment_steps(config.augment, context_of(file, config, device, table));
+  pipeline = batched(steps.before_batch(std::move(pipeline)),
+                     {.size = config.training.batch, .tail = Tail::drop}, device, table);
+  pipeline = steps.after_batch(std::move(pipeline));
   if (delay.transfer.seconds > 0.0) {
     pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(delay.transfer)});
   }

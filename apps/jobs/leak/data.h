@@ -3,7 +3,6 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/segments.h>
-#include <headrace/augment/spectrogram/spec_augment.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
 
@@ -12,14 +11,12 @@
 
 namespace headrace::inline v1::app {
 
-/// SpecAugment as the configuration wants it, masked cells filled with the training set's mean.
-SpecAugment leak_masks(const LeakMasks& masks, const LeakFile& file);
-
 /// Plans a file's segments where the configuration wants them.
 PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device);
 
-/// Masks where they are enabled, batches in a fresh order every epoch. Batches: `mel` float16 [N,
-/// mels, frames] in decibels and `label` int64 [N]. `segments` may be a DeviceTable.
+/// The list augment, masks filled with the training set's mean; batches in a fresh order every
+/// epoch. Batches: `mel` float16 [N, mels, frames] in decibels and `label` int64 [N]. `segments`
+/// may be a DeviceTable.
 Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const LeakFile& file,
                                 const LeakConfig& config, Device device);
 

@@ -17,6 +17,11 @@ std::shared_ptr<const Source> segments(const LeakFile& file, const Hdf5TableOpti
 
 }  // namespace
 
+Schema leak_fields(const LeakFile& file) {
+  return {FieldSpec::fixed("mel", DType::float16, {file.mels, file.frames}),
+          FieldSpec::fixed("label", DType::int64, {})};
+}
+
 LeakSegments::LeakSegments(std::shared_ptr<const Source> recordings, LeakFile file, bool in_memory)
     : recordings_(std::move(recordings)), file_(std::move(file)) {
   for (std::int64_t i = 0; in_memory && i < recordings_->size(); ++i) {
@@ -76,8 +81,7 @@ std::int64_t LeakSegments::size() const {
 }
 
 Schema LeakSegments::fields() const {
-  return {FieldSpec::fixed("mel", DType::float16, {file_.mels, file_.frames}),
-          FieldSpec::fixed("label", DType::int64, {})};
+  return leak_fields(file_);
 }
 
 void LeakSegments::read(std::int64_t index, Sample& sample) const {

@@ -44,6 +44,9 @@ class LeakSegments final : public Source {
   std::vector<Tensor> lent_;  ///< the recordings, where the table keeps them in memory
 };
 
+/// The fields of a segment.
+Schema leak_fields(const LeakFile& file);
+
 /// Plans a file's segments; open() copies the file to the folder `stage` first, where one is named,
 /// keeps the segments in memory and throws ResourceError when they take more than `memory` bytes.
 PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,

@@ -9,12 +9,17 @@
 #include <vector>
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/base/log.h>
 #include <headrace/loaders/image/image_source.h>
 
 namespace headrace::inline v1 {
 
 struct ImagePackOptions {
   bool verify = true;  ///< hold every record that is read against its checksum (CRC-32)
+  /// A folder (a fast disk, or /dev/shm) the file is copied to before anything is read; room and
+  /// checksum are checked, and the copy vanishes with the pack or the process. Empty: none.
+  std::filesystem::path stage{};
+  LogCallback log{};  ///< told of the progress of long copies
 };
 
 /// Images in one file that pack_images() has written (format: docs/pack-format.md). Read with

@@ -51,11 +51,12 @@ void write_pictures(const fs::path& folder) {
 
 app::LoaderConfig config_of(const fs::path& folder, app::SourceKind kind, int threads) {
   app::LoaderConfig config;
-  config.source.kind = kind;
-  config.source.folder = folder / "images";
-  config.source.masks = folder / "masks";
-  config.source.listings.clear();
-  config.image = {.side = 24, .resize = kept_side, .rotation = 5.0};
+  config.data.source = kind;
+  config.data.folder = folder / "images";
+  config.data.masks = folder / "masks";
+  config.data.listings.clear();
+  config.image = {.side = 24, .resize = kept_side};
+  config.augment = app::augment_list("[random_resized_crop, flip, {rotate: 5}]");
   config.batch = 5;
   config.drop_last = false;
   config.threads.loader = threads;
@@ -104,8 +105,7 @@ std::vector<Cap> caps(const fs::path& folder) {
   return {{in_memory(1 << 30), true},
           {on_disk(1 << 30, folder), true},
           {in_memory(some), false},
-          {on_disk(some, folder), false},
-          {in_memory(1), false}};
+          {on_disk(some, folder), false}};
 }
 
 /// Counts what is read of the source behind a cache.
@@ -152,7 +152,7 @@ TEST_CASE("a cached job gives the bytes of one without, and reads no file twice 
         CAPTURE(threads);
         CAPTURE(cap.settings.memory.value);
         CAPTURE(cap.settings.disk.value);
-        config.cache = cap.settings;
+        config.data.cache = cap.settings;
         const fs::path away = folder.path() / "away";
         const std::string got = two_epochs(app::make_loader_job(config), [&] {
           if (cap.holds_all) fs::rename(folder.path() / "images", away);
@@ -168,17 +168,17 @@ TEST_CASE("a cache before which something is drawn is refused, with the way out"
   const TemporaryFolder folder;
   write_pictures(folder.path());
   app::LoaderConfig config = config_of(folder.path(), app::SourceKind::images, 1);
-  config.cache.memory = {1 << 20};
+  config.data.cache.memory = {1 << 20};
   config.image.resize = 0;
   const auto make = [&] { app::make_loader_job(config); };
   CHECK(headrace::test::contains(refusal(make), "\"decode\", draws its crop at random"));
   CHECK(headrace::test::contains(refusal(make), "set image.resize"));
   config.image.resize = kept_side;
   CHECK(refusal(make).empty());
-  config.cache.disk = {1 << 20};
-  CHECK(headrace::test::contains(refusal(make), "cache: either memory or disk"));
-  config.cache.memory = {};
-  CHECK(headrace::test::contains(refusal(make), "cache.folder must name a folder"));
+  config.data.cache.disk = {1 << 20};
+  CHECK(headrace::test::contains(refusal(make), "data.cache: either memory or disk"));
+  config.data.cache.memory = {};
+  CHECK(headrace::test::contains(refusal(make), "data.cache.folder must name a folder"));
 }
 
 TEST_CASE("the forecast counts a cache, but no more of it than all pictures need") {
@@ -188,13 +188,13 @@ TEST_CASE("the forecast counts a cache, but no more of it than all pictures need
   const std::uint64_t without = app::make_loader_job(config).forecast().total();
   const auto more = [&] { return app::make_loader_job(config).forecast().total() - without; };
   constexpr std::uint64_t all = pictures * (kept_side * kept_side * 3);
-  config.cache.memory = {all / 2};
+  config.data.cache.memory = {all / 2};
   CHECK(more() >= all / 2);
   CHECK(more() < all);
-  config.cache.memory = {1ULL << 40};
+  config.data.cache.memory = {1ULL << 40};
   CHECK(more() >= all);
   CHECK(more() < 2 * all);
-  config.cache = on_disk(1ULL << 40, folder.path());
+  config.data.cache = on_disk(1ULL << 40, folder.path());
   CHECK(more() < all);
 }
 
@@ -202,8 +202,9 @@ TEST_CASE("bench loader takes a cache from YAML") {
   const TemporaryFolder folder;
   write_pictures(folder.path());
   std::ofstream(folder.path() / "loader.yaml")
-      << "kind: loader\nbatch: 5\nsource:\n  kind: images\n  folder: images\n"
-         "image: {side: 24, resize: 40}\ncache: {memory: 1MiB}\n";
+      << "kind: loader\nbatch: 5\ndata:\n  source: images\n  folder: images\n"
+         "  cache: {memory: 1MiB}\nimage: {side: 24, resize: 40}\n"
+         "augment: [random_resized_crop, flip]\n";
   const auto bench = [&](const std::vector<std::string>& settings) {
     std::vector<std::string> words{"bench", "loader", "loader.yaml", "--epochs", "3"};
     for (const std::string& setting : settings)
@@ -213,12 +214,12 @@ TEST_CASE("bench loader takes a cache from YAML") {
   const auto good = bench({});
   CHECK_MESSAGE(good.status == 0, good.err);
   CHECK(headrace::test::contains(good.out, "crop"));
-  const auto disk = bench({"cache.memory=0B", "cache.disk=1MiB", "cache.folder=."});
+  const auto disk = bench({"data.cache.memory=0B", "data.cache.disk=1MiB", "data.cache.folder=."});
   CHECK_MESSAGE(disk.status == 0, disk.err);
   const auto random = bench({"image.resize=0"});
   CHECK(random.status == 2);
   CHECK(headrace::test::contains(random.err, "set image.resize"));
-  const auto useless = bench({"cache.folder=."});
+  const auto useless = bench({"data.cache.folder=."});
   CHECK(useless.status == 2);
   CHECK(headrace::test::contains(useless.err, "cache.folder"));
 }

@@ -143,7 +143,7 @@ TEST_CASE("training batches of the leak job are masked with the mean, evaluation
   const LeakFile file = read_leak_file(folder.path() / "out/training.h5");
   LeakConfig config;
   config.training.batch = 64;
-  config.data.masks.enabled = true;
+  config.augment = augment_list("[spec_augment]");
   const auto segments = plan_leak_segments(file, 1U << 30).open();
   const auto stream = [&](int threads) {
     auto loader = leak_training_pipeline(segments, file, config, Device::cpu())
@@ -159,7 +159,7 @@ TEST_CASE("training batches of the leak job are masked with the mean, evaluation
   CHECK(wanted.size() == 640 * 320);
   CHECK(stream(2) == wanted);
   CHECK(stream(8) == wanted);
-  config.data.masks.enabled = false;
+  config.augment.clear();
   const std::vector<std::uint16_t> plain = stream(2);
   std::size_t changed = 0;
   for (std::size_t i = 0; i < plain.size(); ++i)
@@ -201,7 +201,7 @@ TEST_CASE("out of a device's table the leak job makes the batches that it makes 
     return std::pair(std::move(mels), std::move(labels));
   };
   for (const bool masks : {true, false}) {
-    config.data.masks.enabled = masks;
+    config.augment = augment_list(masks ? "[spec_augment]" : "[]");
     const auto wanted = stream(LeakResidence::host, 2);
     CHECK(wanted.second.size() == 2 * (624 + 640));
     for (const int threads : {1, 2, 8}) {

@@ -12,6 +12,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/image_header.h>
+#include <headrace/loaders/memory/detail/stage_file.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -57,6 +58,16 @@ void ImagePack::State::call_failed(const char* what) const {
                         "; raise the limits of the process");
   }
   throw DataError(text);
+}
+
+detail::FileDescriptor ImagePack::State::open_file(const std::filesystem::path& name,
+                                                   const ImagePackOptions& options) {
+  detail::FileDescriptor original(name.c_str());
+  struct stat status {};
+  const bool regular = ::fstat(original.number(), &status) == 0 && S_ISREG(status.st_mode);
+  if (options.stage.empty() || !regular) return original;  // open() says what is wrong
+  return detail::FileDescriptor(
+      detail::stage_file(original.number(), name, {options.stage, options.log}));
 }
 
 void ImagePack::State::open() {

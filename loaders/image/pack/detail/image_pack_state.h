@@ -42,7 +42,7 @@ struct ImagePack::State {
   };
 
   State(const std::filesystem::path& name, const ImagePackOptions& wanted)
-      : path(name.native()), options(wanted), file(name.c_str()) {}
+      : path(name.native()), options(wanted), file(open_file(name, wanted)) {}
 
   std::string path;
   ImagePackOptions options;
@@ -59,6 +59,9 @@ struct ImagePack::State {
   std::size_t largest_working = 0;
   std::int64_t skipped = 0;
 
+  /// The file, or its copy on the stage.
+  static detail::FileDescriptor open_file(const std::filesystem::path& name,
+                                          const ImagePackOptions& options);
   void open();
   [[noreturn]] void call_failed(const char* what) const;
   void check_sections(std::uint64_t file_bytes) const;

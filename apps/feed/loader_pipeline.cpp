@@ -1,0 +1,124 @@
+#include <headrace/apps/feed/loader_pipeline.h>
+
+#include <headrace/apps/feed/augment/operation.h>
+#include <headrace/apps/feed/delay.h>
+#include <headrace/augment/flip.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/decode_image.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace headrace::inline v1::app {
+namespace {
+
+std::vector<std::string> masks_of(const Source& source) {
+  if (source.fields().find("mask") == nullptr) return {};
+  return {"mask"};
+}
+
+/// A flip behind a crop that is drawn costs the decoder nothing; behind another it would keep a
+/// cache from what draws nothing.
+bool flips_for_free(const DecodeImage& decode) {
+  return std::holds_alternative<RandomResizedCrop>(decode.crop) || decode.device.is_cuda();
+}
+
+/// The decoder, with the crop that leads the list and the flip behind it, which are taken out of
+/// the list.
+DecodeImage take_decoder(const LoaderConfig& config, AugmentList& list) {
+  const ImageConfig& image = config.image;
+  DecodeImage decode{.device = {.kind = image.decode}, .device_share = image.device_share};
+  const int side = image.resize > 0 ? image.resize : image.side;
+  decode.crop = ResizeTo{.height = side, .width = side};
+  if (image.resize > 0 || list.empty() || !list.front().operation->geometry) return decode;
+  at_entry(list.front(), [&] {
+    const AugmentContext context{.height = image.side, .width = image.side};
+    decode.crop = list.front().operation->geometry(list.front().parameters, context);
+    check(decode.crop, list.front().operation->name);
+  });
+  list.erase(list.begin());
+  if (list.empty() || !flips_for_free(decode)) return decode;
+  const auto* flip = std::any_cast<HorizontalFlip>(&list.front().parameters);
+  if (flip == nullptr) return decode;
+  decode.flip = static_cast<float>(flip->p);
+  list.erase(list.begin());
+  return decode;
+}
+
+/// The samples as they come to the list, and what is left of it.
+struct Samples {
+  Pipeline pipeline;
+  AugmentContext context;
+  AugmentList list;
+};
+
+Samples pictures(const LoaderConfig& config, const std::shared_ptr<const Source>& source) {
+  AugmentList list = config.augment;
+  DecodeImage decode = take_decoder(config, list);
+  decode.masks = masks_of(*source);
+  AugmentContext context{.fields = decode.schema(source->fields()),
+                         .masks = decode.masks,
+                         .height = config.image.side,
+                         .width = config.image.side,
+                         .device = decode.device};
+  const CachedRecords records = with_cache(source, config.data.cache, context.fields);
+  return {.pipeline = records.samples(std::move(decode), config.delay.decode),
+          .context = std::move(context),
+          .list = std::move(list)};
+}
+
+Samples rows(const LoaderConfig& config, const std::shared_ptr<const Source>& source) {
+  Pipeline pipeline = Pipeline::from(source);
+  if (config.delay.decode.seconds > 0.0)
+    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(config.delay.decode)});
+  return {.pipeline = std::move(pipeline),
+          .context = {.fields = source->fields(), .gathers = source->gathers()},
+          .list = config.augment};
+}
+
+}  // namespace
+
+Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
+                              std::int64_t classes) {
+  if (config.delay.read.seconds > 0.0) {
+    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
+  }
+  Samples samples = is_images(config.data.source) ? pictures(config, source) : rows(config, source);
+  samples.context.classes = classes;
+  samples.context.seed = config.seed;
+  const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
+  Pipeline pipeline = steps.before_batch(std::move(samples.pipeline));
+  if (config.delay.augment.seconds > 0.0)
+    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
+  pipeline = std::move(pipeline).named("bench").seed(config.seed);
+  pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
+                            : std::move(pipeline).order(Sequential{});
+  pipeline = std::move(pipeline).batch(
+      {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
+  // What decodes on a device decodes into its memory.
+  if (is_images(config.data.source)) pipeline = std::move(pipeline).to(samples.context.device);
+  pipeline = steps.after_batch(std::move(pipeline));
+  if (config.delay.transfer.seconds > 0.0) {
+    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
+  }
+  return pipeline;
+}
+
+void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const Source>& outline) {
+  const CacheSettings& cache = config.data.cache;
+  if (!cache.enabled() || !is_images(config.data.source)) return;
+  AugmentList list = config.augment;
+  DecodeImage decode = take_decoder(config, list);
+  if (decode.draws()) {
+    throw ConfigError(
+        "[config] data.cache: keeps what comes before the first random operation, but the first of "
+        "all, \"decode\", draws its crop at random; set image.resize (256, say): whole pictures "
+        "are then decoded to that size and kept, and the crop is drawn from them");
+  }
+  decode.masks = masks_of(*outline);
+  check(cache, "data.cache", outline, decode.schema(outline->fields()));
+}
+
+}  // namespace headrace::inline v1::app

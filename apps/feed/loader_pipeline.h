@@ -1,0 +1,21 @@
+#pragma once
+
+#include <headrace/apps/feed/loader_config.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace headrace::inline v1::app {
+
+/// What a configuration of `kind: loader` makes of a source's records. `classes` are those of its
+/// labels; 0: not known. Throws ConfigError.
+Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
+                              std::int64_t classes);
+
+/// Throws ConfigError, ResourceError for a cache that cannot be; for the source's outline, before
+/// anything of it is read.
+void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const Source>& outline);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,84 @@
+#include <headrace/apps/train/run_identity.h>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Keys and sections that another value may be given when a run goes on.
+constexpr std::array<std::string_view, 16> free_keys{"runs",
+                                                     "memory",
+                                                     "device",
+                                                     "threads",
+                                                     "delay",
+                                                     "data.resident",
+                                                     "data.residence",
+                                                     "data.stage",
+                                                     "data.cache",
+                                                     "data.prefetch",
+                                                     "training.evaluation_batch",
+                                                     "training.checkpoint_every",
+                                                     "training.early_stopping",
+                                                     "training.min_delta",
+                                                     "training.cudnn_benchmark",
+                                                     "training.member"};
+
+bool is_free(std::string_view path) {
+  return std::any_of(free_keys.begin(), free_keys.end(), [&](std::string_view key) {
+    return path == key || (path.starts_with(key) && path[key.size()] == '.');
+  });
+}
+
+// Maps give a key for each entry, lists too.
+void flatten(const Node& node, const std::string& path, std::map<std::string, std::string>& into) {
+  if (is_free(path)) return;
+  const auto below = [&](const std::string& name) { return path.empty() ? name : path + '.' + name; };
+  for (const Entry& entry : node.entries)
+    flatten(entry.value, below(entry.key), into);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    flatten(node.items[i], below(std::to_string(i)), into);
+  if (node.kind == Node::Kind::scalar) into.emplace(path, node.text);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> run_identity(const Node& written) {
+  std::map<std::string, std::string> identity;
+  flatten(written, "", identity);
+  return identity;
+}
+
+std::string identity_hash(const std::map<std::string, std::string>& identity) {
+  std::string all;
+  for (const auto& [key, value] : identity)
+    all += key + '=' + value + '\n';
+  return fmt::format("{:016x}", hash_name(all));
+}
+
+void require_same_run(const std::map<std::string, std::string>& began,
+                      const std::map<std::string, std::string>& now) {
+  const auto value = [](const std::map<std::string, std::string>& of, const std::string& key) {
+    const auto found = of.find(key);
+    return found == of.end() ? std::string("nothing") : found->second;
+  };
+  std::map<std::string, std::string> keys = began;
+  keys.insert(now.begin(), now.end());
+  std::string differences;
+  for (const auto& [key, any] : keys) {
+    if (value(began, key) == value(now, key)) continue;
+    differences += fmt::format("\n  {} was {}, got {}", key, value(began, key), value(now, key));
+  }
+  if (differences.empty()) return;
+  throw ConfigError(
+      "[resume] a run goes on with what it began with; leave these keys out, or begin a new run:" +
+      differences);
+}
+
+}  // namespace headrace::inline v1::app
