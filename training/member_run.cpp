@@ -3,6 +3,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/member_run.h>
+#include <headrace/training/vote.h>
 
 #include <optional>
 #include <utility>
@@ -51,8 +52,8 @@ class MemberRun {
   Loader build(Pipeline pipeline) const { return std::move(pipeline).build(options_.loaders); }
 
   Loader evaluation_loader(Split split, const Stage& stage) const {
-    const std::int64_t batch = stage.evaluation_batch > 0 ? stage.evaluation_batch : stage.batch;
-    return build(course_->evaluation(split, {.batch = batch, .device = options_.deliver_to}));
+    return build(course_->evaluation(
+        split, {.batch = evaluation_batch(stage), .device = options_.deliver_to}));
   }
 
   RunResult run_stage(std::size_t number, const std::optional<Checkpoint>& last,
@@ -94,6 +95,7 @@ class MemberRun {
                            .failed_saves = options_.failed_saves,
                            .identity = options_.identity,
                            .notes = recipe_.notes()};
+    options.notes.insert(options_.notes.begin(), options_.notes.end());
     options.identity["member"] = member_.name;
     options.identity["stage"] = stages_[number].name;
     options.identity["records"] = std::to_string(train.samples_per_epoch());
@@ -114,12 +116,18 @@ class MemberRun {
                                     " could be judged; the test is of its last weights");
     }
     Loader test = evaluation_loader(Split::test, stages_.back());
-    const auto evaluation = evaluate(*course_, *network_, test,
-                                     {.split = Split::test,
-                                      .device = options_.device,
-                                      .stage = stages_.back(),
-                                      .fitted = std::move(fitted)});
+    ScoreKeeper keeper;
+    const auto evaluation =
+        evaluate(*course_, *network_, test,
+                 {.split = Split::test,
+                  .device = options_.device,
+                  .stage = stages_.back(),
+                  .fitted = fitted,
+                  .on_cases = [&keeper](const Cases& cases) { keeper.add(cases); }});
     result.test = evaluation->figures;
+    MemberScores scores = keeper.result();
+    scores.fitted = std::move(fitted);
+    write_member_scores(store_.folder(), scores);
     return result;
   }
 

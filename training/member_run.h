@@ -41,6 +41,7 @@ struct MemberOptions {
   int failed_saves = 3;
   /// What a checkpoint must agree on beside what is known here: member, stage, records.
   std::map<std::string, std::string> identity = {};
+  std::map<std::string, std::string> notes = {};  ///< beside the recipe's, in checkpoints
 };
 
 /// What a member came to.
@@ -54,7 +55,8 @@ struct MemberResult {
 
 /// Trains a member through all its stages, from its newest checkpoint on where the folder has one,
 /// and evaluates the weights that its validation has selected on the test, with what that has
-/// fitted. An interrupted one has no figures. Throws what the trainer throws.
+/// fitted; the scores of the test are kept beside the checkpoints for a vote. An interrupted one has
+/// no figures. Throws what the trainer throws.
 HEADRACE_API MemberResult train_member(const Recipe& recipe, const Member& member,
                                        const MemberOptions& options,
                                        const MemberCallbacks& callbacks = {},

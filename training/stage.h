@@ -55,6 +55,11 @@ struct Stage {
   bool cudnn_benchmark = false;  ///< cuDNN tries its algorithms for each shape
 };
 
+/// Rows at once in an evaluation.
+inline std::int64_t evaluation_batch(const Stage& stage) {
+  return stage.evaluation_batch > 0 ? stage.evaluation_batch : stage.batch;
+}
+
 /// Throws `ConfigError` for settings out of range, and for those that the trainer does not know yet
 /// (frozen_norms, ema, checkpointed, unfreeze): each by its name.
 HEADRACE_API void require_known(const Stage& stage);

@@ -1,9 +1,9 @@
 #include <headrace/apps/train/backend_torch.h>
 
-#include <headrace/apps/jobs/glaucoma/run_torch.h>
-#include <headrace/apps/jobs/leak/run_torch.h>
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/predict_torch.h>
+#include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>
 
@@ -27,10 +27,8 @@ ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
 
 std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
                                                     const ChosenDevice& device) {
-  if (const auto* leak = dynamic_cast<const LeakConfig*>(job.config.get())) {
-    return std::make_unique<LeakRun>(*leak, device);
-  }
-  return std::make_unique<GlaucomaRun>(dynamic_cast<const GlaucomaConfig&>(*job.config), device);
+  return std::make_unique<RecipeRun>(job, device,
+                                     make_recipe(job.name, *job.config, device.device));
 }
 
 ExitCode TorchBackend::predict(const PredictOptions& options) {

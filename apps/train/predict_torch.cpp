@@ -1,45 +1,43 @@
 #include <headrace/apps/train/predict_torch.h>
 
-#include <headrace/apps/jobs/glaucoma/data.h>
-#include <headrace/apps/jobs/glaucoma/names.h>
-#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/prediction_csv.h>
-#include <headrace/engine/torch/as_tensor.h>
-#include <headrace/models/efficient_glaucoma_cnn.h>
-#include <headrace/training/checkpoint.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/training/best_weights.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/evaluation.h>
 
 #include <ATen/Parallel.h>
-#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace headrace::inline v1::app {
 namespace {
-
-constexpr std::int64_t usual_batch = 128;
 
 DeviceChoice device_choice(const std::string& word) {
   if (word == "cuda") return DeviceChoice::cuda;
   return word == "cpu" ? DeviceChoice::cpu : DeviceChoice::automatic;
 }
 
-// Weights alone (best.safetensors), or a checkpoint, whose names begin with their group's.
-training::TensorMap read_weights(const std::filesystem::path& file) {
-  training::TensorFile content = training::read_safetensors(file);
-  const bool checkpoint =
-      std::any_of(content.metadata.begin(), content.metadata.end(),
-                  [](const auto& note) { return note.first == "headrace.crc32"; });
-  if (checkpoint) return training::read_checkpoint(file).weights;
-  return std::move(content.tensors);
+// The configuration that the weights were trained with, which their file holds.
+TrainingJob job_of(const training::BestWeights& weights, const std::filesystem::path& file) {
+  const auto found = weights.notes.find("configuration");
+  if (found == weights.notes.end())
+    throw training::CheckpointError(
+        "[predict] " + file.string() +
+        ": must say which configuration its weights were trained with, says nothing; take a file "
+        "that headrace train has written");
+  return read_training_text(found->second, file.string() + " (configuration)");
 }
 
-// Rows of the evaluation pipeline as the network takes them; channels last, without a copy.
-at::Tensor pictures(const Batch& batch, at::Device device) {
-  return as_tensor(batch["image"]).permute({0, 3, 1, 2}).to(device);
+void add(std::optional<PredictionCsv>& csv, const at::Tensor& scores) {
+  const at::Tensor rows = scores.to(at::kCPU, at::kFloat).flatten(1).contiguous();
+  if (!csv) csv.emplace(static_cast<int>(rows.size(1)));
+  csv->add({rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())});
 }
 
 }  // namespace
@@ -48,25 +46,29 @@ ExitCode predict(const PredictOptions& options) {
   at::set_num_threads(headrace::usable_cores());
   const ChosenDevice device = choose_device(device_choice(options.device));
   const at::Device target = torch_device(device.device);
-  const auto network =
-      models::make_efficient_glaucoma_cnn({.channels = 3, .classes = glaucoma_classes});
-  training::load_weights(*network, read_weights(options.checkpoint));
-  network->move_to(target, true);
-  network->set_training(false);
-  const PlannedSource source = plan_glaucoma_source_for_prediction(options.data);
-  Loader loader = glaucoma_evaluation_pipeline({.source = source.open()},
-                                               options.batch > 0 ? options.batch : usual_batch,
-                                               true, device.device)
-                      .build();
-  const c10::InferenceMode no_gradients;
-  PredictionCsv csv(glaucoma_classes);
-  for (const Batch& batch : loader.epoch(0)) {
-    const at::Tensor logits = network->forward(pictures(batch, target));
-    const at::Tensor rows = logits.softmax(1).to(at::kCPU, at::kFloat).contiguous();
-    csv.add({rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())});
-  }
-  write_file_atomically(options.output, csv.text());
-  std::fprintf(stderr, "predict: %lld samples, %s\n", static_cast<long long>(csv.rows()),
+  const training::BestWeights weights = training::read_best_weights(options.checkpoint);
+  const TrainingJob job = job_of(weights, options.checkpoint);
+  const auto recipe = make_recipe(job.name, *job.config, device.device);
+  recipe->recall(weights.notes);
+  const auto course = recipe->begin({});
+  const training::Stage stage = course->stages().back();
+  const auto network = course->network();
+  training::load_weights(*network, weights.weights);
+  network->move_to(target, stage.channels_last);
+  const std::int64_t batch =
+      options.batch > 0 ? options.batch : training::evaluation_batch(stage);
+  Loader loader =
+      recipe->prediction(options.data, {.batch = batch, .device = device.device}).build();
+  std::optional<PredictionCsv> csv;
+  training::predict(
+      *course, *network, loader,
+      {.device = target,
+       .stage = stage,
+       .fitted = weights.fitted,
+       .on_cases = [&](const training::Cases& cases) { add(csv, cases.scores); }});
+  if (!csv) throw DataError("[predict] " + options.data.string() + " must hold samples, got none");
+  write_file_atomically(options.output, csv->text());
+  std::fprintf(stderr, "predict: %lld samples, %s\n", static_cast<long long>(csv->rows()),
                options.output.c_str());
   return ExitCode::done;
 }

@@ -3,13 +3,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-monitor::StepTimes step_times(const training::StepTimes& times) {
-  return {.wall_s = times.total(),
-          .data_wait_s = times.data_wait,
-          .copy_s = times.copy,
-          .compute_s = times.compute};
-}
-
 StepFacts facts(const training::StepReport& report) {
   return {.epoch = report.epoch,
           .step = report.step,
@@ -17,22 +10,23 @@ StepFacts facts(const training::StepReport& report) {
           .epoch_samples = report.epoch_samples,
           .learning_rate = report.learning_rate,
           .loss = report.loss,
-          .times = step_times(report.times)};
+          .times = report.times};
 }
 
 EpochFacts facts(const training::EpochReport& report) {
   EpochFacts facts{.epoch = report.epoch,
                    .step = report.step,
                    .learning_rate = report.learning_rate,
-                   .train_loss = report.train_loss,
+                   .train = report.train,
+                   .selected_by = report.selected_by,
                    .improved = report.improved,
                    .steps = report.steps,
-                   .times = step_times(report.times),
+                   .times = report.times,
                    .seconds = report.seconds};
-  if (report.train_confusion) facts.train_accuracy = models::accuracy(*report.train_confusion);
+  if (report.skipped > 0)
+    facts.train.emplace_back("skipped_steps", static_cast<double>(report.skipped));
   if (report.validation) {
-    facts.validation_loss = report.validation->loss;
-    facts.validation_accuracy = report.validation->accuracy();
+    facts.validation = report.validation->figures;
     facts.validation_s = report.validation->seconds;
   }
   return facts;
