@@ -1,6 +1,6 @@
 #include <ATen/ops/empty.h>
-#include <headrace/training/atomic_file.h>
 #include <headrace/training/checkpoint_error.h>
+#include <headrace/training/checkpoint_file.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/safetensors_header.h>
 

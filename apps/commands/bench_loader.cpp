@@ -1,21 +1,53 @@
-#include <headrace/apps/commands/bench_loader.h>
-
+#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/loader_report.h>
 #include <headrace/apps/commands/loader_trial.h>
+#include <headrace/apps/config/units.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/device_decode.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <opencv2/core/utility.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
+
+struct BenchLoaderOptions {
+  std::filesystem::path config{};
+  std::vector<std::string> settings{};
+  double step_s = 0.0;  // Pace of the consumer; 0: as fast as batches come.
+  int epochs = 1;
+  long batches = 0;  // Stop after so many; 0: whole epochs.
+  std::filesystem::path json{};
+};
+
+void add(CLI::App& line, BenchLoaderOptions& options) {
+  line.add_option("CONFIG", options.config, "Configuration (YAML)")->required();
+  add_settings(line, options.settings);
+  const auto read_step = [&options](const std::string& text) {
+    const std::optional<Duration> step = parse_duration(text);
+    if (!step) throw CLI::ValidationError("--step", "must be a duration such as 20ms, got " + text);
+    options.step_s = step->seconds;
+  };
+  line.add_option_function<std::string>("--step", read_step,
+                                        "Put a consumer of this pace behind it: 20ms");
+  line.add_option("--epochs", options.epochs, "Epochs to run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  line.add_option("--batches", options.batches, "Stop after so many batches")
+      ->check(CLI::NonNegativeNumber);
+  line.add_option("--json", options.json, "Write everything measured to this file");
+}
 
 monitor::MemoryForecast forecast_of(const LoaderJob& job) {
   monitor::MemoryForecast forecast = job.forecast();
@@ -25,9 +57,7 @@ monitor::MemoryForecast forecast_of(const LoaderJob& job) {
   return forecast;
 }
 
-}  // namespace
-
-ExitCode bench_loader(const BenchLoaderOptions& options) {
+ExitCode run(const BenchLoaderOptions& options, const CommandCall&) {
   cv::setNumThreads(0);
   const BenchJob job = read_bench_job(options.config, options.settings);
   const monitor::MemoryLimit limit = monitor::tightest_memory_limit(job.memory);
@@ -59,6 +89,17 @@ ExitCode bench_loader(const BenchLoaderOptions& options) {
   }
   if (guard.over()) return ExitCode::resources;
   return signals.exit_code();
+}
+
+}  // namespace
+
+// Runs the pipeline of a configuration of any kind without a model. The report goes to standard
+// output. Refuses before reading when memory would not suffice.
+Command bench_loader_command() {
+  return make_command("loader",
+                      "Run a configuration's pipeline without a model: rate, wait, memory, "
+                      "bottleneck",
+                      add, run);
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,23 +1,53 @@
-#include <headrace/apps/commands/inspect.h>
-
-#include <headrace/apps/commands/record_progress.h>
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/engine/runtime/runtime.h>
+#include <headrace/apps/terminal/progress.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
+
+struct InspectOptions {
+  ImageData images{};  // Or a configuration (YAML).
+  std::vector<std::string> settings{};
+  std::filesystem::path sheet = "inspect.png";  // Empty: no contact sheet.
+  int samples = 8;                              // Rows of the sheet.
+  int draws = 6;                                // What the pipeline makes of each.
+  std::filesystem::path json{};
+  int threads = 0;
+};
+
+void add(CLI::App& line, InspectOptions& options) {
+  line.add_option("DATA", options.images.data,
+                  "Folder with one folder per class, manifest, pack, or a loader's configuration")
+      ->required();
+  add_settings(line, options.settings);
+  add_image_data(line, options.images);
+  line.add_option("--sheet", options.sheet, "Contact sheet to write (PNG); \"\": none")
+      ->capture_default_str();
+  line.add_option("--samples", options.samples, "Rows of the sheet")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  line.add_option("--draws", options.draws, "What the pipeline makes of each")
+      ->check(CLI::Range(1, 50))
+      ->capture_default_str();
+  line.add_option("--json", options.json, "Write everything found to this file");
+  add_threads(line, options.threads);
+}
 
 // The data and the pipeline that is to be shown: those of a configuration, or the data alone with
 // the pipeline of a fresh configuration.
@@ -28,9 +58,9 @@ struct Subject {
 
 Subject subject_of(const InspectOptions& options) {
   Subject subject;
-  const std::string extension = options.data.extension().native();
+  const std::string extension = options.images.data.extension().native();
   if (extension == ".yaml" || extension == ".yml") {
-    subject.config = read_loader_config(options.data, options.settings);
+    subject.config = read_loader_config(options.images.data, options.settings);
     if (!is_images(subject.config.source.kind)) {
       throw ConfigError(
           "[inspect] source.kind must be images, manifest, pairs or pack, got another; inspect "
@@ -41,10 +71,7 @@ Subject subject_of(const InspectOptions& options) {
   }
   if (!options.settings.empty())
     throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
-  subject.source = open_image_data({.data = options.data,
-                                    .masks = options.masks,
-                                    .mask_suffix = options.mask_suffix,
-                                    .root = options.root});
+  subject.source = open_image_data(options.images);
   subject.config.source.kind = SourceKind::images;
   return subject;
 }
@@ -78,16 +105,14 @@ void write_sheet(const InspectOptions& options, const Subject& subject, const Su
              records.size(), options.draws);
 }
 
-}  // namespace
-
-ExitCode inspect(const InspectOptions& options) {
+ExitCode run(const InspectOptions& options, const CommandCall&) {
   const Subject subject = subject_of(options);
   StopSignals signals;
-  RecordProgress view("inspect", subject.source->size());
-  const Survey result = survey(
-      *subject.source, {.threads = options.threads > 0 ? options.threads : usable_cores(),
-                        .stop = signals.token(),
-                        .on_progress = [&view](std::int64_t done) { view.show(done, 0, ""); }});
+  Progress view("inspect", subject.source->size(), "images");
+  const Survey result =
+      survey(*subject.source, {.threads = threads_of(options.threads),
+                               .stop = signals.token(),
+                               .on_progress = [&view](std::int64_t done) { view.show(done); }});
   view.end();
   const std::string text = to_text(result, *subject.source);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -95,6 +120,16 @@ ExitCode inspect(const InspectOptions& options) {
   if (signals.received() != 0) return signals.exit_code();
   if (!options.sheet.empty()) write_sheet(options, subject, result);
   return result.bad.empty() ? ExitCode::done : ExitCode::data;
+}
+
+}  // namespace
+
+// What a data set holds, what is bad in it and why, and a contact sheet of what a pipeline feeds.
+// ExitCode::data when a file is bad.
+Command inspect_command() {
+  return make_command(
+      "inspect", "Say what a data set holds and what is bad in it, and draw what a pipeline feeds",
+      add, run);
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,19 +1,18 @@
-#include <headrace/apps/commands/pack_images.h>
-
-#include <headrace/apps/commands/record_progress.h>
-#include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/engine/runtime/runtime.h>
-#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/loaders/image/pack/pack_images.h>
-#include <headrace/loaders/image/pack/verify_pack.h>
 #include <headrace/monitor/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -21,8 +20,44 @@ namespace {
 using monitor::format_bytes;
 using monitor::format_seconds;
 
-int threads_of(int wanted) {
-  return wanted > 0 ? wanted : usable_cores();
+struct PackImagesOptions {
+  ImageData images{};
+  std::filesystem::path output{};
+  bool crop_index = false;
+  int segment = 64;      // Pixels between two places where a crop may begin.
+  int longest_side = 0;  // 0: as it is.
+  int quality = 90;
+  std::size_t alignment = 4096;
+  int threads = 0;
+  bool skip_bad = false;
+};
+
+void add_encoding(CLI::App& line, PackImagesOptions& options) {
+  line.add_flag("--crop-index", options.crop_index,
+                "Rewrite JPEG files losslessly so that a crop costs what the crop costs");
+  line.add_option("--segment", options.segment, "Pixels between two places where a crop may begin")
+      ->check(CLI::Range(8, 65535))
+      ->capture_default_str();
+  line.add_option("--longest-side", options.longest_side,
+                  "Shrink larger images to this side and encode them anew; 0: as they are")
+      ->check(CLI::Range(0, 65535));
+  line.add_option("--quality", options.quality, "JPEG quality of shrunk images")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+}
+
+void add(CLI::App& line, PackImagesOptions& options) {
+  line.add_option("DATA", options.images.data,
+                  "Folder with one folder per class, or manifest (.csv, .tsv, .jsonl)")
+      ->required();
+  line.add_option("OUTPUT", options.output, "File to write")->required();
+  add_image_data(line, options.images);
+  add_encoding(line, options);
+  line.add_option("--alignment", options.alignment, "Of records, bytes: a power of two")
+      ->check(CLI::Range(8, 1 << 20))
+      ->capture_default_str();
+  add_threads(line, options.threads);
+  line.add_flag("--skip-bad", options.skip_bad, "Leave bad images out and say which");
 }
 
 void print_summary(const PackProgress& done, const std::filesystem::path& file, double seconds) {
@@ -34,15 +69,10 @@ void print_summary(const PackProgress& done, const std::filesystem::path& file, 
              format_bytes(done.input_bytes), format_seconds(seconds));
 }
 
-}  // namespace
-
-ExitCode pack_images_command(const PackImagesOptions& options) {
-  const auto source = open_listed_images({.data = options.data,
-                                          .masks = options.masks,
-                                          .mask_suffix = options.mask_suffix,
-                                          .root = options.root});
+ExitCode run(const PackImagesOptions& options, const CommandCall&) {
+  const auto source = open_listed_images(options.images);
   StopSignals signals;
-  RecordProgress view("pack", source->size());
+  Progress view("pack", source->size(), "images");
   PackOptions pack{.file = options.output,
                    .crop_index = options.crop_index,
                    .index = {.segment_pixels = options.segment},
@@ -69,33 +99,13 @@ ExitCode pack_images_command(const PackImagesOptions& options) {
   return ExitCode::done;
 }
 
-ExitCode pack_verify_command(const PackVerifyOptions& options) {
-  const ImagePack pack(options.pack);
-  std::shared_ptr<const ListedImages> originals;
-  if (!options.data.empty()) {
-    originals = open_listed_images({.data = options.data,
-                                    .masks = options.masks,
-                                    .mask_suffix = options.mask_suffix,
-                                    .root = options.root});
-  }
-  StopSignals signals;
-  RecordProgress view("verify", pack.size());
-  const PackCheck check =
-      verify_pack(pack, originals.get(),
-                  {.crops = options.crops,
-                   .seed = options.seed,
-                   .threads = threads_of(options.threads),
-                   .stop = signals.token(),
-                   .on_progress = [&](std::int64_t done) { view.show(done, 0, ""); }});
-  view.end();
-  for (const std::string& problem : check.problems)
-    view.say(problem);
-  fmt::print("{}: {} of {} images read, {} crops compared with the originals",
-             options.pack.string(), check.records, pack.size(), check.crops);
-  if (check.shrunk > 0) fmt::print(", {} shrunk ones only decoded", check.shrunk);
-  fmt::print(", {}\n", check.damaged == 0 ? "all right" : fmt::format("{} wrong", check.damaged));
-  if (check.damaged > 0) return ExitCode::data;
-  return signals.exit_code();
+}  // namespace
+
+// Writes a data set into one file, or goes on with one begun before.
+Command pack_images_command() {
+  return make_command("images",
+                      "Write images into one file; the same command goes on after an interruption",
+                      add, run);
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,6 @@
-#include <headrace/apps/commands/pack_table.h>
-
+#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/pack_table_columns.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <libdeflate.h>
+#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -22,6 +23,28 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t piece_bytes = 16_MiB;
 constexpr std::size_t usual_chunk_bytes = 256_KiB;
 
+struct PackTableOptions {
+  std::filesystem::path input{};        // HDF5 file, or folder of .npy files.
+  std::filesystem::path output{};       // HDF5 file.
+  std::vector<std::string> datasets{};  // Of an HDF5 file; empty: all.
+  std::string layout = "contiguous";    // contiguous, zstd or lz4.
+  std::int64_t chunk_rows = 0;          // 0: about 256 KiB a chunk.
+};
+
+void add(CLI::App& line, PackTableOptions& options) {
+  line.add_option("INPUT", options.input, "HDF5 file, or folder of .npy files")->required();
+  line.add_option("OUTPUT", options.output, "HDF5 file to write")->required();
+  line.add_option("--dataset", options.datasets, "Dataset to take (repeatable); default: all")
+      ->take_all()
+      ->allow_extra_args(false);
+  line.add_option("--layout", options.layout,
+                  "contiguous: fastest; zstd, lz4: smaller, in compressed chunks")
+      ->check(CLI::IsMember({"contiguous", "zstd", "lz4"}))
+      ->capture_default_str();
+  line.add_option("--chunk-rows", options.chunk_rows, "Rows of a chunk; 0: about 256 KiB")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void say(std::string_view line) {
   fmt::print(stderr, "pack table: {}\n", line);
 }
@@ -29,25 +52,6 @@ void say(std::string_view line) {
 double seconds_since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
-
-// A line now and then, for a person who waits.
-class Progress {
- public:
-  explicit Progress(std::size_t all) : all_(all) {}
-
-  void operator()(std::size_t bytes, const char* doing) {
-    done_ += bytes;
-    if (Clock::now() - last_ < std::chrono::seconds(2)) return;
-    last_ = Clock::now();
-    say(fmt::format("{} {} of {}", doing, monitor::format_bytes(done_),
-                    monitor::format_bytes(all_)));
-  }
-
- private:
-  std::size_t all_;
-  std::size_t done_ = 0;
-  Clock::time_point last_ = Clock::now();
-};
 
 std::size_t bytes_of(const PackColumns& columns) {
   std::size_t bytes = 0;
@@ -100,7 +104,8 @@ void copy_attributes(const PackColumn& column, bool root, Hdf5Writer& writer) {
 
 std::vector<std::uint32_t> write(const PackColumns& columns, const PackTableOptions& options) {
   Hdf5Writer writer(options.output);
-  Progress progress(bytes_of(columns));
+  Progress progress("pack table: written", static_cast<std::int64_t>(bytes_of(columns)), "bytes");
+  std::int64_t done = 0;
   std::vector<std::uint32_t> sums;
   for (const auto& column : columns) {
     writer.add(column->path(), column->dtype(), column->size(), column->row(),
@@ -108,7 +113,7 @@ std::vector<std::uint32_t> write(const PackColumns& columns, const PackTableOpti
     copy_attributes(*column, column == columns.front(), writer);
     sums.push_back(read_through(*column, [&](const Tensor& rows) {
       writer.append(column->path(), rows);
-      progress(rows.bytes(), "written");
+      progress.show(done += static_cast<std::int64_t>(rows.bytes()));
     }));
     Tensor sum = Tensor::empty(DType::uint32, Shape{});
     *sum.data<std::uint32_t>() = sums.back();
@@ -116,19 +121,23 @@ std::vector<std::uint32_t> write(const PackColumns& columns, const PackTableOpti
   }
   writer.attribute("packed_from", options.input.filename().string());
   writer.finish();
+  progress.end();
   return sums;
 }
 
 void verify(const PackColumns& packed, const std::vector<std::uint32_t>& sums) {
-  Progress progress(bytes_of(packed));
+  Progress progress("pack table: checked", static_cast<std::int64_t>(bytes_of(packed)), "bytes");
+  std::int64_t done = 0;
   for (std::size_t i = 0; i < packed.size(); ++i) {
-    const std::uint32_t sum =
-        read_through(*packed[i], [&](const Tensor& rows) { progress(rows.bytes(), "checked"); });
+    const std::uint32_t sum = read_through(*packed[i], [&](const Tensor& rows) {
+      progress.show(done += static_cast<std::int64_t>(rows.bytes()));
+    });
     if (sum == sums[i]) continue;
     throw DataError(fmt::format(
         "[pack] {} must read back with checksum {:08x}, got {:08x}; check the disk and pack again",
         packed[i]->path(), sums[i], sum));
   }
+  progress.end();
 }
 
 // Random rows a second in one thread, all columns of as many rows as the first.
@@ -170,9 +179,7 @@ void require_output(const PackTableOptions& options) {
   }
 }
 
-}  // namespace
-
-ExitCode pack_table(const PackTableOptions& options) {
+ExitCode run(const PackTableOptions& options, const CommandCall&) {
   require_output(options);
   const Clock::time_point begun = Clock::now();
   const LogCallback log = [](LogLevel level, std::string_view line) {
@@ -193,6 +200,17 @@ ExitCode pack_table(const PackTableOptions& options) {
                   monitor::format_seconds(seconds_since(begun))));
   say(fmt::format("random rows in one thread: {:.0f} a second before, {:.0f} now", before, after));
   return ExitCode::done;
+}
+
+}  // namespace
+
+// Writes the datasets of an HDF5 file, or the .npy files of a folder, into an HDF5 file that reads
+// fast; reads it back against the checksums; and says how fast random rows came before and after,
+// measured on this machine.
+Command pack_table_command() {
+  return make_command(
+      "table", "Write arrays into an HDF5 file that reads fast, and measure before and after", add,
+      run);
 }
 
 }  // namespace headrace::inline v1::app

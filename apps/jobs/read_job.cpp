@@ -1,21 +1,41 @@
 #include <headrace/apps/jobs/read_job.h>
 
-#include <headrace/apps/jobs/glaucoma/data.h>
-#include <headrace/apps/jobs/leak/data.h>
+#include <headrace/apps/jobs/jobs.h>
 
-#include <array>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-enum class Kind : unsigned char { glaucoma, leak, loader };
+// The kind of a pipeline without a model.
+constexpr const char* loader_kind = "loader";
 
-constexpr std::array<std::pair<std::string_view, Kind>, 3> kinds{
-    {{"glaucoma", Kind::glaucoma}, {"leak", Kind::leak}, {"loader", Kind::loader}}};
+std::vector<std::string> job_names() {
+  std::vector<std::string> names;
+  names.reserve(jobs().size() + 1);
+  for (const Job& job : jobs())
+    names.push_back(job.name);
+  return names;
+}
+
+std::vector<std::string> all_kinds() {
+  std::vector<std::string> kinds = job_names();
+  kinds.emplace_back(loader_kind);
+  return kinds;
+}
+
+// "a", "a or b", "a, b or c", each word between `around`.
+std::string one_of(const std::vector<std::string>& words, std::string_view before = "",
+                   std::string_view behind = "") {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += fmt::format("{}{}{}", before, words[i], behind);
+  }
+  return text;
+}
 
 Node read_with_settings(const std::filesystem::path& file,
                         const std::vector<std::string>& settings) {
@@ -25,72 +45,49 @@ Node read_with_settings(const std::filesystem::path& file,
   return document;
 }
 
-// The rest of the keys depends on this one, so it is looked at first.
-Kind kind_of(const Node& document, const std::filesystem::path& file) {
+// The rest of the keys depends on this one, so it is looked at first. Null: a loader alone.
+const Job* job_of(const Node& document, const std::filesystem::path& file) {
   const Entry* entry = document.find("kind");
   if (entry == nullptr) {
-    throw ConfigError(fmt::format(
-        "[config] {}: key \"kind\" must say what this is, got none; add \"kind: glaucoma\", "
-        "\"kind: leak\" or \"kind: loader\"",
-        file.string()));
+    throw ConfigError(
+        fmt::format("[config] {}: key \"kind\" must say what this is, got none; add {}",
+                    file.string(), one_of(all_kinds(), "\"kind: ", "\"")));
   }
-  for (const auto& [name, kind] : kinds) {
-    if (entry->value.text == name) return kind;
+  const Job* job = find_job(entry->value.text);
+  if (job == nullptr && entry->value.text != loader_kind) {
+    throw ConfigError(fmt::format("[config] {}: kind must be {}, got {}", entry->place.text(),
+                                  one_of(all_kinds()), describe(entry->value)));
   }
-  throw ConfigError(fmt::format("[config] {}: kind must be glaucoma, leak or loader, got {}",
-                                entry->place.text(), describe(entry->value)));
+  return job;
 }
 
 // `kind` is a key like any other for reading and writing.
-template <class Config>
-std::string read_as(Kind kind, const Node& document, Config& config) {
+void add_kind(Fields& fields, std::string& kind, const std::string& doc) {
+  fields.choice("kind", kind, {{kind, kind}}, {.doc = doc});
+}
+
+LoaderConfig loader_config_of(const Node& document) {
+  LoaderConfig config;
+  std::string kind = loader_kind;
   Fields fields;
-  fields.choice("kind", kind,
-                {{"glaucoma", Kind::glaucoma}, {"leak", Kind::leak}, {"loader", Kind::loader}});
+  add_kind(fields, kind, "");
   describe(fields, config);
   fields.read(document);
-  return fields.to_yaml(true);
+  return config;
+}
+
+TrainingJob training_job_of(const Job& job, const Node& document) {
+  const std::shared_ptr<JobConfig> config = job.config();
+  std::string kind = job.name;
+  Fields fields;
+  add_kind(fields, kind, job.help);
+  config->describe_keys(fields);
+  fields.read(document);
+  return {.config = config, .name = job.name, .yaml = fields.to_yaml(true)};
 }
 
 std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
-}
-
-// A bench of a job is one of its training loader.
-template <class Config, class Make>
-BenchJob bench_of(Kind kind, const Node& document, const Make& make) {
-  Config config;
-  read_as(kind, document, config);
-  return {.loader = make(config), .memory = bytes_of(config.memory)};
-}
-
-template <class Config>
-TrainingJob training_of(Kind kind, std::string name, const Node& document) {
-  Config config;
-  std::string yaml = read_as(kind, document, config);
-  return {.config = config,
-          .name = std::move(name),
-          .yaml = std::move(yaml),
-          .device = config.device,
-          .memory = config.memory,
-          .runs = config.runs,
-          .threads = config.threads};
-}
-
-void check(const GlaucomaTraining& training) {
-  if (training.fold && *training.fold >= training.folds) {
-    throw ConfigError(
-        fmt::format("[config] training.fold must be below training.folds = {}, got {}",
-                    training.folds, *training.fold));
-  }
-}
-
-void check(const LeakTraining& training) {
-  if (training.warmup_epochs > training.epochs) {
-    throw ConfigError(fmt::format(
-        "[config] training.warmup_epochs must not be above training.epochs = {}, got {}",
-        training.epochs, training.warmup_epochs));
-  }
 }
 
 }  // namespace
@@ -98,42 +95,37 @@ void check(const LeakTraining& training) {
 BenchJob read_bench_job(const std::filesystem::path& file,
                         const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);
-  switch (const Kind kind = kind_of(document, file)) {
-    case Kind::glaucoma:
-      return bench_of<GlaucomaConfig>(kind, document, make_glaucoma_loader_job);
-    case Kind::leak:
-      return bench_of<LeakConfig>(kind, document, make_leak_loader_job);
-    default:
-      return bench_of<LoaderConfig>(
-          kind, document, [](const LoaderConfig& config) { return make_loader_job(config); });
+  if (const Job* job = job_of(document, file)) {
+    const auto config = training_job_of(*job, document).config;
+    return {.loader = config->loader_job(), .memory = bytes_of(config->memory)};
   }
+  const LoaderConfig config = loader_config_of(document);
+  return {.loader = make_loader_job(config), .memory = bytes_of(config.memory)};
 }
 
 LoaderConfig read_loader_config(const std::filesystem::path& file,
                                 const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);
-  if (kind_of(document, file) != Kind::loader) {
-    throw ConfigError(fmt::format("[config] {}: kind must be loader, got another", file.string()));
+  if (const Job* job = job_of(document, file)) {
+    throw ConfigError(
+        fmt::format("[config] {}: kind must be loader, got {}", file.string(), job->name));
   }
-  LoaderConfig config;
-  read_as(Kind::loader, document, config);
-  return config;
+  return loader_config_of(document);
 }
 
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);
-  const Kind kind = kind_of(document, file);
-  if (kind == Kind::loader) {
-    throw ConfigError(fmt::format(
-        "[config] {}: kind must be glaucoma or leak to train, got loader; \"headrace bench "
-        "loader\" runs this configuration",
-        file.string()));
+  const Job* job = job_of(document, file);
+  if (job == nullptr) {
+    throw ConfigError(
+        fmt::format("[config] {}: kind must be {} to train, got loader; \"headrace bench "
+                    "loader\" runs this configuration",
+                    file.string(), one_of(job_names())));
   }
-  TrainingJob job = kind == Kind::glaucoma ? training_of<GlaucomaConfig>(kind, "glaucoma", document)
-                                           : training_of<LeakConfig>(kind, "leak", document);
-  std::visit([](const auto& config) { check(config.training); }, job.config);
-  return job;
+  TrainingJob training = training_job_of(*job, document);
+  training.config->check();
+  return training;
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/glaucoma/config.h>
-#include <headrace/apps/jobs/leak/config.h>
+#include <headrace/apps/jobs/job.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -19,8 +18,8 @@ struct BenchJob {
   std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
 };
 
-/// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is glaucoma, leak or
-/// loader. Throws ConfigError.
+/// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is a job's name or
+/// "loader". Throws ConfigError.
 BenchJob read_bench_job(const std::filesystem::path& file,
                         const std::vector<std::string>& settings);
 
@@ -30,17 +29,12 @@ LoaderConfig read_loader_config(const std::filesystem::path& file,
 
 /// A configuration for training and its text with every key in use.
 struct TrainingJob {
-  std::variant<GlaucomaConfig, LeakConfig> config;
-  std::string name;  ///< Its `kind`.
+  std::shared_ptr<const JobConfig> config;  ///< Of the type of the job's room.
+  std::string name;                         ///< Its `kind`.
   std::string yaml;
-  // What every job has.
-  DeviceChoice device = DeviceChoice::automatic;
-  std::optional<Bytes> memory;
-  std::filesystem::path runs;
-  ThreadSettings threads;
 };
 
-/// Reads a configuration that can be trained; `kind` is glaucoma or leak. Throws ConfigError.
+/// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError.
 TrainingJob read_training_job(const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
 

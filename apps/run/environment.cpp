@@ -1,4 +1,4 @@
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/monitor/process_memory.h>
 

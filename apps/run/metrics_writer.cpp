@@ -1,6 +1,6 @@
 #include <headrace/apps/run/metrics_writer.h>
 
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/engine/base/error.h>
 

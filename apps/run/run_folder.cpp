@@ -1,6 +1,6 @@
 #include <headrace/apps/run/run_folder.h>
 
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/error.h>
 
 #include <fmt/chrono.h>

@@ -3,8 +3,12 @@
 #include <headrace/apps/jobs/glaucoma/run_torch.h>
 #include <headrace/apps/jobs/leak/run_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/train/predict_torch.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/numeric_error.h>
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <torch/version.h>
 
 namespace headrace::inline v1::app {
@@ -23,10 +27,26 @@ ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
 
 std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
                                                     const ChosenDevice& device) {
-  if (const auto* leak = std::get_if<LeakConfig>(&job.config)) {
+  if (const auto* leak = dynamic_cast<const LeakConfig*>(job.config.get())) {
     return std::make_unique<LeakRun>(*leak, device);
   }
-  return std::make_unique<GlaucomaRun>(std::get<GlaucomaConfig>(job.config), device);
+  return std::make_unique<GlaucomaRun>(dynamic_cast<const GlaucomaConfig&>(*job.config), device);
+}
+
+ExitCode TorchBackend::predict(const PredictOptions& options) {
+  return app::predict(options);
+}
+
+ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {
+  try {
+    return command();
+  } catch (const training::CheckpointError& error) {
+    throw Failure(ExitCode::checkpoint, error.what());
+  } catch (const training::NumericError& error) {
+    throw Failure(ExitCode::numeric, error.what());
+  } catch (const c10::OutOfMemoryError& error) {
+    throw Failure(ExitCode::resources, error.what_without_backtrace());
+  }
 }
 
 }  // namespace headrace::inline v1::app

@@ -12,6 +12,8 @@ class TorchBackend final : public TrainingBackend {
   ChosenDevice choose_device(DeviceChoice choice) override;
   std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                         const ChosenDevice& device) override;
+  ExitCode predict(const PredictOptions& options) override;
+  ExitCode run(const std::function<ExitCode()>& command) override;
 };
 
 }  // namespace headrace::inline v1::app

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/prediction_csv.h>
 #include <headrace/engine/torch/as_tensor.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <headrace/apps/commands/command_line.h>
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/train/train_options.h>
 
 namespace headrace::inline v1::app {
 

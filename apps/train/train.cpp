@@ -25,7 +25,7 @@ TrainingJob read_job(const TrainOptions& options) {
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
-  return RunFolder::create(job.runs, RunFolder::dated_name(job.name));
+  return RunFolder::create(job.config->runs, RunFolder::dated_name(job.name));
 }
 
 class TrainCommand {
@@ -37,9 +37,9 @@ class TrainCommand {
   ExitCode run() {
     cv::setNumThreads(0);
     backend_.set_threads(torch_threads());
-    const ChosenDevice device = backend_.choose_device(job_.device);
+    const ChosenDevice device = backend_.choose_device(job_.config->device);
     const std::unique_ptr<TrainingRun> run = backend_.make_run(job_, device);
-    const std::optional<Bytes> configured = job_.memory;
+    const std::optional<Bytes> configured = job_.config->memory;
     const monitor::MemoryLimit limit = monitor::tightest_memory_limit(
         configured ? std::optional(configured->value) : std::nullopt);
     const monitor::MemoryForecast forecast = run->forecast();
@@ -53,7 +53,7 @@ class TrainCommand {
 
  private:
   int torch_threads() const {
-    const int threads = job_.threads.torch;
+    const int threads = job_.config->threads.torch;
     return threads > 0 ? threads : headrace::usable_cores();
   }
 

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/train_options.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory_forecast.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -60,6 +63,10 @@ class TrainingBackend {
   /// Checks data and folds; reads labels and split, but no pictures. Throws DataError, ConfigError.
   virtual std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                                 const ChosenDevice& device) = 0;
+  /// `headrace predict`.
+  virtual ExitCode predict(const PredictOptions& options) = 0;
+  /// Runs a command. What LibTorch and training/ throw leaves it as a Failure with its exit code.
+  virtual ExitCode run(const std::function<ExitCode()>& command) = 0;
 };
 
 }  // namespace headrace::inline v1::app

@@ -111,9 +111,9 @@ def trainings(context):
     data = context.place.data
     glaucoma = [("data.file", data / "glaucoma-28.h5"), ("training.batch", 32)]
     leak = [("training.batch", 256)] + [(f"data.{split}", data / "leak" / f"{split}.h5") for split in ("training", "validation", "testing")]
-    return [training(context, "glaucoma fp32", "glaucoma-demo.yaml", glaucoma),
-            training(context, "leak fp32", "leak-demo.yaml", leak + [("training.precision", "fp32")]),
-            training(context, "leak bf16", "leak-demo.yaml", leak + [("training.precision", "bf16")])]
+    return [training(context, "glaucoma fp32", "glaucoma/demo.yaml", glaucoma),
+            training(context, "leak fp32", "leak/demo.yaml", leak + [("training.precision", "fp32")]),
+            training(context, "leak bf16", "leak/demo.yaml", leak + [("training.precision", "bf16")])]
 
 
 def training(context, label, config, settings):

@@ -26,7 +26,7 @@ using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
 
-const std::string table = HEADRACE_SOURCE_DIR "/configs/bench-table.yaml";
+const std::string table = HEADRACE_SOURCE_DIR "/configs/loader/table.yaml";
 
 Words bench(Words more) {
   Words words{"bench", "loader", table};
@@ -71,7 +71,7 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
   }
   const auto run = [&](const std::string& setting) {
     return run_program(HEADRACE_PROGRAM,
-                       {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-images.yaml",
+                       {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
                         "--set", "source.folder=images", "--set", "batch=8", "--set",
                         "image.side=32", "--set", setting, "--json", "bench.json"},
                        {.folder = folder.path()});

@@ -18,9 +18,9 @@ using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
 
-// A bench of the table of configs/bench-table.yaml, with more words.
+// A bench of the table of configs/loader/table.yaml, with more words.
 nlohmann::json measured(const Words& more, const TemporaryFolder& folder) {
-  Words words{"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-table.yaml", "--json",
+  Words words{"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/table.yaml", "--json",
               "bench.json"};
   words.insert(words.end(), more.begin(), more.end());
   const Finished finished = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});

@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 
 const Words words{"bench",
                   "loader",
-                  HEADRACE_SOURCE_DIR "/configs/bench-table.yaml",
+                  HEADRACE_SOURCE_DIR "/configs/loader/table.yaml",
                   "--set",
                   "source.rows=300000",
                   "--batches",

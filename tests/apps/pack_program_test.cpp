@@ -68,7 +68,7 @@ TEST_CASE("images are packed, proven equal and read by a loader") {
   CHECK(verified.status == 0);
   CHECK(contains(verified.out, "160 crops compared with the originals, all right"));
   const Finished bench =
-      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-pack.yaml", "--set",
+      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
                    "source.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
                    "bench.json"});
   REQUIRE_MESSAGE(bench.status == 0, bench.err);
@@ -130,7 +130,7 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
     manifest << "data/" << name << ".jpg,masks/" << name << ".png," << i % 2 << "\n";
   }
   manifest.close();
-  const Words common{"bench",         "loader",  HEADRACE_SOURCE_DIR "/configs/bench-images.yaml",
+  const Words common{"bench",         "loader",  HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
                      "--set",         "batch=4", "--set",
                      "image.side=32", "--json",  "bench.json"};
   const auto bytes_a_sample = [&](const Words& more) -> std::int64_t {
@@ -146,7 +146,7 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
   CHECK(bytes_a_sample({"--set", "source={kind: manifest, file: list.csv}"}) == 32 * 32 * 4 + 8);
   CHECK(fs::exists(folder.path() / "runs/listings"));
   const Finished wrong =
-      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/bench-images.yaml", "--set",
+      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml", "--set",
                    "source={kind: pack, file: list.csv, masks: masks}"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "source.kind is pairs"));

@@ -39,7 +39,7 @@ void write_input(const fs::path& file, const Table& rows) {
                {.chunk_rows = 7});
     writer.append("/data/" + column.name, column.rows);
   }
-  writer.attribute("labels_json", "{\"LEAK\": 2}");
+  writer.attribute("labels_json", "{\"HISS\": 2}");
   writer.attribute("/data/mel", "unit", "dB");
   writer.finish();
 }

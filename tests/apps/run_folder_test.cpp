@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <headrace/apps/run/atomic_file.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
@@ -100,19 +99,6 @@ TEST_CASE("a run folder is for one program at a time") {
                        headrace::ConfigError);
   { const RunFolder last = std::move(moved); }
   CHECK(RunFolder::open(path).path() == path);
-}
-
-TEST_CASE("an atomic write replaces the whole file and leaves nothing else behind") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path() / "x";
-  write_file_atomically(file, "a long first content");
-  write_file_atomically(file, "short");
-  CHECK(content_of(file) == "short");
-  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
-  CHECK_THROWS_AS(write_file_atomically(folder.path() / "no" / "x", "a"), headrace::ResourceError);
-  fs::create_directory(folder.path() / "taken");
-  CHECK_THROWS_AS(write_file_atomically(folder.path() / "taken", "a"), headrace::ResourceError);
-  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
 }
 
 TEST_CASE("the run's logger writes to log.txt and above the block, and is not the process's own") {

@@ -47,7 +47,7 @@ test_elsewhere() {
   clean "$place/run" benchmarks/stage_overhead_benchmark 1 >/dev/null
   if [[ "$TORCH" == 1 ]]; then
     local status=0
-    clean "$place/headrace" train "$place/configs/glaucoma.yaml" 2>"$WORK/no-torch.txt" || status=$?
+    clean "$place/headrace" train "$place/configs/glaucoma/full.yaml" 2>"$WORK/no-torch.txt" || status=$?
     [[ $status -eq 4 ]] || fail "without torch a training must end with 4, got $status"
     grep -F "must have the package torch" "$WORK/no-torch.txt" || fail "said: $(cat "$WORK/no-torch.txt")"
   fi
@@ -88,7 +88,7 @@ in_clean_debian() {
   inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH="/tmp/bin:/usr/bin:/bin" sh -ec "cd /tmp/place; $1"; }
   ! inside 'ls /usr/lib/*/libtbb* /usr/lib/*/libhdf5* /usr/bin/python3 2>/dev/null' || fail "this Debian is not clean"
   inside './headrace --help' >/dev/null
-  inside './headrace bench loader configs/bench-table.yaml --batches 30 --set source.rows=100000'
+  inside './headrace bench loader configs/loader/table.yaml --batches 30 --set source.rows=100000'
   inside './run tests/headrace_loaders_tests --source-file=*hdf5*,*image_jpeg*' | tail -n 3
   # No CUDA at all: whoever asks for a device is told so.
   inside "./run tests/headrace_augment_tests --test-case='without a device*'" | tail -n 3
@@ -104,10 +104,10 @@ in_clean_debian() {
   cp "$(ldd "/usr/bin/$python" | awk '/libexpat/ { print $3 }')" "$root/tmp/python/"
   printf '#!/bin/sh\nLD_LIBRARY_PATH=/tmp/python PYTHONHOME=/tmp/python PYTHONPATH=/tmp/site exec /tmp/python/python3 "$@"\n' >"$root/tmp/bin/python3"
   chmod +x "$root/tmp/bin/python3"
-  inside 'cd /tmp; place/headrace train place/configs/glaucoma-demo.yaml --set data.file=/tmp/place/data/gpu-check/glaucoma-28.h5 --set training.epochs=1 --set training.batch=32'
+  inside 'cd /tmp; place/headrace train place/configs/glaucoma/demo.yaml --set data.file=/tmp/place/data/gpu-check/glaucoma-28.h5 --set training.epochs=1 --set training.batch=32'
   inside 'ls /tmp/runs/*/checkpoints/* >/dev/null' || fail "the training left no checkpoint"
   local status=0
-  inside './headrace bench loader configs/glaucoma-demo.yaml --set data.file=data/gpu-check/glaucoma-28.h5 --set device=cuda' 2>"$WORK/no-device.txt" || status=$?
+  inside './headrace bench loader configs/glaucoma/demo.yaml --set data.file=data/gpu-check/glaucoma-28.h5 --set device=cuda' 2>"$WORK/no-device.txt" || status=$?
   [[ $status -eq 7 ]] || fail "a device that is not there must end with 7, got $status: $(cat "$WORK/no-device.txt")"
   # The check of a GPU: what it would run, and every step's form for a machine without one.
   inside './gpu-check --dry-run' >"$WORK/dry-run.txt"

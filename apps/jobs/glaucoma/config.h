@@ -2,7 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/train/run_settings.h>
+#include <headrace/apps/jobs/job.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -44,9 +44,13 @@ struct GlaucomaTraining {
 };
 
 /// The configuration of the job glaucoma.
-struct GlaucomaConfig : RunSettings {
+struct GlaucomaConfig final : JobConfig {
   GlaucomaData data;
   GlaucomaTraining training;
+
+  void describe_keys(Fields& fields) override;
+  void check() const override;
+  LoaderJob loader_job() const override;
 };
 
 /// The keys of the job beside `kind`.

@@ -3,24 +3,42 @@
 #include <headrace/apps/jobs/glaucoma/fashion_mnist.h>
 #include <headrace/apps/jobs/glaucoma/file.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/runtime.h>
+#include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/monitor/format.h>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <opencv2/core/utility.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+struct PrepareOptions {
+  int side = 28;
+  std::filesystem::path output{};
+  int limit = 0;  // Most training samples; 0: all 30,000. Test samples are a sixth of that.
+  int threads = 0;
+};
+
+void add(CLI::App& line, PrepareOptions& options) {
+  line.add_option("--side", options.side, "Height and width of a map, in pixels")
+      ->check(CLI::Range(16, 1024))
+      ->capture_default_str();
+  line.add_option("--output", options.output, "HDF5 file to write")->required();
+  line.add_option("--limit", options.limit,
+                  "Most training samples (test samples: a sixth of it); 0: all 30,000")
+      ->check(CLI::Range(0, 30000));
+  add_threads(line, options.threads);
+}
 
 // T-shirt, pullover, dress, coat, shirt.
 constexpr std::array<std::int64_t, glaucoma_classes> wanted_classes{0, 2, 3, 4, 6};
@@ -78,24 +96,7 @@ GlaucomaImages read_samples(const FashionMnistFiles& files, int limit) {
   return samples;
 }
 
-// A line now and then, for a person who waits.
-class Progress {
- public:
-  void operator()(std::int64_t done, std::int64_t all) {
-    const Clock::time_point now = Clock::now();
-    if (done < all && now - last_ < std::chrono::seconds(2)) return;
-    last_ = now;
-    say(fmt::format("{} of {} samples", done, all));
-  }
-
- private:
-  Clock::time_point last_ = Clock::now();
-};
-
-}  // namespace
-
-ExitCode prepare_glaucoma(const PrepareGlaucomaOptions& options) {
-  const Clock::time_point start = Clock::now();
+ExitCode run(const PrepareOptions& options, const CommandCall&) {
   const FashionMnistFiles files = find_fashion_mnist(say);
   const std::string recipe =
       fmt::format("glaucoma 1: Fashion-MNIST {} classes 0,2,3,4,6, side {}, limit {}", files.digest,
@@ -104,28 +105,32 @@ ExitCode prepare_glaucoma(const PrepareGlaucomaOptions& options) {
     say(fmt::format("{} is there already, made by the same recipe; kept", options.output.string()));
     return ExitCode::done;
   }
-  if (const auto folder = options.output.parent_path(); !folder.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (failed) {
-      throw ConfigError(fmt::format("[prepare] the folder {} must be one that can be made, got: {}",
-                                    folder.string(), failed.message()));
-    }
-  }
+  make_folder("prepare", options.output.parent_path());
   cv::setNumThreads(0);
   const GlaucomaImages samples = read_samples(files, options.limit);
-  write_glaucoma_file(samples, {.file = options.output,
-                                .side = options.side,
-                                .threads = options.threads > 0 ? options.threads : usable_cores(),
-                                .recipe = recipe,
-                                .progress = Progress()});
-  say(fmt::format(
-      "{}: {} training and {} test samples, six maps of {} x {}, {} in {}", options.output.string(),
-      std::count(samples.split.begin(), samples.split.end(), 0),
-      std::count(samples.split.begin(), samples.split.end(), 1), options.side, options.side,
-      monitor::format_bytes(std::filesystem::file_size(options.output)),
-      monitor::format_seconds(std::chrono::duration<double>(Clock::now() - start).count())));
+  Progress progress("prepare glaucoma", static_cast<std::int64_t>(samples.rows.size()), "samples");
+  write_glaucoma_file(samples,
+                      {.file = options.output,
+                       .side = options.side,
+                       .threads = threads_of(options.threads),
+                       .recipe = recipe,
+                       .progress = [&](std::int64_t done, std::int64_t) { progress.show(done); }});
+  progress.end();
+  say(fmt::format("{}: {} training and {} test samples, six maps of {} x {}, {} in {}",
+                  options.output.string(),
+                  std::count(samples.split.begin(), samples.split.end(), 0),
+                  std::count(samples.split.begin(), samples.split.end(), 1), options.side,
+                  options.side, monitor::format_bytes(std::filesystem::file_size(options.output)),
+                  monitor::format_seconds(progress.seconds())));
   return ExitCode::done;
+}
+
+}  // namespace
+
+Command prepare_glaucoma_command() {
+  return make_command("glaucoma",
+                      "Six maps of five classes from Debian's Fashion-MNIST, as one HDF5 file", add,
+                      run);
 }
 
 }  // namespace headrace::inline v1::app

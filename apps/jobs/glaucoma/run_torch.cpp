@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/parts_torch.h>
+#include <headrace/apps/jobs/glaucoma/training_memory.h>
 #include <headrace/apps/train/go_on_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
@@ -36,7 +37,7 @@ GlaucomaRun::GlaucomaRun(const GlaucomaConfig& config, const ChosenDevice& devic
       device_(device),
       runtime_({.threads = config.threads.loader, .io_threads = config.threads.io}),
       planned_(plan_glaucoma_source(config.data)),
-      rows_(read_glaucoma_rows(config.data.file)) {
+      rows_(read_glaucoma_rows(config.data.file, config.seed)) {
   check(config.data.cache, "data.cache");
   check_rows(rows_, config.data.file);
   folds_ = glaucoma_folds(rows_, config_);
@@ -62,7 +63,7 @@ monitor::MemoryForecast GlaucomaRun::forecast() const {
   add_loader_memory(forecast, "training", loaders.train);
   add_loader_memory(forecast, "evaluation", loaders.validation);
   if (!device_.device.is_cuda()) {
-    add_training_memory(forecast, config_.training, pixels);
+    add_glaucoma_training_memory(forecast, config_.training, pixels);
   }
   const int torch_threads =
       config_.threads.torch > 0 ? config_.threads.torch : headrace::usable_cores();

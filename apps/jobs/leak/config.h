@@ -1,8 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/jobs/glaucoma/config.h>
-#include <headrace/apps/train/run_settings.h>
+#include <headrace/apps/jobs/job.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -58,9 +57,13 @@ struct LeakTraining {
 };
 
 /// The configuration of the job leak.
-struct LeakConfig : RunSettings {
+struct LeakConfig final : JobConfig {
   LeakData data;
   LeakTraining training;
+
+  void describe_keys(Fields& fields) override;
+  void check() const override;
+  LoaderJob loader_job() const override;
 };
 
 /// The keys of the job beside `kind`.

@@ -1,54 +1,71 @@
 #include <headrace/apps/jobs/leak/prepare.h>
 
 #include <headrace/apps/jobs/leak/write_file.h>
-#include <headrace/apps/run/atomic_file.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <cstdint>
+#include <filesystem>
+#include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+struct PrepareOptions {
+  std::filesystem::path output{};  // Folder of the three files.
+  std::filesystem::path sounds{};  // A folder for each voice; empty: Debian's packages.
+  std::uint64_t seed = 42;
+  double hop_s = 5.0;  // From a recording's start to the next one's.
+  double lowest_snr = -5.0;
+  double highest_snr = 10.0;
+  int limit = 0;  // Most training recordings; 0: all. The other splits: a quarter of that.
+  bool waveforms = true;
+  int threads = 0;
+};
+
+void add_recipe(CLI::App& line, PrepareOptions& options) {
+  line.add_option("--seed", options.seed, "Of levels and noise")->capture_default_str();
+  line.add_option("--hop", options.hop_s, "Seconds from a recording's start to the next one's")
+      ->check(CLI::Range(0.25, 3600.0))
+      ->capture_default_str();
+  line.add_option("--lowest-snr", options.lowest_snr, "Of background to leak, in dB")
+      ->check(CLI::Range(-60.0, 60.0))
+      ->capture_default_str();
+  line.add_option("--highest-snr", options.highest_snr, "Likewise")
+      ->check(CLI::Range(-60.0, 60.0))
+      ->capture_default_str();
+}
+
+void add(CLI::App& line, PrepareOptions& options) {
+  line.add_option("--output", options.output, "Folder of the files")->required();
+  line.add_option("--sounds", options.sounds,
+                  "Folder with a folder of WAV, FLAC or Ogg files for each voice; without it "
+                  "Debian's Asterisk packages (112 MB)");
+  add_recipe(line, options);
+  line.add_option("--limit", options.limit,
+                  "Most training recordings (a quarter of it in the others); 0: all")
+      ->check(CLI::NonNegativeNumber);
+  line.add_flag("!--no-waveforms", options.waveforms, "Leave segments_waveform out");
+  add_threads(line, options.threads);
+}
+
 void say(std::string_view line) {
   fmt::print(stderr, "prepare leak: {}\n", line);
 }
 
-/// A line now and then, for a person who waits.
-class Progress {
- public:
-  explicit Progress(std::string_view split) : split_(split) {}
-  void operator()(std::int64_t done, std::int64_t all) {
-    const Clock::time_point now = Clock::now();
-    if (done < all && now - last_ < std::chrono::seconds(2)) return;
-    last_ = now;
-    say(fmt::format("{}: {} of {} recordings", split_, done, all));
-  }
-
- private:
-  std::string_view split_;
-  Clock::time_point last_ = Clock::now();
-};
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) {
-    throw ConfigError(fmt::format("[prepare] the folder {} must be one that can be made, got: {}",
-                                  folder.string(), failed.message()));
-  }
-}
-
 class PrepareLeak {
  public:
-  explicit PrepareLeak(const PrepareLeakOptions& options)
+  explicit PrepareLeak(const PrepareOptions& options)
       : options_(options),
         recipe_{.seed = options.seed,
                 .hop_s = options.hop_s,
@@ -71,7 +88,7 @@ class PrepareLeak {
                       options_.output.string()));
       return ExitCode::done;
     }
-    make_folder(options_.output);
+    make_folder("prepare", options_.output);
     for (const LeakSplit split : splits_)
       write(split);
     if (options_.sounds.empty()) {
@@ -122,15 +139,17 @@ class PrepareLeak {
                       "two recordings, got {}; give more sounds",
                       name(split), recordings));
     }
+    Progress progress(fmt::format("prepare leak: {}", name(split)), recordings, "recordings");
     write_leak_file(backgrounds,
                     {.file = file(split),
                      .recordings = recordings,
                      .waveforms = options_.waveforms,
-                     .threads = options_.threads > 0 ? options_.threads : usable_cores(),
+                     .threads = threads_of(options_.threads),
                      .recipe = recipe_text(split),
                      .training = &statistics_,
                      .measure = split == LeakSplit::training,
-                     .progress = Progress(name(split))});
+                     .progress = [&](std::int64_t done, std::int64_t) { progress.show(done); }});
+    progress.end();
     say(fmt::format("{}: {} recordings, {} segments, {}", file(split).string(), recordings,
                     recordings * leak_longs * leak_shorts,
                     monitor::format_bytes(std::filesystem::file_size(file(split)))));
@@ -139,16 +158,24 @@ class PrepareLeak {
   static constexpr std::array<LeakSplit, 3> splits_{LeakSplit::training, LeakSplit::validation,
                                                     LeakSplit::testing};
 
-  const PrepareLeakOptions& options_;
+  const PrepareOptions& options_;
   LeakRecipe recipe_;
   LeakSounds sounds_;
   LeakStatistics statistics_;
 };
 
+ExitCode run(const PrepareOptions& options, const CommandCall&) {
+  return PrepareLeak(options).run();
+}
+
 }  // namespace
 
-ExitCode prepare_leak(const PrepareLeakOptions& options) {
-  return PrepareLeak(options).run();
+Command prepare_leak_command() {
+  return make_command(
+      "leak",
+      "Log-mel segments of real speech and music with and without a leak's noise, as three "
+      "HDF5 files",
+      add, run);
 }
 
 }  // namespace headrace::inline v1::app

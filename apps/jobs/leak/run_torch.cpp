@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/leak/run_torch.h>
 
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/training_memory.h>
 #include <headrace/apps/train/go_on_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>

@@ -1,0 +1,34 @@
+#include <headrace/apps/commands/command_table.h>
+
+#include <headrace/apps/jobs/jobs.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Each job's own, under its name.
+std::vector<Command> prepare_commands() {
+  std::vector<Command> commands;
+  commands.reserve(jobs().size());
+  for (const Job& job : jobs())
+    commands.push_back(job.prepare);
+  return commands;
+}
+
+}  // namespace
+
+std::vector<Command> command_table() {
+  return {
+      train_command(),
+      predict_command(),
+      {.name = "bench", .help = "Measure", .group = {bench_loader_command()}},
+      {.name = "prepare",
+       .help = "Make a data file from packaged data",
+       .group = prepare_commands()},
+      {.name = "pack",
+       .help = "Put a data set into one file",
+       .group = {pack_table_command(), pack_images_command(), pack_verify_command()}},
+      inspect_command(),
+  };
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,46 @@
+#include <headrace/apps/train/train.h>
+
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/run/log_level.h>
+#include <headrace/apps/train/train_options.h>
+
+#include <CLI/CLI.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+void add(CLI::App& line, TrainOptions& options) {
+  const CLI::Option* config = line.add_option("CONFIG", options.config, "Configuration (YAML)");
+  add_settings(line, options.settings);
+  line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");
+  line.add_option("--fold", options.fold, "Train this fold only")->check(CLI::NonNegativeNumber);
+  line.add_flag("--dry-run", options.dry_run,
+                "Check everything and forecast memory, then stop before the first step");
+  line.add_option("--log-level", options.log_level,
+                  "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")
+      ->check(CLI::IsMember(log_level_words()));
+  line.callback([config, &options] {
+    if (config->count() == 0 && options.resume.empty()) {
+      throw CLI::RequiredError("CONFIG or --resume RUN");
+    }
+    if (config->count() > 0 && !options.resume.empty()) {
+      throw CLI::ValidationError("--resume",
+                                 "a run goes on with its own configuration; "
+                                 "leave CONFIG out and change keys with --set");
+    }
+  });
+}
+
+ExitCode run(const TrainOptions& options, const CommandCall& call) {
+  return train(options, call.arguments, *call.backend);
+}
+
+}  // namespace
+
+Command train_command() {
+  Command command = make_command("train", "Train a model as a configuration says", add, run);
+  command.needs_torch = true;
+  return command;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <headrace/apps/config/exit_codes.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace headrace::inline v1::app {
+
+class TrainingBackend;
+
+/// What a command is started with beside its own options.
+struct CommandCall {
+  std::vector<std::string> arguments{};  ///< The command line as it was typed.
+  TrainingBackend* backend = nullptr;    ///< LibTorch; null but where Command::needs_torch.
+};
+
+/// A command of the program, or a group of some.
+struct Command {
+  /// Runs the command with the values that its options have got. May throw: see run_command().
+  using Run = std::function<ExitCode(const CommandCall&)>;
+
+  std::string name{};
+  std::string help{};  ///< One line.
+  /// Adds its options to a command line that is about to be read, and gives what runs afterwards.
+  std::function<Run(CLI::App&)> bind{};
+  bool needs_torch = false;      ///< Only the program headrace-train can run it.
+  std::vector<Command> group{};  ///< The commands of a group, which itself runs nothing.
+};
+
+/// A command with options of its own: `add` binds them, `run` gets them once they are read.
+template <class Options>
+Command make_command(std::string name, std::string help, void (*add)(CLI::App&, Options&),
+                     ExitCode (*run)(const Options&, const CommandCall&)) {
+  return {.name = std::move(name), .help = std::move(help), .bind = [add, run](CLI::App& line) {
+            const auto options = std::make_shared<Options>();
+            add(line, *options);
+            return [options, run](const CommandCall& call) { return run(*options, call); };
+          }};
+}
+
+/// `--set a.b=c`, as often as wanted.
+void add_settings(CLI::App& line, std::vector<std::string>& settings);
+
+/// `--threads N`, where 0 stands for all usable cores: see threads_of().
+void add_threads(CLI::App& line, int& threads);
+
+/// The number itself, or for 0 that of the usable cores.
+int threads_of(int wanted);
+
+}  // namespace headrace::inline v1::app

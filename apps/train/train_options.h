@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Of `headrace train`.
+struct TrainOptions {
+  std::filesystem::path config{};
+  std::vector<std::string> settings{};  ///< "a.b=c", later ones win.
+  std::filesystem::path resume{};       ///< A run folder; empty for a new run.
+  std::optional<int> fold{};            ///< Only this fold.
+  bool dry_run = false;                 ///< Check, forecast, and stop before the first step.
+  std::string log_level{};              ///< A word of run/log_level.h; empty: not given.
+};
+
+/// Of `headrace predict`.
+struct PredictOptions {
+  std::filesystem::path checkpoint{};
+  std::filesystem::path data{};
+  std::filesystem::path output{};
+  std::string device = "auto";
+  int batch = 0;  ///< Rows at once; 0: as in training.
+};
+
+}  // namespace headrace::inline v1::app

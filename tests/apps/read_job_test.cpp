@@ -1,0 +1,102 @@
+#include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+namespace app = headrace::app;
+namespace fs = std::filesystem;
+using headrace::test::TemporaryFolder;
+
+const fs::path configs = HEADRACE_SOURCE_DIR "/configs";
+
+fs::path written(const TemporaryFolder& folder, const std::string& text) {
+  const fs::path file = folder.path() / "config.yaml";
+  std::ofstream(file) << text;
+  return file;
+}
+
+template <class Read>
+std::string refusal(const Read& read) {
+  try {
+    read();
+  } catch (const headrace::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every job has a name of its own, a line of help, and a command that prepares its data") {
+  std::set<std::string> names;
+  for (const app::Job& job : app::jobs()) {
+    CAPTURE(job.name);
+    CHECK(names.insert(job.name).second);
+    CHECK(job.name != "loader");
+    CHECK_FALSE(job.help.empty());
+    CHECK(job.prepare.name == job.name);
+    CHECK(job.prepare.bind != nullptr);
+    CHECK(app::find_job(job.name) == &job);
+  }
+  CHECK(names.size() >= 2);
+  CHECK(app::find_job("loader") == nullptr);
+  CHECK(app::find_job("") == nullptr);
+}
+
+TEST_CASE("every job has configurations, and what is written of them reads back the same") {
+  for (const app::Job& job : app::jobs()) {
+    for (const char* name : {"demo.yaml", "full.yaml"}) {
+      const fs::path file = configs / job.name / name;
+      CAPTURE(file);
+      const app::TrainingJob training = app::read_training_job(file, {});
+      CHECK(training.name == job.name);
+      CHECK(contains(training.yaml, "# " + job.help));
+      const TemporaryFolder folder;
+      CHECK(app::read_training_job(written(folder, training.yaml), {}).yaml == training.yaml);
+      CHECK_THROWS_AS(app::read_loader_config(file, {}), headrace::ConfigError);
+    }
+  }
+}
+
+TEST_CASE("configurations of loaders are read for a bench and refused for training") {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(configs / "loader")) {
+    CAPTURE(entry.path());
+    CHECK_NOTHROW(app::read_loader_config(entry.path(), {}));
+    const std::string said = refusal([&] { app::read_training_job(entry.path(), {}); });
+    CHECK(contains(said, "to train, got loader; \"headrace bench loader\" runs this"));
+    for (const app::Job& job : app::jobs())
+      CHECK(contains(said, job.name));
+    ++files;
+  }
+  CHECK(files == 3);
+}
+
+TEST_CASE("a kind that is missing or none is refused with all that there are") {
+  const TemporaryFolder folder;
+  const std::string missing =
+      refusal([&] { app::read_bench_job(written(folder, "seed: 1\n"), {}); });
+  CHECK(contains(missing, "key \"kind\" must say what this is, got none"));
+  const std::string other =
+      refusal([&] { app::read_bench_job(written(folder, "seed: 1\nkind: lekr\n"), {}); });
+  CHECK(contains(other, "config.yaml:2:1: kind must be "));
+  CHECK(contains(other, " or loader, got \"lekr\""));
+  for (const app::Job& job : app::jobs()) {
+    CHECK(contains(missing, "\"kind: " + job.name + "\""));
+    CHECK(contains(other, job.name));
+  }
+}

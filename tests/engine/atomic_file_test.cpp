@@ -1,0 +1,145 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using headrace::read_whole_file;
+using headrace::remove_stale_temporaries;
+using headrace::ResourceError;
+using headrace::write_file_atomically;
+using headrace::test::TemporaryFolder;
+
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  return {first, first + text.size()};
+}
+
+std::ptrdiff_t files_in(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+// A process number that no process has now.
+pid_t ended_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("a file is replaced whole and leaves nothing beside it") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  write_file_atomically(path, bytes_of("old"));
+  write_file_atomically(path, bytes_of("newer"));
+  CHECK((read_whole_file(path) == bytes_of("newer")));
+  write_file_atomically(path, "");
+  CHECK(read_whole_file(path).empty());
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a refusal of the verifier keeps the old file") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  write_file_atomically(path, bytes_of("old"));
+  const auto refuse = [](const std::vector<std::byte>& written) {
+    CHECK((written == bytes_of("new")));
+    throw std::logic_error("no");
+  };
+  CHECK_THROWS_AS(write_file_atomically(path, "new", {.verify = refuse}), std::logic_error);
+  CHECK((read_whole_file(path) == bytes_of("old")));
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a disk that takes no more keeps the old file and names the cause") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  write_file_atomically(path, bytes_of("old"));
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 100;
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  std::string message;
+  try {
+    write_file_atomically(path, std::vector<std::byte>(1000), {.who = "somebody"});
+  } catch (const ResourceError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  CHECK(message.find("File too large") != std::string::npos);
+  CHECK(message.starts_with("[somebody] " + path.string()));
+  CHECK((read_whole_file(path) == bytes_of("old")));
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a folder that is not there is named") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(write_file_atomically(folder.path() / "no" / "file", "x"), ResourceError);
+  CHECK_THROWS_AS(read_whole_file(folder.path() / "no"), ResourceError);
+  CHECK_THROWS_AS(read_whole_file(folder.path()), ResourceError);
+}
+
+TEST_CASE("a folder of the file's name stays and nothing is left beside it") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "taken");
+  CHECK_THROWS_AS(write_file_atomically(folder.path() / "taken", "a"), ResourceError);
+  CHECK(std::filesystem::is_directory(folder.path() / "taken"));
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a process killed while it writes leaves the old file or the new one") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  const std::vector<std::byte> small(1 << 20, std::byte{1});
+  const std::vector<std::byte> large(1 << 21, std::byte{2});
+  write_file_atomically(path, small);
+  for (int round = 0; round < 10; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;) {
+        write_file_atomically(path, large);
+        write_file_atomically(path, small);
+      }
+    }
+    ::usleep(static_cast<useconds_t>(3000 + 1700 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const auto found = read_whole_file(path);
+    CHECK((found == small || found == large));
+  }
+  remove_stale_temporaries(folder.path());
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("only temporary files of processes that ended are removed") {
+  const TemporaryFolder folder;
+  const auto touch = [&](const std::string& name) { std::ofstream(folder.path() / name) << "x"; };
+  const std::string stale = "a.tmp-" + std::to_string(ended_process()) + "-0";
+  touch(stale);
+  touch("a.tmp-" + std::to_string(::getpid()) + "-0");
+  touch("a.tmp-");
+  touch("a.tmp-12x-0");
+  touch("a");
+  const auto removed = remove_stale_temporaries(folder.path());
+  REQUIRE(removed.size() == 1);
+  CHECK(removed[0].filename() == stale);
+  CHECK(files_in(folder.path()) == 4);
+}
