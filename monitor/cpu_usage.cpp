@@ -1,6 +1,6 @@
 #include <headrace/monitor/cpu_usage.h>
 
-#include <headrace/monitor/detail/proc_files.h>
+#include <headrace/engine/base/internal/proc_files.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <unistd.h>
@@ -15,7 +15,10 @@ namespace headrace::inline v1::monitor {
 namespace {
 
 namespace fs = std::filesystem;
-using detail::read_small_file;
+using headrace::detail::read_small_file;
+using headrace::detail::split_lines;
+using headrace::detail::split_words;
+using headrace::detail::to_number;
 
 struct Stat {
   std::string name;
@@ -28,10 +31,10 @@ std::optional<Stat> parse_stat(std::string_view text) {
   const auto close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open)
     return std::nullopt;
-  const auto words = detail::split_words(text.substr(close + 1));
+  const auto words = split_words(text.substr(close + 1));
   if (words.size() < 13) return std::nullopt;
-  const auto user = detail::to_number(words[11]);
-  const auto system = detail::to_number(words[12]);
+  const auto user = to_number(words[11]);
+  const auto system = to_number(words[12]);
   if (!user || !system) return std::nullopt;
   return Stat{std::string(text.substr(open + 1, close - open - 1)),
               static_cast<std::uint64_t>(*user + *system)};
@@ -50,12 +53,12 @@ double seconds_per_tick() {
 std::vector<std::uint64_t> machine_ticks(const fs::path& root) {
   std::vector<std::uint64_t> ticks(8, 0);
   const std::string text = read_small_file(root / "proc/stat").value_or("");
-  const auto lines = detail::split_lines(text);
+  const auto lines = split_lines(text);
   if (lines.empty()) return ticks;
-  const auto words = detail::split_words(lines[0]);
+  const auto words = split_words(lines[0]);
   for (std::size_t i = 0; i < ticks.size() && i + 1 < words.size(); ++i) {
-    ticks[i] = static_cast<std::uint64_t>(
-        std::max<std::int64_t>(0, detail::to_number(words[i + 1]).value_or(0)));
+    ticks[i] =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_number(words[i + 1]).value_or(0)));
   }
   return ticks;
 }
@@ -65,7 +68,7 @@ std::optional<std::uint64_t> io_pressure(const fs::path& root) {
   if (!text || !text->starts_with("some")) return std::nullopt;
   const auto place = text->find("total=");
   if (place == std::string::npos) return std::nullopt;
-  const auto value = detail::to_number(std::string_view(*text).substr(place + 6));
+  const auto value = to_number(std::string_view(*text).substr(place + 6));
   if (!value || *value < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*value);
 }

@@ -1,21 +1,21 @@
 #include <headrace/monitor/process_memory.h>
 
-#include <headrace/monitor/detail/proc_files.h>
+#include <headrace/engine/base/internal/proc_files.h>
 
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace headrace::inline v1::monitor {
 namespace {
 
 namespace fs = std::filesystem;
-using detail::read_small_file;
+using headrace::detail::cgroup_paths;
+using headrace::detail::keyed_number;
+using headrace::detail::read_small_file;
+using headrace::detail::to_number;
 
 // v1 says "no limit" with the largest multiple of the page size.
 constexpr std::int64_t v1_unlimited = std::int64_t{1} << 62;
@@ -34,7 +34,7 @@ CgroupFiles files_of(int version) {
 std::optional<std::uint64_t> limit_in(const fs::path& file) {
   const auto text = read_small_file(file);
   if (!text) return std::nullopt;
-  const auto value = detail::to_number(*text);
+  const auto value = to_number(*text);
   if (!value || *value < 0 || *value >= v1_unlimited) return std::nullopt;
   return static_cast<std::uint64_t>(*value);
 }
@@ -42,12 +42,12 @@ std::optional<std::uint64_t> limit_in(const fs::path& file) {
 std::uint64_t usage_in(const fs::path& directory, const CgroupFiles& files) {
   const std::uint64_t used = limit_in(directory / files.usage).value_or(0);
   const std::string stat = read_small_file(directory / "memory.stat").value_or("");
-  const std::uint64_t droppable = detail::keyed_number(stat, files.droppable).value_or(0);
+  const std::uint64_t droppable = keyed_number(stat, files.droppable).value_or(0);
   return used - std::min(used, droppable);
 }
 
 void add_cgroup(HostMemory& host, const fs::path& root) {
-  for (const auto& [version, directories] : detail::cgroup_paths(root, "memory")) {
+  for (const auto& [version, directories] : cgroup_paths(root, "memory")) {
     const CgroupFiles files = files_of(version);
     for (const fs::path& directory : directories) {
       for (const std::string_view name : files.limits) {
@@ -61,40 +61,11 @@ void add_cgroup(HostMemory& host, const fs::path& root) {
   }
 }
 
-std::optional<double> quota_v2(const fs::path& directory) {
-  const auto text = read_small_file(directory / "cpu.max");
-  if (!text) return std::nullopt;
-  const auto words = detail::split_words(*text);
-  if (words.size() < 2) return std::nullopt;
-  const auto quota = detail::to_number(words[0]);
-  const auto period = detail::to_number(words[1]);
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-std::optional<double> quota_v1(const fs::path& directory) {
-  const auto quota =
-      detail::to_number(read_small_file(directory / "cpu.cfs_quota_us").value_or(""));
-  const auto period =
-      detail::to_number(read_small_file(directory / "cpu.cfs_period_us").value_or(""));
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-unsigned affinity_count() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
 }  // namespace
 
 ProcessMemory read_process_memory(const fs::path& root) {
   const std::string status = read_small_file(root / "proc/self/status").value_or("");
-  const auto field = [&](std::string_view key) {
-    return detail::keyed_number(status, key).value_or(0);
-  };
+  const auto field = [&](std::string_view key) { return keyed_number(status, key).value_or(0); };
   return {.anonymous = field("RssAnon"),
           .shared = field("RssShmem"),
           .page_locked = std::max(field("VmLck"), field("VmPin")),
@@ -109,8 +80,8 @@ std::uint64_t HostMemory::room() const {
 
 HostMemory read_host_memory(const fs::path& root) {
   const std::string text = read_small_file(root / "proc/meminfo").value_or("");
-  HostMemory host{.total = detail::keyed_number(text, "MemTotal").value_or(0),
-                  .available = detail::keyed_number(text, "MemAvailable").value_or(0)};
+  HostMemory host{.total = keyed_number(text, "MemTotal").value_or(0),
+                  .available = keyed_number(text, "MemAvailable").value_or(0)};
   add_cgroup(host, root);
   return host;
 }
@@ -131,24 +102,15 @@ MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured, const
 }
 
 std::optional<double> cpu_quota(const fs::path& root) {
-  std::optional<double> tightest;
-  for (const auto& [version, directories] : detail::cgroup_paths(root, "cpu")) {
-    for (const fs::path& directory : directories) {
-      const auto quota = version == 2 ? quota_v2(directory) : quota_v1(directory);
-      if (quota && (!tightest || *quota < *tightest)) tightest = quota;
-    }
-  }
-  return tightest;
+  return headrace::detail::cpu_quota(root);
 }
 
 unsigned usable_cores(const fs::path& root) {
-  return usable_cores(affinity_count(), cpu_quota(root));
+  return static_cast<unsigned>(headrace::detail::usable_cores(root));
 }
 
 unsigned usable_cores(unsigned affinity, std::optional<double> quota) {
-  const unsigned cores = std::max(1u, affinity);
-  if (!quota) return cores;
-  return std::clamp(static_cast<unsigned>(std::ceil(*quota)), 1u, cores);
+  return static_cast<unsigned>(headrace::detail::usable_cores(static_cast<int>(affinity), quota));
 }
 
 }  // namespace headrace::inline v1::monitor

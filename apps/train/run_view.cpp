@@ -57,6 +57,7 @@ class RunView::Impl {
 
   spdlog::logger& log() { return *logger_; }
   spdlog::logger& file_log() { return *file_log_; }
+  void tell(const std::string& line);
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
   void on_step(const StepFacts& step);
@@ -109,6 +110,11 @@ RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level)
   block_ = std::make_shared<LiveBlock>(options);
   logger_ = make_run_logger(folder.path(), block_, level);
   *file = file_log_ = make_run_logger(folder.path(), nullptr, level);
+}
+
+void RunView::Impl::tell(const std::string& line) {
+  block_->print(utc_time() + " info " + line);
+  file_log_->info(line);
 }
 
 void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
@@ -249,6 +255,9 @@ void RunView::info(const std::string& line) {
 }
 void RunView::warn(const std::string& line) {
   impl_->log().warn(line);
+}
+void RunView::tell(const std::string& line) {
+  impl_->tell(line);
 }
 void RunView::note(const std::string& line) {
   impl_->file_log().info(line);

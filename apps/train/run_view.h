@@ -37,6 +37,8 @@ class RunView {
   /// A line to the log and, above the block, to the terminal. Thread-safe.
   void info(const std::string& line);
   void warn(const std::string& line);
+  /// A line that a person needs whatever the level, the command to go on with say.
+  void tell(const std::string& line);
   /// Lines to the log file alone: results go to standard output as well, and what ends the run is
   /// said on standard error by the program.
   void note(const std::string& line);

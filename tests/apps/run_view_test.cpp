@@ -261,3 +261,21 @@ TEST_CASE("reading data into memory is told with its time, where there is any") 
   CHECK(std::count(shown.begin(), shown.end(), '\n') == 1);
   CHECK(shown.find("data in memory: 3.00 GiB read in 2.50 s") != std::string::npos);
 }
+
+TEST_CASE("what a person needs is told at every level, once") {
+  const test::TemporaryFolder folder;
+  app::RunFolder run = app::RunFolder::create(folder.path(), "run");
+  const test::Ends errors = test::make_pipe();
+  {
+    const ErrorsTo redirected(errors.write);
+    app::RunView view(run, false, app::LogLevel::error);
+    view.info("heard by the log alone");
+    view.tell("to go on: headrace");
+  }
+  const std::string shown = errors.drain();
+  CHECK(std::count(shown.begin(), shown.end(), '\n') == 1);
+  CHECK(shown.ends_with("Z info to go on: headrace\n"));
+  const std::string log = content_of(run.path() / "log.txt");
+  CHECK(count(log, "info to go on: headrace") == 1);
+  CHECK(count(log, "info heard by the log alone") == 1);
+}

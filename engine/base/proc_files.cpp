@@ -1,11 +1,15 @@
-#include <headrace/monitor/detail/proc_files.h>
-
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
-namespace headrace::inline v1::monitor::detail {
+#include <headrace/engine/base/internal/proc_files.h>
+
+#include <sched.h>
+
+namespace headrace::inline v1::detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,6 +44,31 @@ std::vector<fs::path> upwards(const fs::path& mount, std::string_view inner) {
 bool names_controller(std::string_view list, std::string_view controller) {
   const auto names = split(list, ",");
   return std::find(names.begin(), names.end(), controller) != names.end();
+}
+
+std::optional<double> quota_v2(const fs::path& directory) {
+  const auto text = read_small_file(directory / "cpu.max");
+  if (!text) return std::nullopt;
+  const auto words = split_words(*text);
+  if (words.size() < 2) return std::nullopt;
+  const auto quota = to_number(words[0]);
+  const auto period = to_number(words[1]);
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+std::optional<double> quota_v1(const fs::path& directory) {
+  const auto quota = to_number(read_small_file(directory / "cpu.cfs_quota_us").value_or(""));
+  const auto period = to_number(read_small_file(directory / "cpu.cfs_period_us").value_or(""));
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+int affinity_count() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace
@@ -111,4 +140,25 @@ std::vector<CgroupPath> cgroup_paths(const fs::path& root, std::string_view cont
   return result;
 }
 
-}  // namespace headrace::inline v1::monitor::detail
+std::optional<double> cpu_quota(const fs::path& root) {
+  std::optional<double> tightest;
+  for (const auto& [version, directories] : cgroup_paths(root, "cpu")) {
+    for (const fs::path& directory : directories) {
+      const auto quota = version == 2 ? quota_v2(directory) : quota_v1(directory);
+      if (quota && (!tightest || *quota < *tightest)) tightest = quota;
+    }
+  }
+  return tightest;
+}
+
+int usable_cores(const fs::path& root) {
+  return usable_cores(affinity_count(), cpu_quota(root));
+}
+
+int usable_cores(int affinity, std::optional<double> quota) {
+  const int cores = std::max(1, affinity);
+  if (!quota || *quota >= cores) return cores;
+  return std::max(1, static_cast<int>(std::ceil(*quota)));
+}
+
+}  // namespace headrace::inline v1::detail
