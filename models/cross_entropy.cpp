@@ -18,13 +18,32 @@ at::Tensor in_full_precision(const at::Tensor& logits) {
   return type == at::kHalf || type == at::kBFloat16 ? logits.to(at::kFloat) : logits;
 }
 
-at::Tensor pick(const at::Tensor& rows, const at::Tensor& target) {
-  return at::gather(rows, 1, target.unsqueeze(1)).squeeze(1);
-}
-
 at::Tensor counted_targets(const at::Tensor& target, const at::Tensor& of_samples) {
   if (!of_samples.defined()) return target;
-  return at::where(of_samples != 0, target, at::zeros_like(target));
+  const at::Tensor counts = of_samples != 0;
+  return at::where(target.dim() == 2 ? counts.unsqueeze(1) : counts, target,
+                   at::zeros_like(target));
+}
+
+at::Tensor of_targets(const at::Tensor& rows, const at::Tensor& target) {
+  return target.dim() == 2 ? rows : at::gather(rows, 1, target.unsqueeze(1));
+}
+
+at::Tensor mean_of_targets(const at::Tensor& losses, const at::Tensor& target,
+                           const ClassificationWeights& weights) {
+  if (target.dim() == 1) return weighted_mean(losses.squeeze(1), target, weights);
+  at::Tensor share = target.to(losses.scalar_type());
+  if (weights.of_classes.defined())
+    share = share * weights.of_classes.to(losses.scalar_type()).unsqueeze(0);
+  const at::Tensor weight = share.sum(1);
+  // A share of zero may stand beside an infinite loss, and 0 * inf is not zero.
+  const at::Tensor each = at::where(share != 0, losses * share, at::zeros_like(losses)).sum(1);
+  const at::Tensor own = at::where(weight != 0, each / at::where(weight != 0, weight, weight + 1),
+                                   at::zeros_like(each));
+  return weighted_mean(own, target,
+                       {.of_samples = weights.of_samples.defined()
+                                          ? weight * weights.of_samples.to(losses.scalar_type())
+                                          : weight});
 }
 
 at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,
@@ -54,9 +73,10 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
                       std::to_string(smoothing));
   const at::Tensor log_p = at::log_softmax(detail::in_full_precision(logits), 1);
   const at::Tensor counted = detail::counted_targets(target, options.weights.of_samples);
-  at::Tensor losses = -detail::pick(log_p, counted);
-  if (smoothing > 0.0) losses = losses * (1.0 - smoothing) - log_p.mean(1) * smoothing;
-  return detail::weighted_mean(losses, counted, options.weights);
+  at::Tensor losses = -detail::of_targets(log_p, counted);
+  if (smoothing > 0.0)
+    losses = losses * (1.0 - smoothing) - log_p.mean(1, /*keepdim=*/true) * smoothing;
+  return detail::mean_of_targets(losses, counted, options.weights);
 }
 
 }  // namespace headrace::inline v1::models

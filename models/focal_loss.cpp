@@ -16,13 +16,13 @@ at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& target,
                       std::to_string(options.gamma));
   const at::Tensor counted = detail::counted_targets(target, options.weights.of_samples);
   const at::Tensor log_p =
-      detail::pick(at::log_softmax(detail::in_full_precision(logits), 1), counted);
+      detail::of_targets(at::log_softmax(detail::in_full_precision(logits), 1), counted);
   // 1 - p without cancellation; the power's derivative at 0 is infinite below gamma 1, so keep off
   // 0 there.
   at::Tensor miss = -at::expm1(log_p);
   if (options.gamma < 1.0) miss = at::clamp(miss, 1e-12);
   const at::Tensor losses = at::pow(miss, options.gamma) * -log_p * options.alpha;
-  return detail::weighted_mean(losses, counted, options.weights);
+  return detail::mean_of_targets(losses, counted, options.weights);
 }
 
 at::Tensor clamped_focal_loss(const at::Tensor& logits, const at::Tensor& target,

@@ -49,6 +49,20 @@ std::string MemoryForecast::table(const MemoryLimit& limit) const {
   return text;
 }
 
+std::string MemoryForecast::line(const MemoryLimit& limit) const {
+  constexpr std::size_t named = 2;
+  std::vector<ForecastItem> largest = items_;
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  std::string text = fmt::format("memory {} of {} ({})", format_bytes(total()),
+                                 format_bytes(limit.bytes), limit.source);
+  for (std::size_t i = 0; i < std::min(named, largest.size()); ++i)
+    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", largest[i].name,
+                        format_bytes(largest[i].bytes));
+  if (largest.size() > named) text += fmt::format(", {} more", largest.size() - named);
+  return text;
+}
+
 void MemoryForecast::require(const MemoryLimit& limit) const {
   if (fits(limit.bytes)) return;
   const auto largest = std::max_element(

@@ -30,6 +30,10 @@ class HEADRACE_API MemoryForecast {
   /// or missing.
   std::string table(const MemoryLimit& limit) const;
 
+  /// The same in a line without a line end, its two largest items named:
+  /// "memory 1.90 GiB of 10.0 GiB (machine): data in memory 1.20 GiB, activations 400 MiB, 5 more"
+  std::string line(const MemoryLimit& limit) const;
+
   /// Throws ResourceError with the table if the total is above the limit.
   void require(const MemoryLimit& limit) const;
 

@@ -85,7 +85,7 @@ void StepBudgetMeter::fold(Sums& sums, const StepTimes& step) const {
   sums.data_wait_s += step.data_wait_s;
   sums.copy_s += step.copy_s;
   sums.compute_s += step.compute_s;
-  sums.other_s += std::max(0.0, step.wall_s - step.data_wait_s - step.copy_s - step.compute_s);
+  sums.other_s += std::max(0.0, step.other_s());
   sums.waits.add(step.data_wait_s);
   if (step.data_wait_s > options_.long_wait_s) ++sums.long_waits;
 }

@@ -18,6 +18,16 @@ struct StepTimes {
   double copy_s = 0.0;       ///< Host-to-device copy that compute did not hide; 0 without a GPU.
   double compute_s =
       0.0;  ///< Forward, backward, optimiser: on the device, or on the CPU without one.
+
+  double other_s() const { return wall_s - data_wait_s - copy_s - compute_s; }
+
+  StepTimes& operator+=(const StepTimes& more) {
+    wall_s += more.wall_s;
+    data_wait_s += more.data_wait_s;
+    copy_s += more.copy_s;
+    compute_s += more.compute_s;
+    return *this;
+  }
 };
 
 struct StepBudgetOptions {

@@ -29,10 +29,12 @@ void check(const AdamWOptions& options) {
     throw ConfigError("[AdamW] epsilon must be positive, got " + std::to_string(options.epsilon));
 }
 
-std::vector<ParameterGroup> by_decay(const models::NamedTensors& parameters,
-                                     const AdamWOptions& options) {
-  ParameterGroup decayed{.parameters = {}, .weight_decay = options.weight_decay};
-  ParameterGroup plain{.parameters = {}, .weight_decay = 0.0};
+}  // namespace
+
+std::vector<ParameterGroup> groups_by_decay(const models::NamedTensors& parameters,
+                                            const AdamWOptions& options, double rate_factor) {
+  ParameterGroup decayed{.rate_factor = rate_factor, .weight_decay = options.weight_decay};
+  ParameterGroup plain{.rate_factor = rate_factor, .weight_decay = 0.0};
   for (const models::NamedTensor& parameter : parameters) {
     const bool decays = options.decay_vectors || parameter.tensor.dim() > 1;
     (decays ? decayed : plain).parameters.push_back(parameter);
@@ -43,10 +45,8 @@ std::vector<ParameterGroup> by_decay(const models::NamedTensors& parameters,
   return groups;
 }
 
-}  // namespace
-
 AdamW::AdamW(const models::NamedTensors& parameters, const AdamWOptions& options)
-    : AdamW(by_decay(parameters, options), options) {}
+    : AdamW(groups_by_decay(parameters, options), options) {}
 
 AdamW::AdamW(std::vector<ParameterGroup> groups, const AdamWOptions& options) : options_(options) {
   check(options);

@@ -28,6 +28,11 @@ struct AdamWOptions {
   bool decay_vectors = false;
 };
 
+/// One group, or two where vectors do not decay; `rate_factor` is that of each.
+HEADRACE_API std::vector<ParameterGroup> groups_by_decay(const models::NamedTensors& parameters,
+                                                         const AdamWOptions& options,
+                                                         double rate_factor = 1.0);
+
 /// AdamW (Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019) over LibTorch's fused
 /// kernels: one call a group, device and dtype. Not thread-safe.
 class HEADRACE_API AdamW {

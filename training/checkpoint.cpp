@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -20,18 +18,12 @@ namespace headrace::inline v1::training {
 namespace {
 
 using nlohmann::json;
+using Words = std::map<std::string, std::string>;
 
 constexpr std::string_view checksum_key = "headrace.crc32";
 constexpr std::string_view no_checksum = "00000000";
 constexpr std::string_view checksum_text = "\"headrace.crc32\":\"";
 
-// JSON has no NaN and no infinity: null stands for a value that is not a number.
-json from_double(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
-double to_double(const json& value) {
-  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
-}
 json from_best(const std::optional<double>& best) {
   return best ? json(*best) : json(nullptr);
 }
@@ -41,45 +33,51 @@ std::optional<double> to_best(const json& value) {
 
 json to_json(const Progress& progress) {
   const Position& position = progress.position;
-  return {
-      {"epoch", progress.epoch},
-      {"step", progress.step},
-      {"trained", progress.trained},
-      {"position",
-       {{"seed", position.seed},
-        {"epoch", position.epoch},
-        {"position", position.position},
-        {"order_version", position.order_version}}},
-      {"loss_sum", from_double(progress.loss_sum)},
-      {"samples", progress.samples},
-      {"plateau",
-       {{"learning_rate", progress.plateau.learning_rate},
-        {"best", from_best(progress.plateau.best)},
-        {"bad", progress.plateau.bad},
-        {"cooldown", progress.plateau.cooldown}}},
-      {"early_stopping",
-       {{"best", from_best(progress.early_stopping.best)}, {"bad", progress.early_stopping.bad}}},
-      {"best_epoch", progress.best_epoch}};
+  return {{"stage", progress.stage},
+          {"epoch", progress.epoch},
+          {"step", progress.step},
+          {"skipped", progress.skipped},
+          {"trained", progress.trained},
+          {"position",
+           {{"seed", position.seed},
+            {"epoch", position.epoch},
+            {"position", position.position},
+            {"order_version", position.order_version}}},
+          {"samples", progress.samples},
+          {"epoch_skipped", progress.epoch_skipped},
+          {"plateau",
+           {{"learning_rate", progress.plateau.learning_rate},
+            {"best", from_best(progress.plateau.best)},
+            {"bad", progress.plateau.bad},
+            {"cooldown", progress.plateau.cooldown}}},
+          {"early_stopping",
+           {{"best", from_best(progress.early_stopping.best)},
+            {"reference", from_best(progress.early_stopping.reference)},
+            {"bad", progress.early_stopping.bad}}},
+          {"best_epoch", progress.best_epoch}};
 }
 
 Progress progress_from(const json& state) {
   const auto& position = state.at("position");
   const auto& plateau = state.at("plateau");
   const auto& stopping = state.at("early_stopping");
-  return {.epoch = state.at("epoch").get<std::int64_t>(),
+  return {.stage = state.at("stage").get<std::int64_t>(),
+          .epoch = state.at("epoch").get<std::int64_t>(),
           .step = state.at("step").get<std::int64_t>(),
+          .skipped = state.at("skipped").get<std::int64_t>(),
           .trained = state.at("trained").get<bool>(),
           .position = {.seed = position.at("seed").get<std::uint64_t>(),
                        .epoch = position.at("epoch").get<std::int64_t>(),
                        .position = position.at("position").get<std::int64_t>(),
                        .order_version = position.at("order_version").get<int>()},
-          .loss_sum = to_double(state.at("loss_sum")),
           .samples = state.at("samples").get<std::int64_t>(),
+          .epoch_skipped = state.at("epoch_skipped").get<std::int64_t>(),
           .plateau = {.learning_rate = plateau.at("learning_rate").get<double>(),
                       .best = to_best(plateau.at("best")),
                       .bad = plateau.at("bad").get<int>(),
                       .cooldown = plateau.at("cooldown").get<int>()},
           .early_stopping = {.best = to_best(stopping.at("best")),
+                             .reference = to_best(stopping.at("reference")),
                              .bad = stopping.at("bad").get<int>()},
           .best_epoch = state.at("best_epoch").get<std::int64_t>()};
 }
@@ -125,7 +123,8 @@ void check_signature(const std::vector<std::byte>& bytes, const std::string& who
 
 constexpr std::array sections{
     std::pair{"weights.", &Checkpoint::weights}, std::pair{"optimizer.", &Checkpoint::optimizer},
-    std::pair{"rng.", &Checkpoint::rng}, std::pair{"counters.", &Checkpoint::counters}};
+    std::pair{"rng.", &Checkpoint::rng}, std::pair{"counters.", &Checkpoint::counters},
+    std::pair{"fitted.", &Checkpoint::fitted}};
 
 void sort_into_sections(Checkpoint& checkpoint, TensorMap tensors, const std::string& who) {
   for (auto& [name, tensor] : tensors) {
@@ -151,13 +150,17 @@ Checkpoint checkpoint_from(const std::vector<std::byte>& bytes, const std::strin
                             std::to_string(Checkpoint::format_version) + ", got " +
                             std::to_string(version));
     checkpoint.progress = progress_from(state.at("progress"));
-    checkpoint.identity = state.at("identity").get<std::map<std::string, std::string>>();
+    checkpoint.identity = state.at("identity").get<Words>();
+    checkpoint.notes = state.at("notes").get<Words>();
   } catch (const json::exception& error) {
     throw CheckpointError(who + ": the state cannot be read: " + error.what());
   } catch (const std::out_of_range&) {
     throw CheckpointError(who + ": has no headrace.state, it is not a checkpoint");
   }
   sort_into_sections(checkpoint, std::move(file.tensors), who);
+  if (const auto name_of_weight = first_not_finite(checkpoint.weights))
+    throw CheckpointError(who + ": all weights must be finite, \"" + *name_of_weight +
+                          "\" holds values that are not");
   return checkpoint;
 }
 
@@ -166,7 +169,8 @@ Checkpoint checkpoint_from(const std::vector<std::byte>& bytes, const std::strin
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const json state = {{"format_version", Checkpoint::format_version},
                       {"progress", to_json(checkpoint.progress)},
-                      {"identity", checkpoint.identity}};
+                      {"identity", checkpoint.identity},
+                      {"notes", checkpoint.notes}};
   TensorFile file{.tensors = {},
                   .metadata = {{std::string(checksum_key), std::string(no_checksum)},
                                {"headrace.state", state.dump()}}};
@@ -190,15 +194,15 @@ void require_same_identity(const std::map<std::string, std::string>& in_file,
     const auto found = map.find(name);
     return found == map.end() ? std::string("nothing") : '"' + found->second + '"';
   };
-  std::map<std::string, std::string> names = in_file;
-  names.insert(of_run.begin(), of_run.end());
   std::string differences;
-  for (const auto& [name, ignored] : names)
-    if (value(in_file, name) != value(of_run, name))
-      differences += "\n  " + name + ": " + value(in_file, name) + " is now " + value(of_run, name);
+  for (const auto& [name, before] : in_file)
+    if (value(of_run, name) != '"' + before + '"')
+      differences += "\n  " + name + ": \"" + before + "\" is now " + value(of_run, name);
   if (!differences.empty())
     throw CheckpointError(
-        "[checkpoint] belongs to another run; resume with the same configuration and data:" +
+        "[checkpoint] belongs to another run; go on with the same configuration and data, or begin "
+        "a "
+        "new run:" +
         differences);
 }
 

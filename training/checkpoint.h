@@ -16,12 +16,14 @@ namespace headrace::inline v1::training {
 
 /// How far a run is: everything but tensors.
 struct Progress {
-  std::int64_t epoch = 0;    ///< epoch that is running, from 0
-  std::int64_t step = 0;     ///< optimiser steps done since the start of the run
-  bool trained = false;      ///< all batches of the epoch are done, its evaluation is not
-  Position position = {};    ///< where the training data go on
-  double loss_sum = 0.0;     ///< of the epoch so far, over its samples
-  std::int64_t samples = 0;  ///< of the epoch so far
+  std::int64_t stage = 0;          ///< of the course, from 0; what follows is of this stage
+  std::int64_t epoch = 0;          ///< epoch that is running, from 0
+  std::int64_t step = 0;           ///< optimiser steps done, those that were skipped counted
+  std::int64_t skipped = 0;        ///< of them, because a gradient was not finite
+  bool trained = false;            ///< all batches of the epoch are done, its evaluation is not
+  Position position = {};          ///< where the training data go on
+  std::int64_t samples = 0;        ///< of the epoch so far
+  std::int64_t epoch_skipped = 0;  ///< steps of the epoch so far that were skipped
   PlateauState plateau = {};
   EarlyStoppingState early_stopping = {};
   std::int64_t best_epoch = -1;  ///< -1: none was evaluated yet
@@ -31,16 +33,18 @@ struct Progress {
 
 /// What a run needs to go on as if it had never stopped.
 struct Checkpoint {
-  static constexpr int format_version = 1;
+  static constexpr int format_version = 2;
 
   Progress progress = {};
   TensorMap weights = {};  ///< parameters and buffers
   TensorMap optimizer = {};
   TensorMap rng = {};       ///< of `capture_rng_state`
   TensorMap counters = {};  ///< sums of the running epoch that live in tensors
-  /// What must be the same in the run that goes on, such as the hash of the configuration, the
-  /// pipeline's signature and the fold.
+  TensorMap fitted = {};    ///< what the metric of the newest validation has chosen
+  /// What must be the same in the run that goes on: every key of the configuration that changes
+  /// what is learnt, the records, the member.
   std::map<std::string, std::string> identity = {};
+  std::map<std::string, std::string> notes = {};  ///< of the recipe: task, network, classes
 };
 
 /// Writes a checkpoint as a safetensors file, atomically (see `write_file_atomically`), with a
@@ -48,12 +52,12 @@ struct Checkpoint {
 /// `CheckpointError`.
 HEADRACE_API void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Reads a checkpoint and checks it whole: checksum, format version and content. Throws
-/// `CheckpointError`.
+/// Reads a checkpoint and checks it whole: checksum, format version, content, and that all weights
+/// are finite. Throws `CheckpointError`.
 HEADRACE_API Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 /// Throws `CheckpointError` that lists every difference, `name: "in the file" is now "of this
-/// run"`.
+/// run"`. Names that the file lacks are those of a later release and not compared.
 HEADRACE_API void require_same_identity(const std::map<std::string, std::string>& in_file,
                                         const std::map<std::string, std::string>& of_run);
 

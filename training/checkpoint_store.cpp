@@ -2,7 +2,6 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
-#include <headrace/training/safetensors.h>
 
 #include <algorithm>
 #include <charconv>
@@ -113,9 +112,8 @@ std::optional<Checkpoint> CheckpointStore::load_latest() {
                         " checkpoints can be read; the oldest: " + last_error);
 }
 
-void CheckpointStore::save_best(const TensorMap& weights,
-                                const std::map<std::string, std::string>& notes) {
-  write_safetensors(best_path(), {.tensors = weights, .metadata = notes});
+void CheckpointStore::save_best(const BestWeights& best) {
+  write_best_weights(best_path(), best);
 }
 
 }  // namespace headrace::inline v1::training

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/training/best_weights.h>
 #include <headrace/training/checkpoint.h>
 
 #include <cstdint>
@@ -42,7 +43,7 @@ class HEADRACE_API CheckpointStore {
   std::vector<std::filesystem::path> list() const;
 
   /// Replaces `best.safetensors`. Throws `CheckpointError`.
-  void save_best(const TensorMap& weights, const std::map<std::string, std::string>& notes);
+  void save_best(const BestWeights& best);
 
   std::filesystem::path best_path() const { return folder_ / "best.safetensors"; }
 

@@ -13,10 +13,13 @@ EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
                       std::to_string(options.patience) + " and " +
                       std::to_string(options.min_delta));
   const double sign = options.goal == Goal::maximum ? 1.0 : -1.0;
-  const bool improved =
-      !std::isnan(metric) && (!state.best || sign * (metric - *state.best) > options.min_delta);
-  if (improved) {
-    state.best = metric;
+  const auto beats = [&](const std::optional<double>& before, double by) {
+    return !std::isnan(metric) && (!before || sign * (metric - *before) > by);
+  };
+  const bool improved = beats(state.best, 0.0);
+  if (improved) state.best = metric;
+  if (beats(state.reference, options.min_delta)) {
+    state.reference = metric;
     state.bad = 0;
   } else {
     ++state.bad;

@@ -10,12 +10,13 @@ namespace headrace::inline v1::training {
 struct EarlyStoppingOptions {
   Goal goal = Goal::maximum;
   int patience = 10;  ///< evaluations in a row without a better metric that end the run; 0: never
-  double min_delta = 0.0;  ///< a better metric is better by more than this
+  double min_delta = 0.0;  ///< patience wants a metric that is better by more than this
 };
 
 /// What early stopping remembers; goes into checkpoints.
 struct EarlyStoppingState {
-  std::optional<double> best = {};
+  std::optional<double> best = {};       ///< whose weights are kept
+  std::optional<double> reference = {};  ///< that patience goes by: what a better one beats
   int bad = 0;
 
   friend bool operator==(const EarlyStoppingState&, const EarlyStoppingState&) = default;
@@ -23,7 +24,7 @@ struct EarlyStoppingState {
 
 struct EarlyStoppingVerdict {
   EarlyStoppingState state = {};
-  bool improved = false;  ///< the weights of now are the best so far: keep them
+  bool improved = false;  ///< better than all before, by however little: keep the weights
   bool stop = false;
 };
 

@@ -1,10 +1,7 @@
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros.h>
-#include <headrace/models/confusion_accumulator.h>
 #include <headrace/training/evaluation.h>
 
 #include <chrono>
-#include <limits>
 #include <utility>
 
 namespace headrace::inline v1::training {
@@ -26,62 +23,90 @@ class EvaluationMode {
   bool before_;
 };
 
-class Sums {
+// One pass of a loader's data through a network, whose cases somebody looks at.
+class Pass {
  public:
-  explicit Sums(const EvaluationOptions& options)
-      : loss_(at::zeros({}, at::TensorOptions(options.device).dtype(at::kDouble))) {
-    if (options.classes > 0) confusion_.emplace(options.classes);
-  }
+  using Look = std::function<void(const Cases& cases, const Moment& moment)>;
 
-  void add(const Example& example, const at::Tensor& logits, const at::Tensor& loss) {
-    const std::int64_t rows = counted_rows(example);
-    if (rows == 0) return;
-    loss_ += loss.to(at::kDouble) * static_cast<double>(rows);
-    samples_ += rows;
-    if (confusion_) confusion_->add(logits, example.target, example.present);
-  }
+  Pass(const Course& course, models::Network& network, const EvaluationOptions& options, Look look)
+      : course_(course),
+        network_(network),
+        options_(options),
+        look_(std::move(look)),
+        moment_{.stage = options.stage, .device = options.device, .random = random_},
+        inference_(course.inference()) {}
 
-  Evaluation result() const {
-    Evaluation evaluation{.loss = std::numeric_limits<double>::quiet_NaN(), .samples = samples_};
-    if (samples_ > 0) evaluation.loss = loss_.item<double>() / static_cast<double>(samples_);
-    if (confusion_) evaluation.confusion = confusion_->matrix();
-    return evaluation;
+  // Whether the pass came to its end.
+  bool run(Loader& loader, const std::stop_token& stop) {
+    const at::NoGradGuard no_gradient;
+    const EvaluationMode mode(network_);
+    for (;;) {
+      if (stop.stop_requested()) return false;
+      const NextBatch next = loader.next(std::chrono::nanoseconds::max(), stop);
+      if (next.status == NextBatch::Status::stopped) return false;
+      if (next.status == NextBatch::Status::end) return true;
+      see(next.batch);
+    }
   }
 
  private:
-  at::Tensor loss_;
-  std::int64_t samples_ = 0;
-  std::optional<models::ConfusionAccumulator> confusion_;
+  void see(const Batch& batch) {
+    moment_.epoch = batch.epoch();
+    random_ = Random({.loader = hash_name("evaluation"),
+                      .epoch = batch.epoch(),
+                      .position = batch.position_after().position});
+    const Autocast autocast(options_.stage.precision, options_.device.type());
+    const auto predict = [&](const Example& example) {
+      Output output = course_.forward(network_, example, moment_);
+      at::Tensor scores = course_.scores(output);
+      return Prediction{.output = std::move(output), .scores = std::move(scores)};
+    };
+    std::optional<Cases> cases = inference_->add(course_.example(batch, moment_), predict);
+    if (!cases) return;
+    cases->first = cases_;
+    if (options_.origins && cases->origins.empty()) cases->origins = batch.origins();
+    cases_ += cases->scores.size(0);
+    look_(*cases, moment_);
+    if (options_.on_cases) options_.on_cases(*cases);
+  }
+
+  const Course& course_;
+  models::Network& network_;
+  const EvaluationOptions& options_;
+  Look look_;
+  Random random_;
+  Moment moment_;
+  std::unique_ptr<Inference> inference_;
+  std::int64_t cases_ = 0;
 };
 
 }  // namespace
 
-double Evaluation::accuracy() const {
-  return confusion ? models::accuracy(*confusion) : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::optional<Evaluation> evaluate(models::Network& network, Loader& loader, const Unpack& unpack,
-                                   const Loss& loss, const EvaluationOptions& options,
-                                   std::stop_token stop) {
+std::optional<Evaluation> evaluate(const Course& course, models::Network& network, Loader& loader,
+                                   const EvaluationOptions& options, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
-  const at::NoGradGuard no_gradient;
-  const EvaluationMode mode(network);
-  Sums sums(options);
-  for (;;) {
-    if (stop.stop_requested()) return std::nullopt;
-    const NextBatch next = loader.next(std::chrono::nanoseconds::max(), stop);
-    if (next.status == NextBatch::Status::stopped) return std::nullopt;
-    if (next.status == NextBatch::Status::end) break;
-    const Example example = unpack(next.batch, options.device);
-    const Autocast autocast(options.precision, options.device.type());
-    const at::Tensor logits = network.forward(example.input);
-    sums.add(example, logits, loss(logits, example.target, example.present));
-    if (options.on_logits) options.on_logits(next.batch, example, logits);
+  LossMeans loss;
+  const std::unique_ptr<Metric> metric = course.metric(options.split, options.fitted);
+  const auto look = [&](const Cases& cases, const Moment& moment) {
+    if (cases.output.main.defined())
+      loss.add(all_terms(course, cases.output, cases.example, moment), cases.example);
+    if (metric) metric->add(cases);
+  };
+  if (!Pass(course, network, options, look).run(loader, stop)) return std::nullopt;
+  Evaluation evaluation{.figures = loss.figures(), .samples = loss.rows()};
+  if (metric) {
+    const Figures found = metric->result();
+    evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());
+    evaluation.fitted = metric->fitted();
   }
-  Evaluation evaluation = sums.result();
   evaluation.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;
+}
+
+bool predict(const Course& course, models::Network& network, Loader& loader,
+             const EvaluationOptions& options, std::stop_token stop) {
+  return Pass(course, network, options, [](const Cases&, const Moment&) {}).run(loader, stop);
 }
 
 }  // namespace headrace::inline v1::training

@@ -2,9 +2,8 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/models/metrics.h>
 #include <headrace/models/network.h>
-#include <headrace/training/update.h>
+#include <headrace/training/recipe.h>
 
 #include <cstdint>
 #include <functional>
@@ -14,30 +13,37 @@
 namespace headrace::inline v1::training {
 
 struct EvaluationOptions {
-  std::int64_t classes = 0;  ///< of the confusion matrix; 0: none is kept
+  Split split = Split::validation;
   at::Device device = at::kCPU;
-  Precision precision = Precision::fp32;
-  /// Given the logits of every batch, without gradient; empty: none.
-  std::function<void(const Batch& batch, const Example& example, const at::Tensor& logits)>
-      on_logits = {};
+  Stage stage = {};       ///< its precision
+  TensorMap fitted = {};  ///< what the metric of a validation has chosen, for a test
+  bool origins = false;   ///< cases say where they came from
+  /// Given the cases of every batch, in order, without gradient; empty: none.
+  std::function<void(const Cases& cases)> on_cases = {};
 };
 
 struct Evaluation {
-  double loss = 0.0;  ///< mean over all rows, NaN without rows
+  Figures figures = {};  ///< "loss", its terms, then those of the metric
   std::int64_t samples = 0;
-  std::optional<models::ConfusionMatrix> confusion = {};
+  TensorMap fitted = {};  ///< what the metric has chosen
   double seconds = 0.0;
 
-  /// Of the confusion matrix; NaN without one.
-  double accuracy() const;
+  /// Of the figures; not a number where there is none of that name.
+  double operator[](const std::string& name) const { return figure(figures, name); }
 };
 
 /// Runs an epoch of `loader` through the network in evaluation mode, without gradients and with the
-/// loader's own batch size; puts the network's mode back. Sums are over rows, so batches may differ
-/// in size. Empty if `stop` asked to end before it was done. Throws what the loader throws.
-HEADRACE_API std::optional<Evaluation> evaluate(models::Network& network, Loader& loader,
-                                                const Unpack& unpack, const Loss& loss,
+/// loader's own batch size; puts the network's mode back. Means are over rows (or what examples and
+/// terms weigh), so batches may differ in size. Empty if `stop` asked to end before it was done.
+/// Throws what the loader and the course throw.
+HEADRACE_API std::optional<Evaluation> evaluate(const Course& course, models::Network& network,
+                                                Loader& loader,
                                                 const EvaluationOptions& options = {},
                                                 std::stop_token stop = {});
+
+/// The same for data whose targets nobody knows: gives `on_cases` the scores of all cases. False if
+/// `stop` asked to end before.
+HEADRACE_API bool predict(const Course& course, models::Network& network, Loader& loader,
+                          const EvaluationOptions& options, std::stop_token stop = {});
 
 }  // namespace headrace::inline v1::training

@@ -1,14 +1,21 @@
+#include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/tensor.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/example.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace headrace::inline v1::training {
 
 namespace {
+
+constexpr std::string_view partner = "_partner";
+constexpr const char* share = "lambda";
 
 // One value a channel, on the device that was asked for last.
 class PerChannel {
@@ -45,16 +52,70 @@ at::Tensor image_input(at::Tensor input, const ImageFields& fields, Statistics& 
                                                : at::MemoryFormat::Contiguous);
 }
 
-at::Tensor class_indices(const at::Tensor& target) {
-  if (target.dim() == 2 && target.size(1) > 1) return at::argmax(target, 1);
+at::Tensor labels(const at::Tensor& target, const std::string& name) {
+  if (target.dim() == 2 && target.size(1) > 1)
+    return target.is_floating_point() ? target : at::argmax(target, 1);
+  if (target.is_floating_point() || target.dim() > 2)
+    throw ConfigError("[example] field \"" + name +
+                      "\" must hold class indices of integers [N], or a value for each class "
+                      "[N, classes], got " +
+                      std::string(c10::toString(target.scalar_type())) + " with " +
+                      std::to_string(target.dim()) + " axes");
   return target.to(at::kLong).flatten();
+}
+
+at::Tensor shared_labels(const at::Tensor& own, const at::Tensor& other, const at::Tensor& lambda,
+                         const ImageFields& fields) {
+  if (fields.classes < 2)
+    throw ConfigError("[example] field \"" + fields.target +
+                      "\" was mixed with its partner's and the number of classes must be known, "
+                      "got " +
+                      std::to_string(fields.classes) + "; set ImageFields::classes");
+  // Not one_hot: it reads the largest label.
+  const at::Tensor classes = at::arange(fields.classes, own.options().dtype(at::kLong));
+  const auto rows = [&](const at::Tensor& target) {
+    return (target.to(at::kLong).flatten().unsqueeze(1) == classes).to(at::kFloat);
+  };
+  const at::Tensor factor = lambda.to(at::kFloat).flatten().unsqueeze(1);
+  return rows(own) * factor + rows(other) * (1.0 - factor);
+}
+
+bool is_target(std::string_view name) {
+  constexpr std::array<std::string_view, 7> known{"label",  "labels",  "mask", "masks",
+                                                  "target", "targets", share};
+  return std::ranges::find(known, name) != known.end() || name.ends_with(partner);
 }
 
 }  // namespace
 
+const at::Tensor& only(const TensorMap& tensors, const char* what) {
+  if (tensors.size() == 1) return tensors.begin()->second;
+  std::string names;
+  for (const auto& [name, tensor] : tensors)
+    names += (names.empty() ? "" : ", ") + name;
+  throw ConfigError(std::string("[example] there must be one ") + what + ", got " +
+                    (names.empty() ? "none" : names));
+}
+
 std::int64_t counted_rows(const Example& example) {
-  if (!example.present.defined()) return example.target.size(0);
-  return example.rows ? *example.rows : example.present.sum().item<std::int64_t>();
+  if (example.rows) return *example.rows;
+  if (example.present.defined()) return example.present.sum().item<std::int64_t>();
+  for (const TensorMap* map : {&example.targets, &example.inputs})
+    if (!map->empty()) return map->begin()->second.size(0);
+  return 0;
+}
+
+Example example_of_fields(const Batch& batch, at::Device device) {
+  Example example{.rows = batch.valid_rows()};
+  for (const std::string& name : batch.names()) {
+    const at::Tensor tensor = as_tensor(batch[name]).to(device, /*non_blocking=*/true);
+    if (name == "valid")
+      example.present = tensor.to(at::kBool);
+    else
+      (is_target(name) ? example.targets : example.inputs).emplace(name, tensor);
+  }
+  example.mixed = example.targets.contains(share);
+  return example;
 }
 
 Unpack unpack_images(ImageFields fields) {
@@ -68,12 +129,24 @@ Unpack unpack_images(ImageFields fields) {
     const auto field = [&](const std::string& name) {
       return as_tensor(batch[name]).to(device, /*non_blocking=*/true);
     };
-    Example example{.input = image_input(field(fields.input), fields, statistics),
-                    .target = class_indices(field(fields.target)),
-                    .rows = batch.valid_rows()};
+    Example example{
+        .inputs = {{fields.input, image_input(field(fields.input), fields, statistics)}},
+        .rows = batch.valid_rows()};
+    at::Tensor target = field(fields.target);
+    const std::string other = fields.target + std::string(partner);
+    example.mixed = batch.has(other);
+    if (example.mixed)
+      target = shared_labels(target, field(other), field(share), fields);
+    else
+      target = labels(target, fields.target);
+    example.targets.emplace(fields.target, target);
     if (batch.has("valid")) example.present = field("valid").to(at::kBool);
     return example;
   };
+}
+
+at::Tensor hard_labels(const at::Tensor& target) {
+  return target.dim() == 2 ? at::argmax(target, 1) : target;
 }
 
 }  // namespace headrace::inline v1::training

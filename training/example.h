@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/batch.h>
+#include <headrace/training/named_state.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,23 +13,34 @@
 
 namespace headrace::inline v1::training {
 
-/// A batch as a network and a loss take it.
+/// A batch as a network and its loss take it, on the compute device. May be a view of the batch's
+/// memory, which is given back when the example dies.
 struct Example {
-  at::Tensor input = {};
-  at::Tensor target = {};
+  TensorMap inputs = {};
+  TensorMap targets = {};
   /// `[N]` bool: rows that count; undefined when all do.
   at::Tensor present = {};
+  /// What a mean over this example divides by, a scalar: valid voxels, say. Undefined: the rows
+  /// that count. Means over several micro-batches weigh each by it.
+  at::Tensor weight = {};
   /// How many of `present` are set, where that is known without asking the device.
   std::optional<std::int64_t> rows = {};
+  /// Targets are of two samples each (Mixup, CutMix): what is right about a row is no one class.
+  bool mixed = false;
 };
 
-/// Rows that count: of the target, of `rows`, or else of `present`, which is read: that waits for
-/// the device.
+/// The tensor of a map that holds one alone. Throws `ConfigError` that names `what` for any other
+/// number.
+HEADRACE_API const at::Tensor& only(const TensorMap& tensors, const char* what);
+
+/// Rows that count: `rows`, else those of the first target or input, or of `present`, which is
+/// read: that waits for the device.
 HEADRACE_API std::int64_t counted_rows(const Example& example);
 
-/// Makes an example of a batch, on the compute device. Called by the thread that trains; may be a
-/// view of the batch's memory, which is given back when the example dies.
-using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
+/// Fields by their names: "valid" is `present`; "label", "mask", "target" and their plurals, and
+/// what mixing adds ("lambda", "..._partner"), are targets; all others are inputs. Copies to the
+/// device what is not there, and changes nothing.
+HEADRACE_API Example example_of_fields(const Batch& batch, at::Device device);
 
 /// How the fields of a batch become an image classifier's example.
 struct ImageFields {
@@ -42,12 +54,22 @@ struct ImageFields {
   std::vector<double> mean = {};
   std::vector<double> stddev = {};
   bool channels_last = false;  ///< memory layout of the input
+  std::int64_t classes = 0;    ///< of soft labels that are made of a partner and its share
 };
 
+/// Makes an example of a batch. Called by the thread that trains.
+using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
+
 /// Copies to the device what is not there, gives integer images the range [0, 1] and the statistics
-/// of `fields` there, and takes targets as class indices: of integers `[N]` or `[N, 1]` themselves,
-/// of one-hot rows `[N, K]` the largest. A field `valid`, where the batch has one, says which rows
-/// are present. The statistics go to each device once.
+/// of `fields` there. Targets are class indices int64 `[N]`: integers `[N]` or `[N, 1]` as they
+/// are, of integer one-hot rows `[N, K]` the largest; or soft labels float `[N, K]`: floating rows
+/// as they are, and where mixing has left "lambda" and a partner, the shares of both, of
+/// `fields.classes`. A field "valid" says which rows are present. The statistics go to each device
+/// once. Throws `ConfigError` for statistics that do not fit each other, for mixed labels without
+/// `classes` and for targets of another shape.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
+
+/// Class indices `[N]` of a target: of soft labels the largest.
+HEADRACE_API at::Tensor hard_labels(const at::Tensor& target);
 
 }  // namespace headrace::inline v1::training

@@ -1,4 +1,5 @@
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/named_state.h>
 
@@ -28,6 +29,12 @@ TensorMap snapshot(const TensorMap& tensors) {
 
 TensorMap snapshot(const models::Network& network) {
   return snapshot(by_name(network));
+}
+
+std::optional<std::string> first_not_finite(const TensorMap& tensors) {
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>()) return name;
+  return std::nullopt;
 }
 
 void copy_by_name(const TensorMap& from, const TensorMap& into, const std::string& who) {

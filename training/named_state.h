@@ -5,6 +5,7 @@
 #include <headrace/models/network.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace headrace::inline v1::training {
@@ -16,6 +17,10 @@ HEADRACE_API TensorMap snapshot(const TensorMap& tensors);
 
 /// A snapshot of all parameters and buffers.
 HEADRACE_API TensorMap snapshot(const models::Network& network);
+
+/// The name of a floating tensor that holds a value that is not finite; empty where all are. Waits
+/// for the device.
+HEADRACE_API std::optional<std::string> first_not_finite(const TensorMap& tensors);
 
 /// Copies each tensor into the one of the same name, converting dtype, layout and device. Throws
 /// `CheckpointError`, before anything is changed, if a name is missing or unexpected or a shape

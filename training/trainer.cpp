@@ -1,4 +1,3 @@
-#include <ATen/ops/zeros.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/trainer_loop.h>
@@ -12,33 +11,41 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-void check(const TrainerParts& parts, const TrainerOptions& options) {
-  if (options.epochs < 1 || options.accumulation < 1)
-    throw ConfigError("[trainer] epochs and accumulation must be at least 1, got " +
-                      std::to_string(options.epochs) + " and " +
-                      std::to_string(options.accumulation));
-  if (options.schedule && options.plateau)
-    throw ConfigError(
-        "[trainer] the learning rate follows either schedule or plateau, both were given");
-  if ((options.plateau || options.early_stopping) && parts.validation == nullptr)
+constexpr const char* of_losses = "loss/";
+constexpr const char* of_metric = "metric/";
+
+void require_batches(const Loader& loader, const char* which) {
+  if (loader.batches_per_epoch() > 0) return;
+  throw DataError(std::string("[trainer] the ") + which + " loader has " +
+                  std::to_string(loader.samples_per_epoch()) +
+                  " samples and gives no batch; lower the batch size or keep the tail");
+}
+
+void check(const TrainerParts& parts) {
+  const Stage& stage = parts.stage;
+  require_known(stage);
+  const bool plateau = std::holds_alternative<PlateauOptions>(stage.schedule);
+  if ((plateau || stage.early_stopping) && parts.validation == nullptr)
     throw ConfigError("[trainer] plateau and early_stopping need a validation loader");
-  if (parts.train.batches_per_epoch() < 1)
-    throw DataError("[trainer] the training loader has " +
-                    std::to_string(parts.train.samples_per_epoch()) +
-                    " samples and gives no batch; lower the batch size or keep the tail");
-  if (parts.validation != nullptr && parts.validation->batches_per_epoch() < 1)
-    throw DataError("[trainer] the validation loader has " +
-                    std::to_string(parts.validation->samples_per_epoch()) +
-                    " samples and gives no batch; lower the batch size or keep the tail");
+  require_batches(parts.train, "training");
+  if (parts.validation != nullptr) require_batches(*parts.validation, "validation");
 }
 
 TrainerOptions with_defaults(TrainerOptions options) {
   if (options.read_loss_every <= 0) options.read_loss_every = options.device.is_cpu() ? 1 : 16;
-  if (!options.metric)
-    options.metric = [](const Evaluation& evaluation) {
-      return evaluation.confusion ? evaluation.accuracy() : -evaluation.loss;
-    };
   return options;
+}
+
+TensorMap part_of(const TensorMap& all, const std::string& prefix) {
+  TensorMap part;
+  for (const auto& [name, tensor] : all)
+    if (name.starts_with(prefix)) part.emplace(name.substr(prefix.size()), tensor);
+  return part;
+}
+
+void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) {
+  for (const auto& [name, tensor] : part)
+    all.emplace(prefix + name, tensor);
 }
 
 }  // namespace
@@ -52,15 +59,21 @@ StepTimes& StepTimes::operator+=(const StepTimes& more) {
 }
 
 Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks)
-    : parts_(std::move(parts)),
+    : parts_(parts),
       options_(with_defaults(std::move(options))),
       callbacks_(std::move(callbacks)),
-      update_(parts_.network, parts_.loss, parts_.optimizer,
-              {.clip_norm = options_.clip_norm, .precision = options_.precision}),
+      update_(parts_.course, parts_.network, parts_.optimizer,
+              {.clip_norm = parts_.stage.clip_norm, .precision = parts_.stage.precision}),
+      selection_(parts_.course.selected_by()),
       pace_(options_.device),
       exposed_(parts_.train.stats().transfer.exposed_since_built_s),
       reports_([this](const StepReport& report) { tell(report); }) {
-  check(parts_, options_);
+  check(parts_);
+  const std::int64_t window = parts_.stage.accumulation;
+  steps_per_epoch_ = (parts_.train.batches_per_epoch() + window - 1) / window;
+  rate_ = rate_of(parts_.stage.schedule, parts_.stage.optimizer.learning_rate, steps_per_epoch_,
+                  parts_.stage.epochs);
+  progress_.stage = options_.stage;
   progress_.position = parts_.train.position();
   progress_.plateau.learning_rate = parts_.optimizer.learning_rate();
   begin_epoch(0);
@@ -71,24 +84,28 @@ void Trainer::Loop::begin_epoch(std::int64_t epoch) {
   progress_.trained = false;
   progress_.position.epoch = epoch;
   progress_.position.position = 0;
-  progress_.loss_sum = 0.0;
   progress_.samples = 0;
-  loss_sum_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
-  confusion_.reset();
-  if (options_.classes > 0) confusion_.emplace(options_.classes);
+  progress_.epoch_skipped = 0;
+  losses_ = {};
+  metric_ = parts_.course.metric(Split::train, {});
 }
 
 void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   require_same_identity(checkpoint.identity, options_.identity);
+  require_same_identity(checkpoint.notes, options_.notes);
+  if (checkpoint.progress.stage != options_.stage)
+    throw CheckpointError("[checkpoint] must be of stage " + std::to_string(options_.stage) +
+                          ", got one of stage " + std::to_string(checkpoint.progress.stage));
   load_weights(parts_.network, checkpoint.weights);
   parts_.optimizer.load_state(checkpoint.optimizer);
   reports_.clear();
+  skips_ = {};
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
   parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
-  loss_sum_.fill_(progress_.loss_sum);
-  if (confusion_ && checkpoint.counters.contains("confusion"))
-    confusion_->restore(checkpoint.counters.at("confusion"));
+  losses_.restore(part_of(checkpoint.counters, of_losses));
+  if (metric_) metric_->restore(part_of(checkpoint.counters, of_metric));
+  fitted_ = checkpoint.fitted;
   loader_epoch_.reset();
   restore_rng_state(checkpoint.rng);
 }
@@ -98,36 +115,52 @@ Checkpoint Trainer::Loop::checkpoint() const {
                         .weights = snapshot(parts_.network),
                         .optimizer = snapshot(parts_.optimizer.state()),
                         .rng = capture_rng_state(),
-                        .counters = {},
-                        .identity = options_.identity};
-  checkpoint.progress.loss_sum = loss_sum_.item<double>();
-  if (confusion_ && confusion_->state().defined())
-    checkpoint.counters.emplace("confusion", confusion_->state().to(at::kCPU));
+                        .fitted = fitted_,
+                        .identity = options_.identity,
+                        .notes = options_.notes};
+  add_part(checkpoint.counters, of_losses, losses_.state());
+  if (metric_) add_part(checkpoint.counters, of_metric, metric_->state());
   return checkpoint;
 }
 
 void Trainer::Loop::require_finite() const {
-  const double sum = loss_sum_.item<double>();
-  if (!std::isfinite(sum))
-    throw NumericError("[trainer] epoch " + std::to_string(progress_.epoch) +
-                       ": the sum of the losses must be finite, got " + std::to_string(sum) +
-                       "; lower the learning rate or clip the gradients");
+  const std::string epoch = "[trainer] epoch " + std::to_string(progress_.epoch);
+  if (losses_.rows() > 0) {
+    const double mean = figure(losses_.figures(), "loss");
+    if (!std::isfinite(mean))
+      throw NumericError(epoch + ": the mean of the losses must be finite, got " +
+                         std::to_string(mean) + "; lower the learning rate or clip the gradients");
+  }
 }
 
-void Trainer::Loop::save(bool must) {
-  if (parts_.checkpoints == nullptr) return;
-  settle();
-  require_finite();
+// Writes what training can go on without, for a while.
+void Trainer::Loop::try_to_save(bool must, const std::function<void()>& write) {
   try {
-    const std::filesystem::path path = parts_.checkpoints->save(checkpoint());
+    write();
     failed_saves_ = 0;
-    if (callbacks_.on_checkpoint) callbacks_.on_checkpoint(path, progress_);
   } catch (const CheckpointError& error) {
     if (must || ++failed_saves_ >= options_.failed_saves) throw;
     if (callbacks_.on_warning)
       callbacks_.on_warning(std::string(error.what()) +
                             "; training goes on, the checkpoint before stays");
   }
+}
+
+void Trainer::Loop::save(bool must) {
+  if (parts_.checkpoints == nullptr) return;
+  settle();
+  require_finite();
+  const Checkpoint now = checkpoint();
+  if (const auto name = first_not_finite(now.weights))
+    throw NumericError("[trainer] step " + std::to_string(progress_.step) +
+                       ": all weights must be finite to be saved, \"" + *name +
+                       "\" holds values that are not; the checkpoint before stays");
+  try_to_save(must, [&] {
+    if (unsaved_best_) parts_.checkpoints->save_best(*unsaved_best_);
+    unsaved_best_.reset();
+    const std::filesystem::path path = parts_.checkpoints->save(now);
+    if (callbacks_.on_checkpoint) callbacks_.on_checkpoint(path, progress_);
+  });
 }
 
 void Trainer::Loop::seek_training_data() {
@@ -137,7 +170,7 @@ void Trainer::Loop::seek_training_data() {
 }
 
 Trainer::Trainer(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks)
-    : loop_(std::make_unique<Loop>(std::move(parts), std::move(options), std::move(callbacks))) {}
+    : loop_(std::make_unique<Loop>(parts, std::move(options), std::move(callbacks))) {}
 
 Trainer::~Trainer() = default;
 

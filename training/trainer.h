@@ -3,13 +3,11 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/network.h>
-#include <headrace/training/adamw.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_store.h>
-#include <headrace/training/early_stopping.h>
 #include <headrace/training/evaluation.h>
-#include <headrace/training/example.h>
-#include <headrace/training/schedules.h>
+#include <headrace/training/recipe.h>
+#include <headrace/training/step_times.h>
 #include <headrace/training/update.h>
 
 #include <cstdint>
@@ -22,30 +20,15 @@
 
 namespace headrace::inline v1::training {
 
-/// Where the wall time of a step went, in seconds; the four parts sum to the whole. On a GPU work
-/// is queued and the host keeps at most two micro-batches ahead of it: compute holds the time in
-/// which it waits for that, so parts are right over many steps and not in each.
-struct StepTimes {
-  double data_wait = 0.0;  ///< blocked until the loader had a batch
-  double copy = 0.0;     ///< making an example of it (copy to the device, layout, dtype) and, of a
-                         ///< GPU, the time in which its stream waited for a batch's copy
-  double compute = 0.0;  ///< forward, backward, optimiser
-  double other = 0.0;    ///< the rest: checkpoints, callbacks, bookkeeping since the step before
-
-  double total() const { return data_wait + copy + compute + other; }
-  StepTimes& operator+=(const StepTimes& more);
-};
-
 /// One optimiser step.
 struct StepReport {
   std::int64_t epoch = 0;
-  std::int64_t step = 0;           ///< since the start of the run, this one counted
+  std::int64_t step = 0;           ///< since the start of the stage, this one counted
   std::int64_t samples = 0;        ///< rows of this step
   std::int64_t epoch_samples = 0;  ///< rows of the epoch so far
   double learning_rate = 0.0;
-  std::optional<double> loss = {};  ///< mean of the step, where it was read
-  std::optional<double> gradient_norm =
-      {};  ///< before clipping, where the loss was read and gradients are clipped
+  std::optional<double> loss = {};           ///< mean of the step, where it was read
+  std::optional<double> gradient_norm = {};  ///< before clipping, where the loss was read
   StepTimes times = {};
 };
 
@@ -54,12 +37,13 @@ struct EpochReport {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   std::int64_t samples = 0;
+  std::int64_t skipped = 0;         ///< steps of the epoch whose gradient was not finite
   double learning_rate = 0.0;       ///< that the epoch ended with
   double next_learning_rate = 0.0;  ///< after the plateau schedule has seen its evaluation
-  double train_loss = 0.0;
-  std::optional<models::ConfusionMatrix> train_confusion = {};
+  Figures train = {};               ///< "loss", its terms, then those of the course's metric
   std::optional<Evaluation> validation = {};
-  double metric = 0.0;  ///< that selects, NaN without validation
+  std::string selected_by = {};  ///< the figure of the validation that selects
+  double metric = 0.0;           ///< its value; NaN without validation
   bool improved = false;
   StepTimes times = {};           ///< sum of this process's steps in the epoch
   double training_seconds = 0.0;  ///< wall time of the steps: what `times` sum to
@@ -68,25 +52,9 @@ struct EpochReport {
 };
 
 struct TrainerOptions {
-  std::int64_t epochs = 1;
-  std::int64_t accumulation =
-      1;  ///< micro-batches of a step; the last step of an epoch takes what is left
-  double clip_norm = 0.0;  ///< 0: none
-  Precision precision = Precision::fp32;
   at::Device device = at::kCPU;
-  std::int64_t classes = 0;  ///< of confusion matrices; 0: none
-  /// Learning rate of a step, counted from 0; empty: the optimiser's, or the plateau's. Not with
-  /// `plateau`.
-  std::function<double(std::int64_t step)> schedule = {};
-  std::optional<PlateauOptions> plateau = {};  ///< on the validation loss
-  std::optional<EarlyStoppingOptions> early_stopping = {};
-  /// What early stopping and `best.safetensors` go by; empty: accuracy where there are classes,
-  /// else minus the loss.
-  std::function<double(const Evaluation&)> metric = {};
-  /// Given the logits of every validation batch, in order and before `metric` is asked; batch 0
-  /// begins an evaluation, which a stop may break off.
-  std::function<void(const Batch& batch, const Example& example, const at::Tensor& logits)>
-      on_validation_logits = {};
+  std::uint64_t seed = 0;  ///< of what a course draws
+  std::int64_t stage = 0;  ///< number of the stage in its course
   std::int64_t checkpoint_every =
       0;                 ///< steps; 0: after the first step, each epoch and an interruption only
   int failed_saves = 3;  ///< checkpoints in a row that may fail before training ends with the error
@@ -94,6 +62,7 @@ struct TrainerOptions {
       0;  ///< steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
   std::map<std::string, std::string> identity = {};
+  std::map<std::string, std::string> notes = {};  ///< see `Recipe::notes`
 };
 
 /// All are called by the thread that trains; an exception ends the run.
@@ -118,31 +87,31 @@ struct RunResult {
   std::int64_t best_epoch = -1;
 };
 
-/// What is trained, with what. All but the values outlives the trainer; `validation` and
-/// `checkpoints` may be null.
+/// What is trained, with what. All of it outlives the trainer; `validation` and `checkpoints` may
+/// be null.
 struct TrainerParts {
+  const Course& course;
+  const Stage& stage;
   models::Network& network;
   AdamW& optimizer;
-  Loss loss;
-  Unpack unpack;
   Loader& train;
   Loader* validation = nullptr;
   CheckpointStore* checkpoints = nullptr;
 };
 
-/// The loop over epochs: data, forward, backward, step, evaluation, schedule, early stopping,
-/// checkpoints. A run that was interrupted at any step and resumed ends with the same weights as
-/// one that was not, bit for bit on a CPU with the same number of threads. Not thread-safe, but a
-/// stop may be asked for from anywhere.
+/// One stage of a course, the loop over its epochs: data, forward, backward, step, evaluation,
+/// schedule, early stopping, checkpoints. A run that was interrupted at any step and resumed ends
+/// with the same weights as one that was not, bit for bit on a CPU with the same number of threads.
+/// Not thread-safe, but a stop may be asked for from anywhere.
 class HEADRACE_API Trainer {
  public:
-  /// Throws `ConfigError` for options that contradict each other, `DataError` for a loader that
-  /// gives no batch.
+  /// Throws `ConfigError` for a stage that contradicts itself or that the trainer does not know
+  /// yet, `DataError` for a loader that gives no batch.
   Trainer(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks = {});
   ~Trainer();
 
   /// Goes on from a checkpoint: weights, optimiser, schedules, generators and place in the data.
-  /// Throws `CheckpointError` if it belongs to another run, network or order.
+  /// Throws `CheckpointError` if it belongs to another run, stage, network or order.
   void restore(const Checkpoint& checkpoint);
 
   /// The state of now, between steps.
@@ -151,9 +120,10 @@ class HEADRACE_API Trainer {
   const Progress& progress() const;
 
   /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished and
-  /// a checkpoint saved. Throws `NumericError` when a loss is not finite (one that is read, or
-  /// before a checkpoint or an epoch's end the sum of all), `CheckpointError`, and what the loaders
-  /// throw.
+  /// a checkpoint saved. A step whose gradient is not finite changes nothing, the schedule does not
+  /// advance, and it is counted and warned of. Throws `NumericError` when a loss is not finite (one
+  /// that is read, or before a checkpoint or an epoch's end the sum of all) or a weight is not
+  /// before it would be saved, `CheckpointError`, and what the loaders throw.
   RunResult run(std::stop_token stop = {});
 
  private:

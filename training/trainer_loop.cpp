@@ -1,4 +1,5 @@
 #include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/numeric_error.h>
 
 #include <cmath>
 #include <limits>
@@ -7,7 +8,7 @@ namespace headrace::inline v1::training {
 
 RunResult Trainer::Loop::run(std::stop_token stop) {
   reports_.clear();
-  while (progress_.epoch < options_.epochs) {
+  while (progress_.epoch < parts_.stage.epochs) {
     if (out_of_patience()) return result(RunStatus::stopped_early);
     if (!progress_.trained && !train_epoch(stop)) {
       save(true);
@@ -18,9 +19,12 @@ RunResult Trainer::Loop::run(std::stop_token stop) {
   return result(RunStatus::finished);
 }
 
+int Trainer::Loop::patience() const {
+  return parts_.stage.early_stopping ? parts_.stage.early_stopping->patience : 0;
+}
+
 bool Trainer::Loop::out_of_patience() const {
-  return options_.early_stopping && options_.early_stopping->patience > 0 &&
-         progress_.early_stopping.bad >= options_.early_stopping->patience;
+  return patience() > 0 && progress_.early_stopping.bad >= patience();
 }
 
 RunResult Trainer::Loop::result(RunStatus status) const {
@@ -67,6 +71,7 @@ void Trainer::Loop::settle() {
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
     exposed_.move(last->times);
   }
+  count_skipped({}, 0);
   reports_.tell_all();
 }
 
@@ -77,7 +82,7 @@ void Trainer::Loop::tell(const StepReport& report) {
 
 Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
   Window window;
-  std::int64_t left = options_.accumulation;
+  std::int64_t left = parts_.stage.accumulation;
   Went went = gather(window, true, left, stop);
   if (went != Went::on) {
     epoch_times_ += window.times;
@@ -103,24 +108,54 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   if (next.status == NextBatch::Status::stopped) return Went::stopped;
   if (next.status == NextBatch::Status::end) return Went::epoch_ended;
 
-  const Example example = parts_.unpack(next.batch, options_.device);
+  const Moment now = moment(next.batch);
+  const Example example = parts_.course.example(next.batch, now);
   window.times.copy += clock_.cut();
-  if (first && options_.schedule)
-    parts_.optimizer.set_learning_rate(options_.schedule(progress_.step));
-  const Forward forward = update_.accumulate(example, options_.accumulation == 1);
-  const at::Tensor sum = forward.loss.to(at::kDouble) * static_cast<double>(forward.rows);
-  window.loss_sum = window.loss_sum.defined() ? window.loss_sum + sum : sum;
-  window.rows += forward.rows;
-  if (confusion_) confusion_->add(forward.logits, example.target, example.present);
+  if (first && rate_) parts_.optimizer.set_learning_rate(rate_(now.step));
+  Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
+  window.add(forward);
+  losses_.add(forward.terms, example);
+  if (metric_) metric_->add({.output = std::move(forward.output), .example = example});
   progress_.position = next.batch.position_after();
   window.times.compute += clock_.cut();
   --left;
   return Went::on;
 }
 
+Moment Trainer::Loop::moment(const Batch& batch) {
+  random_ = Random({.seed = options_.seed,
+                    .loader = hash_name("course"),
+                    .epoch = progress_.epoch,
+                    .position = batch.position_after().position});
+  return {.epoch = progress_.epoch,
+          .step = progress_.step - progress_.skipped,
+          .steps = steps_per_epoch_ * parts_.stage.epochs,
+          .stage = parts_.stage,
+          .training = true,
+          .device = options_.device,
+          .random = random_};
+}
+
+void Trainer::Loop::Window::add(const Forward& forward) {
+  const at::Tensor loss = forward.loss.to(at::kDouble);
+  rows += forward.rows;
+  at::Tensor sum;
+  if (forward.weight.defined()) {
+    const at::Tensor more = forward.weight.detach().to(at::kDouble);
+    weight = weight.defined() ? weight + more : more;
+    sum = loss * more;
+  } else {
+    sum = loss * static_cast<double>(forward.rows);
+  }
+  loss_sum = loss_sum.defined() ? loss_sum + sum : sum;
+}
+
+at::Tensor Trainer::Loop::Window::mean_loss() const {
+  return weight.defined() ? loss_sum / weight : loss_sum / static_cast<double>(rows);
+}
+
 void Trainer::Loop::finish_step(Window& window) {
-  const at::Tensor norm = update_.finish();
-  loss_sum_ += window.loss_sum;
+  const StepOutcome outcome = update_.finish();
   progress_.samples += window.rows;
   ++progress_.step;
   ++epoch_steps_;
@@ -131,20 +166,39 @@ void Trainer::Loop::finish_step(Window& window) {
     // At each step: what is left at the end of an epoch must fit into its last one.
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
   }
+  count_skipped(outcome.skipped, options_.device.is_cuda() ? 2 : 0);
   window.times.compute += clock_.cut();
   exposed_.move(window.times);
-  reports_.add(
-      {.epoch = progress_.epoch,
-       .step = progress_.step,
-       .samples = window.rows,
-       .epoch_samples = progress_.samples,
-       .learning_rate = parts_.optimizer.learning_rate(),
-       .times = window.times},
-      progress_.position.position,
-      reads ? detail::StepReports::Figures{window.loss_sum, norm} : detail::StepReports::Figures{});
+  reports_.add({.epoch = progress_.epoch,
+                .step = progress_.step,
+                .samples = window.rows,
+                .epoch_samples = progress_.samples,
+                .learning_rate = parts_.optimizer.learning_rate(),
+                .times = window.times},
+               progress_.position.position,
+               reads && window.rows > 0
+                   ? detail::StepReports::Figures{window.mean_loss(), outcome.norm}
+                   : detail::StepReports::Figures{});
   // The newest of a device is told of when it is known what it waited for.
   reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
   if (saves) save(progress_.step == 1);
+}
+
+// Of a device the outcome of the newest steps, `unknown` of them, stays on its way: always as many,
+// so that the schedule behind a skipped step does not depend on how fast the device is.
+void Trainer::Loop::count_skipped(const at::Tensor& skipped, std::size_t unknown) {
+  if (skipped.defined() && !skipped.is_meta()) skips_.push({skipped});
+  while (skips_.size() > unknown) {
+    const std::int64_t step = progress_.step - static_cast<std::int64_t>(skips_.size()) + 1;
+    if (skips_.pop(true)->front() == 0.0) continue;
+    ++progress_.skipped;
+    ++progress_.epoch_skipped;
+    if (callbacks_.on_warning)
+      callbacks_.on_warning(
+          "[trainer] step " + std::to_string(step) + " (epoch " + std::to_string(progress_.epoch) +
+          "): the gradients must be finite, got some that are not; the step was skipped, " +
+          std::to_string(progress_.skipped) + " of " + std::to_string(progress_.step) + " so far");
+  }
 }
 
 bool Trainer::Loop::saves_now() const {
@@ -158,28 +212,29 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
   start.epoch = progress_.epoch;
   start.position = 0;
   parts_.validation->seek(start);
-  return evaluate(parts_.network, *parts_.validation, parts_.unpack, parts_.loss,
-                  {.classes = options_.classes,
-                   .device = options_.device,
-                   .precision = options_.precision,
-                   .on_logits = options_.on_validation_logits},
+  return evaluate(parts_.course, parts_.network, *parts_.validation,
+                  {.split = Split::validation, .device = options_.device, .stage = parts_.stage},
                   stop);
 }
 
 // Evaluation and what follows from it. Nothing while the run goes on.
 std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop) {
   require_finite();
-  EpochReport report{
-      .epoch = progress_.epoch,
-      .step = progress_.step,
-      .samples = progress_.samples,
-      .learning_rate = parts_.optimizer.learning_rate(),
-      .train_loss = loss_sum_.item<double>() / static_cast<double>(progress_.samples),
-      .metric = std::numeric_limits<double>::quiet_NaN(),
-      .times = epoch_times_,
-      .training_seconds = training_seconds_,
-      .steps = epoch_steps_};
-  if (confusion_) report.train_confusion = confusion_->matrix();
+  EpochReport report{.epoch = progress_.epoch,
+                     .step = progress_.step,
+                     .samples = progress_.samples,
+                     .skipped = progress_.epoch_skipped,
+                     .learning_rate = parts_.optimizer.learning_rate(),
+                     .train = losses_.figures(),
+                     .selected_by = selection_.figure,
+                     .metric = std::numeric_limits<double>::quiet_NaN(),
+                     .times = epoch_times_,
+                     .training_seconds = training_seconds_,
+                     .steps = epoch_steps_};
+  if (metric_) {
+    const Figures found = metric_->result();
+    report.train.insert(report.train.end(), found.begin(), found.end());
+  }
   if (parts_.validation != nullptr) {
     report.validation = validate(stop);
     if (!report.validation) {
@@ -190,7 +245,7 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
   if (report.validation) judge(report);
   report.next_learning_rate = parts_.optimizer.learning_rate();
   begin_epoch(progress_.epoch + 1);
-  save(out_of_patience() || progress_.epoch == options_.epochs);
+  save(out_of_patience() || progress_.epoch == parts_.stage.epochs);
   report.seconds = detail::seconds_since(epoch_start_);
   if (callbacks_.on_epoch) callbacks_.on_epoch(report);
   return std::nullopt;
@@ -199,26 +254,40 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
 // What the evaluation changes: learning rate, patience, best weights.
 void Trainer::Loop::judge(EpochReport& report) {
   const Evaluation& validation = *report.validation;
-  if (options_.plateau) {
-    progress_.plateau = plateau_after(*options_.plateau, progress_.plateau, validation.loss);
+  fitted_ = validation.fitted;
+  if (const auto* plateau = std::get_if<PlateauOptions>(&parts_.stage.schedule)) {
+    progress_.plateau = plateau_after(*plateau, progress_.plateau, validation["loss"]);
     parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
   }
-  report.metric = options_.metric(validation);
+  report.metric = validation[selection_.figure];
   if (std::isnan(report.metric) && callbacks_.on_warning)
-    callbacks_.on_warning("[trainer] the metric of epoch " + std::to_string(report.epoch) +
+    callbacks_.on_warning("[trainer] " + selection_.figure + " of epoch " +
+                          std::to_string(report.epoch) +
                           " is not a number and counts as no improvement");
+  EarlyStoppingOptions stopping =
+      parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
+  stopping.goal = selection_.goal;
   const EarlyStoppingVerdict verdict =
-      early_stopping_after(options_.early_stopping.value_or(EarlyStoppingOptions{.patience = 0}),
-                           progress_.early_stopping, report.metric);
+      early_stopping_after(stopping, progress_.early_stopping, report.metric);
   progress_.early_stopping = verdict.state;
   report.improved = verdict.improved;
-  if (verdict.improved) {
-    progress_.best_epoch = report.epoch;
-    if (parts_.checkpoints != nullptr)
-      parts_.checkpoints->save_best(
-          snapshot(parts_.network),
-          {{"epoch", std::to_string(report.epoch)}, {"metric", std::to_string(report.metric)}});
-  }
+  if (!verdict.improved) return;
+  progress_.best_epoch = report.epoch;
+  if (parts_.checkpoints != nullptr) keep_best(report);
+}
+
+void Trainer::Loop::keep_best(const EpochReport& report) {
+  BestWeights best{.weights = snapshot(parts_.network),
+                   .epoch = report.epoch,
+                   .selected_by = selection_.figure,
+                   .validation = report.validation->figures,
+                   .fitted = fitted_,
+                   .notes = options_.notes};
+  if (const auto name = first_not_finite(best.weights))
+    throw NumericError("[trainer] epoch " + std::to_string(report.epoch) +
+                       ": all weights must be finite to be saved, \"" + *name +
+                       "\" holds values that are not");
+  unsaved_best_ = std::move(best);
 }
 
 }  // namespace headrace::inline v1::training

@@ -2,58 +2,60 @@
 
 #include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
-#include <headrace/models/network.h>
 #include <headrace/training/adamw.h>
-#include <headrace/training/autocast.h>
-#include <headrace/training/example.h>
+#include <headrace/training/recipe.h>
 
 #include <cstdint>
-#include <functional>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
-/// Mean loss of logits `[N, ...]` against targets over the rows that are present (all, if
-/// undefined): a scalar.
-using Loss = std::function<at::Tensor(const at::Tensor& logits, const at::Tensor& target,
-                                      const at::Tensor& present)>;
-
 struct UpdateOptions {
-  double clip_norm = 0.0;  ///< largest norm of all gradients together; 0: no clipping, and no check
-                           ///< that it is finite
+  double clip_norm = 0.0;  ///< largest norm of all gradients together; 0: no clipping
   Precision precision = Precision::fp32;
 };
 
-/// What a micro-batch gave; on the compute device, nothing has waited for it.
+/// What a micro-batch gave; on the compute device, without gradient, nothing has waited for it.
 struct Forward {
-  at::Tensor logits;      ///< without gradient
-  at::Tensor loss;        ///< mean over the rows, without gradient
-  std::int64_t rows = 0;  ///< that are present
+  Output output = {};
+  std::vector<Term> terms = {};
+  at::Tensor loss = {};    ///< the sum of the terms, a scalar
+  at::Tensor weight = {};  ///< of the example; undefined: its rows
+  std::int64_t rows = 0;   ///< that are present
+};
+
+/// What a step came to, scalars on the compute device.
+struct StepOutcome {
+  at::Tensor norm = {};     ///< of all gradients, before clipping
+  at::Tensor skipped = {};  ///< 1 where it was not finite and nothing was changed, else 0
 };
 
 /// One optimiser step over one or more micro-batches. A window's gradient is that of the mean over
-/// all its rows, however they are divided, for losses that are means over rows; norms over the
-/// batch and class weights see their micro-batch. Not thread-safe.
+/// all its rows (or of what the examples weigh), however they are divided, for losses that are such
+/// means; norms over the batch and class weights see their micro-batch. A gradient that is not
+/// finite changes nothing. Not thread-safe.
 class HEADRACE_API Update {
  public:
-  /// Network, loss and optimiser outlive the update.
-  Update(models::Network& network, const Loss& loss, AdamW& optimizer, UpdateOptions options);
+  /// Course, network and optimiser outlive the update.
+  Update(const Course& course, models::Network& network, AdamW& optimizer, UpdateOptions options);
 
   /// Forward and backward pass of one micro-batch; `alone` says that it is the only one of its
   /// window.
-  Forward accumulate(const Example& example, bool alone);
+  Forward accumulate(const Example& example, const Moment& moment, bool alone);
 
-  /// Clips, steps and drops the gradients. Gives the norm of the gradients before clipping, a
-  /// scalar as `clip_gradients` gives it, undefined without clipping: where it is not finite, the
-  /// step was skipped.
-  at::Tensor finish();
+  /// Clips, steps and drops the gradients.
+  StepOutcome finish();
 
  private:
+  void divide();
+
+  const Course& course_;
   models::Network& network_;
-  const Loss& loss_;
   AdamW& optimizer_;
   UpdateOptions options_;
   std::vector<at::Tensor> parameters_;
   std::int64_t summed_rows_ = 0;
+  at::Tensor summed_weight_;
 };
 
 }  // namespace headrace::inline v1::training

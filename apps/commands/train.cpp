@@ -1,6 +1,7 @@
 #include <headrace/apps/train/train.h>
 
 #include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/train_options.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,9 @@ void add(CLI::App& line, TrainOptions& options) {
   line.add_option("--fold", options.fold, "Train this fold only")->check(CLI::NonNegativeNumber);
   line.add_flag("--dry-run", options.dry_run,
                 "Check everything and forecast memory, then stop before the first step");
+  line.add_option("--log-level", options.log_level,
+                  "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")
+      ->check(CLI::IsMember(log_level_words()));
   line.callback([config, &options] {
     if (config->count() == 0 && options.resume.empty()) {
       throw CLI::RequiredError("CONFIG or --resume RUN");

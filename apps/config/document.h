@@ -26,8 +26,9 @@ struct Node {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  std::string text{};   ///< Of a scalar.
-  bool quoted = false;  ///< A quoted scalar is never null, a number or a truth value.
+  std::string text{};    ///< Of a scalar.
+  bool quoted = false;   ///< A quoted scalar is never null, a number or a truth value.
+  bool in_line = false;  ///< A map that is written as {key: value}.
   Place place{};
   std::vector<Node> items{};
   std::vector<Entry> entries{};

@@ -11,6 +11,19 @@
 
 namespace headrace::inline v1::app {
 namespace detail {
+namespace {
+
+[[noreturn]] void refuse_parameter(const Entry& parameter, const std::string& path,
+                                   const std::vector<std::string>& known) {
+  const auto meant = nearest_name(parameter.key, known);
+  std::string way_out = "; it takes no parameters";
+  if (!known.empty()) way_out = fmt::format("; it takes {}", fmt::join(known, ", "));
+  if (meant) way_out = fmt::format("; did you mean \"{}\"?", *meant);
+  throw ConfigError(fmt::format("[config] {}: key \"{}.{}\" is not known{}", parameter.place.text(),
+                                path, parameter.key, way_out));
+}
+
+}  // namespace
 
 void refuse_value(const Node& node, const std::string& path, const std::string& must_be) {
   throw ConfigError(fmt::format("[config] {}: key \"{}\" must be {}, got {}", node.place.text(),
@@ -22,6 +35,47 @@ void refuse_word(const Node& node, const std::string& path, const std::vector<st
   throw ConfigError(fmt::format("[config] {}: key \"{}\" must be one of {}, got {}{}",
                                 node.place.text(), path, fmt::join(words, ", "), describe(node),
                                 meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+}
+
+Tagged tagged_entry(const Node& node, const std::string& path) {
+  if (node.kind == Node::Kind::scalar) return {.name = node.text, .place = node.place};
+  if (node.kind == Node::Kind::map && node.entries.size() == 1) {
+    const Entry& entry = node.entries.front();
+    return {.name = entry.key, .place = entry.place, .value = entry.value};
+  }
+  const bool several = node.kind == Node::Kind::map && !node.entries.empty();
+  refuse_value(several ? node.entries[1].value : node, path,
+               several ? fmt::format("one entry, got \"{}\" and \"{}\" in it", node.entries[0].key,
+                                     node.entries[1].key)
+                       : "an entry: name, name: value or name: {parameters}");
+}
+
+Node parameters_of(const Tagged& entry, const std::string& path, const std::string& main,
+                   const std::vector<std::string>& known) {
+  if (entry.value.kind == Node::Kind::null) return {.kind = Node::Kind::map, .place = entry.place};
+  if (entry.value.kind == Node::Kind::map) {
+    for (const Entry& parameter : entry.value.entries) {
+      if (std::find(known.begin(), known.end(), parameter.key) == known.end())
+        refuse_parameter(parameter, path, known);
+    }
+    return entry.value;
+  }
+  if (main.empty()) {
+    refuse_value(entry.value, path,
+                 known.empty() ? "written without a value"
+                               : fmt::format("written with its parameters: {{{}: ...}}", known[0]));
+  }
+  Node map{.kind = Node::Kind::map, .place = entry.value.place};
+  map.entries.push_back({.key = main, .place = entry.place, .value = entry.value});
+  return map;
+}
+
+Node tagged_node(const std::string& name, Node parameters) {
+  if (parameters.entries.empty()) return {.kind = Node::Kind::scalar, .text = name, .quoted = true};
+  parameters.in_line = true;
+  Node map{.kind = Node::Kind::map, .in_line = true};
+  map.entries.push_back({.key = name, .place = {}, .value = std::move(parameters)});
+  return map;
 }
 
 bool within(double value, const KeyOptions& options) {
@@ -67,6 +121,9 @@ void Fields::section(std::string name, const std::function<void(Fields&)>& descr
 
 void Fields::refuse_unknown(const Entry& entry, const std::string& prefix,
                             const Fields& root) const {
+  if (root.advice_) {
+    if (const auto said = root.advice_(entry, prefix + entry.key)) throw ConfigError(*said);
+  }
   std::vector<std::string> siblings;
   for (const auto& field : fields_)
     siblings.push_back(field->name);
@@ -102,6 +159,12 @@ void Fields::read_map(const Node& map, const std::string& prefix, const Fields& 
   }
 }
 
+void Fields::read_item(Field& field, const Node& map, const std::string& prefix,
+                       std::unique_ptr<Fields> fields) {
+  fields->read_map(map, prefix, *fields);
+  field.items.push_back({.prefix = prefix, .fields = std::move(fields)});
+}
+
 void Fields::check_use(const std::string& prefix) const {
   for (const auto& field : fields_) {
     const bool used = !field->options.used_if || field->options.used_if();
@@ -115,9 +178,8 @@ void Fields::check_use(const std::string& prefix) const {
                                     field->options.doc.empty() ? "" : ": " + field->options.doc));
     }
     if (used && field->section) field->section->check_use(prefix + field->name + ".");
-    for (std::size_t i = 0; i < field->items.size(); ++i) {
-      field->items[i]->check_use(fmt::format("{}{}.{}.", prefix, field->name, i));
-    }
+    for (const Item& item : field->items)
+      item.fields->check_use(item.prefix);
   }
 }
 

@@ -13,6 +13,8 @@
 
 namespace headrace::inline v1::app {
 
+class Fields;
+
 /// What is said of a key beside its name and the variable it sets. Limits are in the variable's
 /// unit (bytes, seconds).
 struct KeyOptions {
@@ -27,12 +29,37 @@ struct KeyOptions {
   std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
 };
 
+/// A key as documentation shows it.
+struct KeyDoc {
+  std::string name{};
+  std::string value{};  ///< As it would be written now.
+  std::string range{};  ///< "at least 0.0", or the words of an enumeration.
+  std::string doc{};
+  std::string unit{};
+};
+
 /// One word of an enumeration.
 template <class Enum>
 struct Choice {
   std::string name{};
   Enum value{};
 };
+
+/// One kind of a tagged entry: `name`, `name: value` (its main parameter) or `name: {parameters}`.
+template <class T>
+struct Tag {
+  std::string name{};
+  std::string doc{};                       ///< One line for a person.
+  std::string main{};                      ///< The parameter that `name: value` sets; empty: none.
+  std::function<T(const Place&)> make{};   ///< An entry of this kind with every default.
+  std::function<bool(const T&)> chosen{};  ///< Whether an entry is of this kind.
+  std::function<void(Fields&, T&)> describe{};  ///< Its parameters; empty: it has none.
+};
+
+/// The tag of one alternative of a std::variant.
+template <class Alternative, class Variant>
+Tag<Variant> alternative(std::string name, std::string main,
+                         std::function<void(Fields&, Alternative&)> describe, std::string doc = {});
 
 /// The keys of a configuration (or a section of one), each bound to a variable that holds its
 /// default. Describe once:
@@ -51,8 +78,8 @@ class Fields {
   Fields& operator=(Fields&&) = default;
 
   /// bool, integers, float, double, std::string, std::filesystem::path, Bytes, Duration;
-  /// std::optional of these (null or nothing for none); std::vector of these. Limits hold for each
-  /// item of a list.
+  /// std::optional of these (null or nothing for none); std::vector and std::array of these. Limits
+  /// hold for each item of a list.
   template <class T>
   void key(std::string name, T& target, KeyOptions options = {});
 
@@ -69,6 +96,20 @@ class Fields {
   template <class T>
   void list_of(std::string name, std::vector<T>& target, std::function<void(Fields&, T&)> describe,
                KeyOptions options = {});
+
+  /// One tagged entry: `plateau`, `plateau: 0.5` or `plateau: {factor: 0.5, patience: 5}`.
+  template <class T>
+  void tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options = {});
+
+  /// A list of tagged entries: `[flip, {rotate: 10}, {erase: {p: 0.25}}]`.
+  template <class T>
+  void tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
+                   KeyOptions options = {});
+
+  /// Asked before a key is refused as unknown: what is to be said of it instead, such as where it
+  /// has gone; nothing for the usual words. Of the outermost Fields.
+  using Advice = std::function<std::optional<std::string>(const Entry&, const std::string& path)>;
+  void on_unknown(Advice advice) { advice_ = std::move(advice); }
 
   /// Sets the variables from a document. Throws ConfigError with place, full path of the key and
   /// the way out: unknown, missing, unused, of the wrong type or out of its range. Variables keep
@@ -87,22 +128,38 @@ class Fields {
   /// Full paths of all keys: "train.lr".
   std::vector<std::string> paths() const;
 
+  /// The keys, sections left out.
+  std::vector<KeyDoc> keys() const;
+
  private:
+  struct Item {
+    std::string prefix;
+    std::unique_ptr<Fields> fields;
+  };
   struct Field {
     std::string name{};
     KeyOptions options{};
+    std::string range{};
     std::function<void(const Node&, const std::string& path)> read{};
     std::function<Node()> write{};
     std::unique_ptr<Fields> section{};
-    std::vector<std::unique_ptr<Fields>> items{};  // of a list of maps, as read
+    std::vector<Item> items{};  // of a list, as read
     bool set = false;
     Place place{};
   };
+
+  template <class T>
+  static void read_tagged(Field& field, const Node& node, const std::string& path,
+                          const std::vector<Tag<T>>& tags, T& target);
+  template <class T>
+  static Node write_tagged(const std::vector<Tag<T>>& tags, T& target);
 
   Field& add(std::string name, KeyOptions options);
   Field* find(std::string_view name);
   const Field* find(std::string_view name) const;
   void read_map(const Node& map, const std::string& prefix, const Fields& root);
+  static void read_item(Field& field, const Node& map, const std::string& prefix,
+                        std::unique_ptr<Fields> fields);
   void check_use(const std::string& prefix) const;
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
                                    const Fields& root) const;
@@ -110,6 +167,7 @@ class Fields {
   void write_yaml(std::string& text, std::size_t depth, bool with_docs) const;
 
   std::vector<std::unique_ptr<Field>> fields_{};
+  Advice advice_{};
 };
 
 /// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws

@@ -4,8 +4,31 @@
 
 #include <headrace/apps/config/fields.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <variant>
+
 namespace headrace::inline v1::app {
 namespace detail {
+
+/// A tagged entry as it is written.
+struct Tagged {
+  std::string name{};
+  Place place{};
+  Node value{};  ///< Null: only the name stands there.
+};
+
+/// Throws ConfigError for what is no tagged entry.
+Tagged tagged_entry(const Node& node, const std::string& path);
+
+/// The parameters as a map; `path` ends with the entry's name. Throws ConfigError for a value where
+/// the entry has no main parameter, and for parameters that are not among `known`.
+Node parameters_of(const Tagged& entry, const std::string& path, const std::string& main,
+                   const std::vector<std::string>& known);
+
+/// An entry to be written.
+Node tagged_node(const std::string& name, Node parameters);
 
 [[noreturn]] void refuse_value(const Node& node, const std::string& path,
                                const std::string& must_be);
@@ -13,6 +36,18 @@ namespace detail {
                               const std::vector<std::string>& words);
 bool within(double value, const KeyOptions& options);
 std::string range_rule(const KeyOptions& options, std::string (*show)(double));
+
+/// What limits hold for: the value, or each item of a list.
+template <class T>
+struct Item {
+  using Type = T;
+};
+template <class T>
+struct Item<std::optional<T>> : Item<T> {};
+template <class T>
+struct Item<std::vector<T>> : Item<T> {};
+template <class T, std::size_t Count>
+struct Item<std::array<T, Count>> : Item<T> {};
 
 template <class T>
 void read_value(const Node& node, const std::string& path, const KeyOptions& options, T& out) {
@@ -48,6 +83,15 @@ void read_value(const Node& node, const std::string& path, const KeyOptions& opt
   out = std::move(values);
 }
 
+template <class T, std::size_t Count>
+void read_value(const Node& node, const std::string& path, const KeyOptions& options,
+                std::array<T, Count>& out) {
+  std::vector<T> values;
+  if (node.kind == Node::Kind::list) read_value(node, path, options, values);
+  if (values.size() != Count) refuse_value(node, path, "a list of " + std::to_string(Count));
+  std::move(values.begin(), values.end(), out.begin());
+}
+
 template <class T>
 Node write_value(const T& value) {
   return write_scalar(value);
@@ -66,11 +110,18 @@ Node write_value(const std::vector<T>& values) {
   return list;
 }
 
+template <class T, std::size_t Count>
+Node write_value(const std::array<T, Count>& values) {
+  return write_value(std::vector<T>(values.begin(), values.end()));
+}
+
 }  // namespace detail
 
 template <class T>
 void Fields::key(std::string name, T& target, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
+  field.range =
+      detail::range_rule(field.options, &detail::show_limit<typename detail::Item<T>::Type>);
   field.read = [&field, &target](const Node& node, const std::string& path) {
     detail::read_value(node, path, field.options, target);
   };
@@ -81,6 +132,8 @@ template <class Enum>
 void Fields::choice(std::string name, Enum& target, std::vector<Choice<Enum>> choices,
                     KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
+  for (const Choice<Enum>& choice : choices)
+    field.range += (field.range.empty() ? "" : ", ") + choice.name;
   field.read = [&target, choices](const Node& node, const std::string& path) {
     std::vector<std::string> words;
     for (const Choice<Enum>& choice : choices) {
@@ -110,10 +163,9 @@ void Fields::list_of(std::string name, std::vector<T>& target,
     target.clear();
     target.resize(node.items.size());
     for (std::size_t i = 0; i < target.size(); ++i) {
-      field.items.push_back(std::make_unique<Fields>());
-      describe(*field.items.back(), target[i]);
-      field.items.back()->read_map(node.items[i], path + "." + std::to_string(i) + ".",
-                                   *field.items.back());
+      auto fields = std::make_unique<Fields>();
+      describe(*fields, target[i]);
+      read_item(field, node.items[i], path + "." + std::to_string(i) + ".", std::move(fields));
     }
   };
   field.write = [&target, describe] {
@@ -125,6 +177,84 @@ void Fields::list_of(std::string name, std::vector<T>& target,
     }
     return list;
   };
+}
+
+template <class T>
+void Fields::read_tagged(Field& field, const Node& node, const std::string& path,
+                         const std::vector<Tag<T>>& tags, T& target) {
+  const detail::Tagged entry = detail::tagged_entry(node, path);
+  std::vector<std::string> names;
+  const Tag<T>* found = nullptr;
+  for (const Tag<T>& tag : tags) {
+    if (tag.name == entry.name) found = &tag;
+    names.push_back(tag.name);
+  }
+  if (found == nullptr) {
+    detail::refuse_word(
+        {.kind = Node::Kind::scalar, .text = entry.name, .quoted = false, .place = entry.place},
+        path, names);
+  }
+  target = found->make(entry.place);
+  auto fields = std::make_unique<Fields>();
+  if (found->describe) found->describe(*fields, target);
+  const std::string full = path + "." + entry.name;
+  const Node parameters = detail::parameters_of(entry, full, found->main, fields->paths());
+  read_item(field, parameters, full + ".", std::move(fields));
+}
+
+template <class T>
+Node Fields::write_tagged(const std::vector<Tag<T>>& tags, T& target) {
+  for (const Tag<T>& tag : tags) {
+    if (!tag.chosen(target)) continue;
+    Fields fields;
+    if (tag.describe) tag.describe(fields, target);
+    return detail::tagged_node(tag.name, fields.write());
+  }
+  return Node{};
+}
+
+template <class T>
+void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options) {
+  Field& field = add(std::move(name), std::move(options));
+  field.read = [&field, &target, tags](const Node& node, const std::string& path) {
+    field.items.clear();
+    read_tagged(field, node, path, tags, target);
+  };
+  field.write = [&target, tags] { return write_tagged(tags, target); };
+}
+
+template <class T>
+void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
+                         KeyOptions options) {
+  Field& field = add(std::move(name), std::move(options));
+  field.read = [&field, &target, tags](const Node& node, const std::string& path) {
+    if (node.kind != Node::Kind::list) {
+      detail::refuse_value(node, path, "a list of entries, [] for none: \"- name: value\" each");
+    }
+    field.items.clear();
+    target.clear();
+    target.resize(node.items.size());
+    for (std::size_t i = 0; i < target.size(); ++i)
+      read_tagged(field, node.items[i], path + "." + std::to_string(i), tags, target[i]);
+  };
+  field.write = [&target, tags] {
+    Node list{.kind = Node::Kind::list};
+    for (T& item : target)
+      list.items.push_back(write_tagged(tags, item));
+    return list;
+  };
+}
+
+template <class Alternative, class Variant>
+Tag<Variant> alternative(std::string name, std::string main,
+                         std::function<void(Fields&, Alternative&)> describe, std::string doc) {
+  Tag<Variant> tag{.name = std::move(name), .doc = std::move(doc), .main = std::move(main)};
+  tag.make = [](const Place&) { return Variant(Alternative{}); };
+  tag.chosen = [](const Variant& value) { return std::holds_alternative<Alternative>(value); };
+  tag.describe = [describe](Fields& fields, Variant& value) {
+    if (describe) describe(fields, std::get<Alternative>(value));
+  };
+  return tag;
 }
 
 }  // namespace headrace::inline v1::app

@@ -43,43 +43,46 @@ std::string scalar_text(const Node& node) {
   return double_quoted(node.text);
 }
 
+std::string key_text(const std::string& key) {
+  return reads_back_plain(key) ? key : double_quoted(key);
+}
+
 bool is_flat(const Node& list) {
   return std::all_of(list.items.begin(), list.items.end(), [](const Node& item) {
     return item.kind == Node::Kind::scalar || item.kind == Node::Kind::null;
   });
 }
 
-std::string flow_list(const Node& list) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < list.items.size(); ++i)
-    text += (i > 0 ? ", " : "") + scalar_text(list.items[i]);
-  return text + "]";
+std::string flow_text(const Node& node) {
+  std::string text;
+  if (node.kind == Node::Kind::list) {
+    for (const Node& item : node.items)
+      text += (text.empty() ? "" : ", ") + flow_text(item);
+    return "[" + text + "]";
+  }
+  if (node.kind != Node::Kind::map) return scalar_text(node);
+  for (const Entry& entry : node.entries)
+    text += (text.empty() ? "" : ", ") + key_text(entry.key) + ": " + flow_text(entry.value);
+  return "{" + text + "}";
 }
 
 void write_map(const Node& map, std::size_t depth, std::string& text);
 
 // After "key:" or "-": the rest of the line, and the lines below it.
 void write_value(const Node& node, std::size_t depth, std::string& text) {
-  if (node.kind == Node::Kind::map && !node.entries.empty()) {
+  const bool flat = node.kind == Node::Kind::list && is_flat(node);
+  if (node.kind == Node::Kind::map && !node.entries.empty() && !node.in_line) {
     text += '\n';
     write_map(node, depth + 1, text);
-  } else if (node.kind == Node::Kind::map) {
-    text += " {}\n";
-  } else if (node.kind == Node::Kind::list && is_flat(node)) {
-    text += ' ' + flow_list(node) + '\n';
-  } else if (node.kind == Node::Kind::list) {
+  } else if (node.kind == Node::Kind::list && !flat) {
     text += '\n';
     for (const Node& item : node.items) {
       text += std::string(2 * (depth + 1), ' ') + '-';
       write_value(item, depth + 1, text);
     }
   } else {
-    text += ' ' + scalar_text(node) + '\n';
+    text += ' ' + flow_text(node) + '\n';
   }
-}
-
-std::string key_text(const std::string& key) {
-  return reads_back_plain(key) ? key : double_quoted(key);
 }
 
 void write_map(const Node& map, std::size_t depth, std::string& text) {
@@ -122,6 +125,20 @@ void Fields::write_yaml(std::string& text, std::size_t depth, bool with_docs) co
       write_value(field->section ? field->section->write() : field->write(), depth, text);
     }
   }
+}
+
+std::vector<KeyDoc> Fields::keys() const {
+  std::vector<KeyDoc> keys;
+  keys.reserve(fields_.size());
+  for (const auto& field : fields_) {
+    if (field->section) continue;
+    keys.push_back({.name = field->name,
+                    .value = flow_text(field->write()),
+                    .range = field->range,
+                    .doc = field->options.doc,
+                    .unit = field->options.unit});
+  }
+  return keys;
 }
 
 std::string Fields::to_yaml(bool with_docs) const {

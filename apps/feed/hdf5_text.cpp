@@ -24,4 +24,13 @@ std::optional<std::string> read_hdf5_text(const std::filesystem::path& path, con
   return text;
 }
 
+bool has_hdf5_object(const std::filesystem::path& path, const char* name) {
+  bool there = false;
+  Hdf5Thread::shared()->run([&] {
+    const H5::H5File file(path.string(), H5F_ACC_RDONLY);
+    there = file.nameExists(name);
+  });
+  return there;
+}
+
 }  // namespace headrace::inline v1::app

@@ -10,4 +10,8 @@ namespace headrace::inline v1::app {
 /// Throws DataError for a file that cannot be opened.
 std::optional<std::string> read_hdf5_text(const std::filesystem::path& file, const char* name);
 
+/// Whether the file has a dataset, group or link of that name in its root. Throws DataError for a
+/// file that cannot be opened.
+bool has_hdf5_object(const std::filesystem::path& file, const char* name);
+
 }  // namespace headrace::inline v1::app

@@ -1,44 +1,39 @@
 #include <headrace/apps/run/metrics_writer.h>
 
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/apps/run/csv_table.h>
 #include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <string_view>
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string csv_quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text)
-    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
-std::string csv_value(const MetricValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return csv_quoted(*text);
+std::string text_of(const MetricValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
   return fmt::format("{}", std::get<double>(value));
 }
 
-template <class Text>
-std::string joined(const MetricRow& row, Text text) {
-  std::string line;
-  for (const auto& entry : row)
-    line += (line.empty() && &entry == &row.front() ? "" : ",") + text(entry);
-  return line;
+std::vector<std::string> names_of(const MetricRow& row) {
+  std::vector<std::string> names;
+  names.reserve(row.size());
+  for (const auto& [name, value] : row)
+    names.push_back(name);
+  return names;
 }
 
-std::string first_line(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 void open_for_appending(std::ofstream& stream, const fs::path& file) {
@@ -67,26 +62,29 @@ std::string to_json(const MetricRow& row) {
 
 CsvWriter::CsvWriter(fs::path file) : file_(std::move(file)) {}
 
-void CsvWriter::open(const std::string& header) {
-  const std::string existing = fs::exists(file_) ? first_line(file_) : std::string{};
-  if (!existing.empty() && existing != header) {
-    throw ConfigError(fmt::format("[run folder] {}: columns must be \"{}\" as before, got \"{}\"",
-                                  file_.string(), existing, header));
-  }
+// What was there before stays as it is where a row can follow it; else it is written anew.
+void CsvWriter::make_room(const MetricRow& row) {
+  const std::string before = content_of(file_);
+  CsvTable table = read_csv(before);
+  table.add_columns(names_of(row));
+  stream_.close();
+  const std::string now = table.text();
+  if (now != before) write_file_atomically(file_, now);
   open_for_appending(stream_, file_);
-  header_ = header;
-  if (existing.empty()) write_line(stream_, header, file_);
+  columns_ = std::move(table.columns);
 }
 
 void CsvWriter::write(const MetricRow& row) {
-  const std::string header = joined(row, [](const auto& entry) { return csv_quoted(entry.first); });
-  if (header_.empty()) open(header);
-  if (header != header_) {
-    throw ConfigError(fmt::format("[run folder] {}: columns must be \"{}\" as before, got \"{}\"",
-                                  file_.string(), header_, header));
+  const auto known = [&](const auto& entry) {
+    return std::find(columns_.begin(), columns_.end(), entry.first) != columns_.end();
+  };
+  if (columns_.empty() || !std::all_of(row.begin(), row.end(), known)) make_room(row);
+  std::vector<std::string> cells(columns_.size());
+  for (const auto& [name, value] : row) {
+    const auto column = std::find(columns_.begin(), columns_.end(), name);
+    cells[static_cast<std::size_t>(column - columns_.begin())] = text_of(value);
   }
-  write_line(stream_, joined(row, [](const auto& entry) { return csv_value(entry.second); }),
-             file_);
+  write_line(stream_, csv_line(cells), file_);
 }
 
 JsonLinesWriter::JsonLinesWriter(fs::path file) : file_(std::move(file)) {}

@@ -16,23 +16,24 @@ using MetricValue = std::variant<std::int64_t, double, std::string>;
 /// Names and values in the order they are to be written.
 using MetricRow = std::vector<std::pair<std::string, MetricValue>>;
 
-/// Rows of one shape as CSV (RFC 4180): the first row's names make the header. Appends to a file
-/// that has the same header. Not thread-safe.
+/// Rows as CSV (RFC 4180) under one head. A file that is there is continued: names that its head
+/// has not are added to it, and the rows of before have no value for them. Not thread-safe.
 class CsvWriter {
  public:
   /// Opens on the first row.
   explicit CsvWriter(std::filesystem::path file);
 
-  /// Writes and flushes a row. Throws ConfigError if its names are not those of the header,
-  /// ResourceError if it cannot be written.
+  /// Writes and flushes a row; a column that it does not name stays empty. A row with a new name
+  /// costs reading and writing the whole file, atomically. Throws ResourceError if it cannot be
+  /// written.
   void write(const MetricRow& row);
 
  private:
-  void open(const std::string& header);
+  void make_room(const MetricRow& row);
 
   std::filesystem::path file_;
   std::ofstream stream_;
-  std::string header_;
+  std::vector<std::string> columns_;
 };
 
 /// One JSON object a line. Non-finite numbers become null. Not thread-safe.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/run/folder_lock.h>
+#include <headrace/apps/run/log_level.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
 
@@ -56,10 +57,12 @@ class RunFolder {
   std::unique_ptr<JsonLinesWriter> advice_;
 };
 
-/// A logger of our own, not registered anywhere: to `folder`'s log.txt (flushed at every line), and
-/// above the block when there is one. Thread-safe. Throws ResourceError.
+/// A logger of our own, not registered anywhere: to `folder`'s log.txt (flushed at every line;
+/// `info` at least, whatever the level), and above the block when there is one. Thread-safe. Throws
+/// ResourceError.
 std::shared_ptr<spdlog::logger> make_run_logger(const std::filesystem::path& folder,
-                                                std::shared_ptr<LiveBlock> block = nullptr);
+                                                std::shared_ptr<LiveBlock> block = nullptr,
+                                                LogLevel level = LogLevel::info);
 
 /// Writes a line to log.txt alone: what LiveBlockOptions::on_line is for.
 void log_to_file_only(spdlog::logger& logger, const std::string& line);

@@ -56,7 +56,8 @@ void LiveBlock::update(const std::vector<std::string>& lines, std::string_view p
     said_ = true;
     last_line_ = now;
     const std::string line = clean_text(plain);
-    if (options_.mode == TerminalMode::lines) write(utc_time() + ' ' + line + '\n');
+    if (options_.mode == TerminalMode::lines && options_.plain_lines)
+      write(utc_time() + ' ' + line + '\n');
     if (options_.on_line) options_.on_line(line);
   }
   if (options_.mode == TerminalMode::live && redraw_due(now)) {

@@ -18,6 +18,7 @@ struct LiveBlockOptions {
   std::chrono::milliseconds interval{10'000};  ///< Least time between two plain lines.
   std::chrono::milliseconds redraw{100};       ///< Least time between two redraws.
   std::size_t most_lines = 4;
+  bool plain_lines = true;  ///< Whether they are written where there is no terminal.
   std::function<void(const std::string&)>
       on_line{};  ///< Also told each plain line, in both modes: for the log file.
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -30,6 +31,36 @@ class Table {
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+};
+
+/// A table whose rows come one by one, hours apart: widths are fixed beforehand, so that the head
+/// is printed once. A cell that is wider than its column is cut.
+class RowTable {
+ public:
+  /// Neighbours of the same group, unless it is empty, stand under a common heading.
+  struct Column {
+    std::string heading{};
+    std::size_t width = 1;
+    Align align = Align::right;
+    std::string group{};
+
+    bool operator==(const Column&) const = default;
+  };
+
+  explicit RowTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  const std::vector<Column>& columns() const { return columns_; }
+  /// Of its lines; none is wider.
+  std::size_t width() const;
+  /// Groups where there are some, headings, a rule: lines with a line end each.
+  std::string head() const;
+  /// A line with its line end, without trailing blanks. Missing cells are empty.
+  std::string row(const std::vector<std::string>& cells) const;
+
+ private:
+  std::string groups() const;
+
+  std::vector<Column> columns_;
 };
 
 }  // namespace headrace::inline v1::app

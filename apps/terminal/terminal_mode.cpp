@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -12,6 +14,20 @@ namespace {
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view{} : value;
+}
+
+// 0 where it is not known.
+std::size_t columns_by_terminal(int file_descriptor) {
+  winsize size{};
+  return ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+// 0 where COLUMNS says nothing of use.
+std::size_t columns_by_environment() {
+  const std::string_view text = environment("COLUMNS");
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
 }
 
 }  // namespace
@@ -26,9 +42,15 @@ TerminalMode terminal_mode(int file_descriptor) {
 }
 
 std::size_t terminal_columns(int file_descriptor) {
-  winsize size{};
-  if (ioctl(file_descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  const std::size_t columns = columns_by_terminal(file_descriptor);
+  return columns == 0 ? 80 : columns;
+}
+
+std::size_t text_columns(int file_descriptor) {
+  const std::size_t wanted = columns_by_environment();
+  const std::size_t there = columns_by_terminal(file_descriptor);
+  if (there > 0) return wanted > 0 ? std::min(wanted, there) : there;
+  return wanted > 0 ? wanted : 100;
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,27 +1,157 @@
 #include <headrace/apps/train/fold_outcome.h>
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
+namespace {
+
+using Named = std::map<std::string, double>;
+
+constexpr std::size_t columns = 100;
+
+// JSON has no word for what is no number: null stands for it.
+Named figures_of(const nlohmann::json& json) {
+  Named figures;
+  for (const auto& [name, value] : json.items()) {
+    figures[name] =
+        value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+  }
+  return figures;
+}
+
+// "fold 0" of "fold-0".
+std::string member_of(const std::filesystem::path& folder) {
+  std::string name = folder.filename().string();
+  std::replace(name.begin(), name.end(), '-', ' ');
+  return name;
+}
+
+// The form before named figures: two accuracies, of which the first was whatever had selected, and
+// figures beside them named test_..., validation_... or without a word for where they are from.
+FoldOutcome outcome_of_old(const nlohmann::json& json, const std::filesystem::path& folder) {
+  FoldOutcome outcome{.member = member_of(folder),
+                      .selected_by = "accuracy",
+                      .best_epoch = json.at("best_epoch").get<std::int64_t>(),
+                      .test = {{"accuracy", json.at("test_accuracy").get<double>()}}};
+  const auto selected = json.at("validation_accuracy").get<double>();
+  constexpr std::string_view of_test = "test_";
+  constexpr std::string_view of_validation = "validation_";
+  for (const auto& [name, value] : figures_of(json.value("more", nlohmann::json::object()))) {
+    if (name.starts_with(of_test)) {
+      outcome.test[name.substr(of_test.size())] = value;
+    } else if (name.starts_with(of_validation)) {
+      outcome.validation[name.substr(of_validation.size())] = value;
+      if (value == selected) outcome.selected_by = name.substr(of_validation.size());
+    } else {
+      outcome.validation[name] = value;
+    }
+  }
+  outcome.validation[outcome.selected_by] = selected;
+  return outcome;
+}
+
+FoldOutcome outcome_of(const nlohmann::json& json, const std::filesystem::path& folder) {
+  if (json.contains("validation_accuracy")) return outcome_of_old(json, folder);
+  return {.member = json.at("member").get<std::string>(),
+          .selected_by = json.at("selected_by").get<std::string>(),
+          .best_epoch = json.at("best_epoch").get<std::int64_t>(),
+          .validation = figures_of(json.at("validation")),
+          .test = figures_of(json.at("test"))};
+}
+
+std::string words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+// Counts without decimals.
+std::string shown(double value) {
+  const bool whole = std::trunc(value) == value && std::abs(value) < 1e15;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4f}", value);
+}
+
+std::optional<double> find(const Named& figures, const std::string& name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? std::nullopt : std::optional(found->second);
+}
+
+// "  test: f1 0.9312, missed 3", over as many lines as it takes; nothing without figures.
+std::string other_figures(const std::string& of, const Named& figures, const std::string& but) {
+  std::string text;
+  std::string line = "  " + of + ":";
+  bool first = true;
+  for (const auto& [name, value] : figures) {
+    if (name == but) continue;
+    const std::string part = words(name) + ' ' + shown(value);
+    if (!first) line += ',';
+    if (!first && text_width(line) + 1 + text_width(part) + 1 > columns) {
+      text += line + '\n';
+      line = std::string(3 + of.size(), ' ');
+    }
+    line += ' ' + part;
+    first = false;
+  }
+  return first ? std::string{} : text + line + '\n';
+}
+
+std::string outcome_text(const FoldOutcome& outcome) {
+  const std::string name = words(outcome.selected_by);
+  std::string text = outcome.member.empty() ? std::string{} : outcome.member + ": ";
+  if (const auto test = find(outcome.test, outcome.selected_by))
+    text += fmt::format("test {} {:.4f}, ", name, *test);
+  text += fmt::format("selected at epoch {} by validation {} {:.4f}\n", outcome.best_epoch + 1,
+                      name, find(outcome.validation, outcome.selected_by).value_or(NAN));
+  return text + other_figures("validation", outcome.validation, outcome.selected_by) +
+         other_figures("test", outcome.test, outcome.selected_by);
+}
+
+// "folds" where all are called "fold ...".
+std::string kind_of(const std::vector<FoldOutcome>& outcomes) {
+  const auto first_word = [](const FoldOutcome& outcome) {
+    return outcome.member.substr(0, outcome.member.find(' '));
+  };
+  const std::string word = first_word(outcomes.front());
+  const bool shared = std::all_of(outcomes.begin(), outcomes.end(),
+                                  [&](const auto& one) { return first_word(one) == word; });
+  return (shared && !word.empty() ? word : "member") + "s";
+}
+
+std::string summary(const std::vector<FoldOutcome>& outcomes) {
+  const std::string& name = outcomes.front().selected_by;
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const FoldOutcome& outcome : outcomes) {
+    const double value = find(outcome.test, name).value_or(NAN);
+    sum += value;
+    squares += value * value;
+  }
+  const auto count = static_cast<double>(outcomes.size());
+  const double mean = sum / count;
+  if (outcomes.size() == 1) return fmt::format("test {} {:.4f}", words(name), mean);
+  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+  return fmt::format("test {} {:.4f} +- {:.4f} over {} {}", words(name), mean, deviation,
+                     outcomes.size(), kind_of(outcomes));
+}
+
+}  // namespace
 
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "result.json";
   std::ifstream stream(file);
   if (!stream) return std::nullopt;
   try {
-    const auto json = nlohmann::json::parse(stream);
-    return FoldOutcome{.validation_accuracy = json.at("validation_accuracy").get<double>(),
-                       .best_epoch = json.at("best_epoch").get<std::int64_t>(),
-                       .test_accuracy = json.at("test_accuracy").get<double>(),
-                       .more = json.value("more", std::map<std::string, double>{})};
+    return outcome_of(nlohmann::json::parse(stream), folder);
   } catch (const nlohmann::json::exception& error) {
     throw Failure(ExitCode::checkpoint,
                   fmt::format("[resume] {} must be what a finished fold wrote, got: {}; remove it "
@@ -30,30 +160,20 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   }
 }
 
-std::string fold_results(const std::vector<std::pair<int, FoldOutcome>>& outcomes) {
+std::string results_text(const std::vector<FoldOutcome>& outcomes) {
+  if (outcomes.empty()) return "nothing was trained";
   std::string text;
-  double sum = 0.0;
-  double squares = 0.0;
-  for (const auto& [fold, outcome] : outcomes) {
-    text += fmt::format(
-        "fold {}: test accuracy {:.4f}, selected at epoch {} by validation accuracy {:.4f}\n", fold,
-        outcome.test_accuracy, outcome.best_epoch + 1, outcome.validation_accuracy);
-    sum += outcome.test_accuracy;
-    squares += outcome.test_accuracy * outcome.test_accuracy;
-  }
-  const auto count = static_cast<double>(outcomes.size());
-  const double mean = sum / count;
-  if (outcomes.size() == 1) return text + fmt::format("test accuracy {:.4f}", mean);
-  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  return text + fmt::format("test accuracy {:.4f} +- {:.4f} over {} folds", mean, deviation,
-                            outcomes.size());
+  for (const FoldOutcome& outcome : outcomes)
+    text += outcome_text(outcome);
+  return text + summary(outcomes);
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {
-  const nlohmann::ordered_json json{{"validation_accuracy", outcome.validation_accuracy},
+  const nlohmann::ordered_json json{{"member", outcome.member},
+                                    {"selected_by", outcome.selected_by},
                                     {"best_epoch", outcome.best_epoch},
-                                    {"test_accuracy", outcome.test_accuracy},
-                                    {"more", outcome.more}};
+                                    {"validation", outcome.validation},
+                                    {"test", outcome.test}};
   write_file_atomically(folder / "result.json", json.dump(2) + "\n");
 }
 

@@ -5,26 +5,29 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
 
-/// What a fold came to.
+/// What a member of a run (a fold, a pair of classes) came to.
 struct FoldOutcome {
   bool interrupted = false;
-  double validation_accuracy = 0.0;      ///< The best, by which the weights were selected.
-  std::int64_t best_epoch = 0;           ///< From 0.
-  double test_accuracy = 0.0;            ///< Of these weights on the outer split.
-  std::map<std::string, double> more{};  ///< What a job reports beside these.
+  std::string member{};                        ///< "fold 0"; empty where a run has only one.
+  std::string selected_by{};                   ///< A figure of `validation`.
+  std::int64_t best_epoch = 0;                 ///< From 0.
+  std::map<std::string, double> validation{};  ///< By name, of the weights that were selected.
+  std::map<std::string, double> test{};        ///< Likewise, of the test data.
 };
 
-/// What a fold that is done came to (result.json of its folder); nothing for one that is not.
-/// Throws Failure with the exit code for checkpoints when the file cannot be understood.
+/// What a fold that is done came to (result.json of its folder, the form before named figures
+/// included); nothing for one that is not. Throws Failure with the exit code for checkpoints when
+/// the file cannot be understood.
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder);
 
-/// A line for each fold, and one for all of them.
-std::string fold_results(const std::vector<std::pair<int, FoldOutcome>>& outcomes);
+/// The outcomes of a run for a person, at most 100 columns wide: for each its test figure of the
+/// name that selected and what else was measured, and one line for all of them. No line end at the
+/// end.
+std::string results_text(const std::vector<FoldOutcome>& outcomes);
 
 /// Marks the fold as done.
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome);

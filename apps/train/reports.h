@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -42,17 +45,28 @@ class ShownLoss {
   std::optional<double> shown_;
 };
 
-/// One epoch, as it is shown. Figures that were not taken are not numbers.
+/// Measured values by name, in the order in which they are shown: {"loss", 0.31}, {"accuracy",
+/// 0.9}.
+using Figures = std::vector<std::pair<std::string, double>>;
+
+/// The figure of that name; not a number where there is none.
+inline double figure(const Figures& figures, const std::string& name) {
+  for (const auto& [of, value] : figures) {
+    if (of == name) return value;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// One epoch, as it is shown. Figures that were not taken are absent or not numbers.
 struct EpochFacts {
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double learning_rate = 0.0;
-  double train_loss = none;
-  double train_accuracy = none;
-  double validation_loss = none;
-  double validation_accuracy = none;
+  Figures train{};            ///< While the network learned.
+  Figures validation{};       ///< Behind the epoch; empty where nothing was validated.
+  std::string selected_by{};  ///< The validation figure that selects; may be empty.
   bool improved = false;
   std::int64_t steps = 0;      ///< Of this process.
   monitor::StepTimes times{};  ///< Sum over these steps.

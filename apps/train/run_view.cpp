@@ -3,6 +3,8 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/progress_bar.h>
+#include <headrace/apps/terminal/terminal_mode.h>
+#include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
@@ -11,9 +13,13 @@
 
 #include <chrono>
 #include <optional>
+#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -30,11 +36,24 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+std::string name_of(const FoldView& fold) {
+  if (!fold.member.empty()) return fold.member;
+  return fmt::format("fold {}/{}", fold.fold + 1, fold.folds);
+}
+
+std::string step_line(const StepFacts& step) {
+  const monitor::StepTimes& times = step.times;
+  return fmt::format("step {}: {} = data {} + copy {} + compute {} + other {}", step.step,
+                     format_seconds(times.wall_s), format_seconds(times.data_wait_s),
+                     format_seconds(times.copy_s), format_seconds(times.compute_s),
+                     format_seconds(times.other_s()));
+}
+
 }  // namespace
 
 class RunView::Impl {
  public:
-  Impl(RunFolder& folder, bool on_gpu);
+  Impl(RunFolder& folder, bool on_gpu, LogLevel level);
 
   spdlog::logger& log() { return *logger_; }
   spdlog::logger& file_log() { return *file_log_; }
@@ -48,11 +67,14 @@ class RunView::Impl {
   void begin_training_part(const StepFacts& step);
   void show(const StepFacts& step);
   monitor::Verdict judge(const monitor::StepBudget& budget) const;
+  void print_epoch(const EpochFacts& epoch, const EpochLine& line);
+  void say_verdict(const monitor::Verdict& verdict);
   void write_metrics(const EpochFacts& epoch, const monitor::StepBudget& budget,
                      const monitor::Verdict& verdict, const monitor::MemoryWatch& memory);
 
   RunFolder& folder_;
   bool on_gpu_;
+  LogLevel level_;
   std::shared_ptr<spdlog::logger> logger_;
   std::shared_ptr<spdlog::logger> file_log_;
   std::shared_ptr<LiveBlock> block_;
@@ -69,19 +91,24 @@ class RunView::Impl {
   Clock::time_point part_start_;
   ShownLoss loss_;
   Clock::time_point last_row_;
+  EpochTable table_;
+  bool member_said_ = false;  // above its epochs
+  std::string last_verdict_;  // band and bottleneck
+  DataWaits waits_;           // of the epoch
 };
 
-RunView::Impl::Impl(RunFolder& folder, bool on_gpu)
-    : folder_(folder), on_gpu_(on_gpu), meter_({.on_gpu = on_gpu}) {
+RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level)
+    : folder_(folder), on_gpu_(on_gpu), level_(level), meter_({.on_gpu = on_gpu}) {
   // The block tells the log file of its plain lines, the logger prints above the block.
   const auto file = std::make_shared<std::shared_ptr<spdlog::logger>>();
   LiveBlockOptions options;
+  options.plain_lines = level <= LogLevel::info;
   options.on_line = [file](const std::string& line) {
     if (*file) log_to_file_only(**file, line);
   };
   block_ = std::make_shared<LiveBlock>(options);
-  logger_ = make_run_logger(folder.path(), block_);
-  *file = file_log_ = make_run_logger(folder.path());
+  logger_ = make_run_logger(folder.path(), block_, level);
+  *file = file_log_ = make_run_logger(folder.path(), nullptr, level);
 }
 
 void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
@@ -90,6 +117,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
   loss_ = {};
   in_training_part_ = false;
+  member_said_ = false;
 }
 
 void RunView::Impl::end_fold() {
@@ -100,12 +128,15 @@ void RunView::Impl::end_fold() {
 void RunView::Impl::on_step(const StepFacts& report) {
   if (!in_training_part_) begin_training_part(report);
   meter_.add(report.times);
+  waits_.add(report.step, report.times.data_wait_s);
+  if (level_ == LogLevel::trace) logger_->trace(step_line(report));
   loss_.add(report.loss);
   if (block_->due()) show(report);
 }
 
 void RunView::Impl::begin_training_part(const StepFacts& step) {
   in_training_part_ = true;
+  waits_ = {};
   first_samples_ = step.epoch_samples;  // the rate is taken from the second step on
   loader_->reset_stats();
   cpu_.sample();
@@ -131,8 +162,8 @@ void RunView::Impl::show(const StepFacts& report) {
   const std::string machine =
       fmt::format("CPU {} · memory {}", format_share(shown_cpu_.sample().process_share),
                   format_bytes(monitor::read_process_memory().held()));
-  const std::string head = fmt::format("fold {}/{} epoch {}/{}", fold_.fold + 1, fold_.folds,
-                                       report.epoch + 1, fold_.epochs);
+  const std::string head =
+      fmt::format("{} epoch {}/{}", name_of(fold_), report.epoch + 1, fold_.epochs);
   const std::string figures = (loss ? fmt::format("loss {:.4f} ", *loss) : "") +
                               fmt::format("lr {:.2g}", report.learning_rate);
   const std::string pace =
@@ -162,15 +193,39 @@ monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
 void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatch& memory) {
   const monitor::StepBudget budget = meter_.summary();
   const monitor::Verdict verdict = judge(budget);
-  logger_->info("fold {}/{}\n{}{} ({})\n{}", fold_.fold + 1, fold_.folds,
-                epoch_table(report, fold_.epochs, memory.peak_held()), budget.sentence(),
-                budget.window(), verdict.sentence());
+  print_epoch(report, {.epochs = fold_.epochs,
+                       .budget = budget,
+                       .peak_memory = memory.peak_held(),
+                       .columns = text_columns(STDERR_FILENO)});
+  file_log_->info("{} ({})", budget.sentence(), budget.window());
+  say_verdict(verdict);
+  logger_->debug(waits_.sentence());
   write_metrics(report, budget, verdict, memory);
   if (verdict.advice && advice_.should_say(*verdict.advice)) {
     logger_->info(verdict.advice->line());
     folder_.advice().write_json(verdict.advice->json());
   }
   meter_.next_epoch();
+}
+
+// Lines of the table have no time before them on the terminal: they would not line up with what a
+// terminal is wide.
+void RunView::Impl::print_epoch(const EpochFacts& epoch, const EpochLine& line) {
+  std::string text;
+  if (fold_.folds > 1 && !member_said_) text = name_of(fold_) + '\n';
+  member_said_ = true;
+  text += table_.lines(epoch, line);
+  if (level_ <= LogLevel::info) block_->print(text);
+  std::istringstream rows(text);
+  for (std::string row; std::getline(rows, row);)
+    file_log_->info(row);
+}
+
+void RunView::Impl::say_verdict(const monitor::Verdict& verdict) {
+  std::string key = std::string(to_string(verdict.bound)) + verdict.bottleneck;
+  const bool new_one = key != last_verdict_;
+  last_verdict_ = std::move(key);
+  (new_one ? logger_ : file_log_)->info(verdict.sentence());
 }
 
 void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepBudget& budget,
@@ -185,7 +240,8 @@ void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepB
   folder_.metrics_jsonl().write(row);
 }
 
-RunView::RunView(RunFolder& folder, bool on_gpu) : impl_(std::make_unique<Impl>(folder, on_gpu)) {}
+RunView::RunView(RunFolder& folder, bool on_gpu, LogLevel level)
+    : impl_(std::make_unique<Impl>(folder, on_gpu, level)) {}
 RunView::~RunView() = default;
 
 void RunView::info(const std::string& line) {
@@ -199,6 +255,10 @@ void RunView::note(const std::string& line) {
 }
 void RunView::note_error(const std::string& line) {
   impl_->file_log().error(line);
+}
+void RunView::data_read(std::uint64_t bytes, double seconds) {
+  if (bytes == 0) return;
+  info(fmt::format("data in memory: {} read in {}", format_bytes(bytes), format_seconds(seconds)));
 }
 void RunView::begin_fold(const FoldView& fold, Loader& loader) {
   impl_->begin_fold(fold, loader);

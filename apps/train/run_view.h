@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
@@ -16,17 +17,19 @@ struct FoldView {
   int folds = 1;
   std::int64_t epochs = 1;
   std::int64_t samples_per_epoch = 1;
+  std::string member{};  ///< Its name, "fold 0"; empty: named by its number.
 };
 
 class RunFolder;
 
 /// Shows a training run to a person and writes it to the run folder: a live block or whole lines, a
-/// table with the step budget and a verdict after each epoch, metrics and advice. Used by the
-/// thread that trains, but for info() and warn().
+/// line of a table after each epoch, a verdict whenever it is another one than that of the epoch
+/// before (log.txt has it for every epoch), metrics and advice. Used by the thread that trains, but
+/// for info() and warn().
 class RunView {
  public:
   /// The folder outlives the view.
-  RunView(RunFolder& folder, bool on_gpu);
+  RunView(RunFolder& folder, bool on_gpu, LogLevel level = LogLevel::info);
   ~RunView();
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
@@ -38,6 +41,8 @@ class RunView {
   /// said on standard error by the program.
   void note(const std::string& line);
   void note_error(const std::string& line);
+  /// How long it took to read the data that stays in memory; says nothing of no bytes.
+  void data_read(std::uint64_t bytes, double seconds);
 
   /// From now on steps are of this fold; `loader` feeds it and outlives the fold.
   void begin_fold(const FoldView& fold, Loader& loader);

@@ -14,6 +14,7 @@ struct TrainOptions {
   std::filesystem::path resume{};       ///< A run folder; empty for a new run.
   std::optional<int> fold{};            ///< Only this fold.
   bool dry_run = false;                 ///< Check, forecast, and stop before the first step.
+  std::string log_level{};              ///< A word of run/log_level.h; empty: not given.
 };
 
 /// Of `headrace predict`.

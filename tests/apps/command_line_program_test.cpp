@@ -74,6 +74,14 @@ TEST_CASE("help and the version are no mistakes, at every level") {
   }
 }
 
+TEST_CASE("a log level that is none is refused with the list before anything is read") {
+  const TemporaryFolder folder;
+  const Finished finished = run(folder, {"train", "no.yaml", "--log-level", "loud"});
+  CHECK(finished.status == 2);
+  for (const char* word : {"--log-level", "trace", "debug", "info", "warn", "error", "loud"})
+    CHECK_MESSAGE(contains(finished.err, word), finished.err);
+}
+
 TEST_CASE("other mistakes keep their own words") {
   const TemporaryFolder folder;
   CHECK(run(folder, {}).status == 2);

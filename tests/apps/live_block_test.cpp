@@ -1,17 +1,14 @@
 #include <doctest/doctest.h>
 
 #include <headrace/apps/terminal/live_block.h>
+#include <headrace/tests/apps/pseudo_terminal.h>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,42 +16,12 @@
 
 using namespace headrace::app;
 using namespace std::chrono_literals;
+using headrace::test::Ends;
+using headrace::test::Environment;
+using headrace::test::make_pipe;
+using headrace::test::make_terminal;
 
 namespace {
-
-struct Ends {
-  int write = -1;
-  int read = -1;
-  ~Ends() {
-    close(write);
-    close(read);
-  }
-  // A pseudo-terminal hands on what was written a little later.
-  std::string drain() const {
-    std::string text;
-    char block[4096];
-    pollfd ready{.fd = read, .events = POLLIN, .revents = 0};
-    poll(&ready, 1, 20);
-    for (ssize_t n = 0; (n = ::read(read, block, sizeof block)) > 0;)
-      text.append(block, static_cast<std::size_t>(n));
-    return text;
-  }
-};
-
-Ends make_pipe() {
-  int ends[2] = {-1, -1};
-  REQUIRE(pipe2(ends, O_NONBLOCK) == 0);
-  return {ends[1], ends[0]};
-}
-
-Ends make_terminal(unsigned short columns) {
-  int main = -1;
-  int user = -1;
-  winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
-  REQUIRE(openpty(&main, &user, nullptr, nullptr, &size) == 0);
-  REQUIRE(fcntl(main, F_SETFL, O_NONBLOCK) == 0);
-  return {user, main};
-}
 
 // What a terminal of that width shows after these bytes: enough of one for what a live block may
 // write.
@@ -123,23 +90,6 @@ class Screen {
   std::size_t column_ = 0;
   std::size_t unknown_ = 0;
   bool wrapped_ = false;
-};
-
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) {
-      had_ = true;
-      old_ = old;
-    }
-    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
-  }
-  ~Environment() { had_ ? setenv(name_, old_.c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  bool had_ = false;
-  std::string old_;
 };
 
 }  // namespace
@@ -273,6 +223,35 @@ TEST_CASE("only a terminal that understands is drawn on") {
   }
   CHECK(terminal_columns(terminal.write) == 80);
   CHECK(terminal_columns(pipe.write) == 80);
+}
+
+TEST_CASE("text is as wide as the terminal, less where COLUMNS says so, and 100 elsewhere") {
+  const Ends terminal = make_terminal(80);
+  const Ends pipe = make_pipe();
+  for (const char* nothing : {"", "0", "wide", "-5", "80x"}) {
+    const Environment columns("COLUMNS", nothing);
+    CAPTURE(nothing);
+    CHECK(text_columns(terminal.write) == 80);
+    CHECK(text_columns(pipe.write) == 100);
+  }
+  const Environment columns("COLUMNS", "60");
+  CHECK(text_columns(terminal.write) == 60);
+  CHECK(text_columns(pipe.write) == 60);
+  const Environment more("COLUMNS", "200");
+  CHECK(text_columns(terminal.write) == 80);  // what is wider would wrap
+  CHECK(text_columns(pipe.write) == 200);
+}
+
+TEST_CASE("plain lines can be kept out of the stream and still reach the log") {
+  const Ends pipe = make_pipe();
+  std::vector<std::string> told;
+  LiveBlock block({.file_descriptor = pipe.write,
+                   .mode = TerminalMode::lines,
+                   .plain_lines = false,
+                   .on_line = [&](const std::string& line) { told.push_back(line); }});
+  block.update({}, "step 1");
+  CHECK(pipe.drain().empty());
+  CHECK(told == std::vector<std::string>{"step 1"});
 }
 
 TEST_CASE("the log file is told each plain line in both modes") {

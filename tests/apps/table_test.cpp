@@ -25,6 +25,22 @@ TEST_CASE("a table refuses more cells than columns") {
   CHECK_THROWS_AS(Table({}), std::invalid_argument);
 }
 
+TEST_CASE("a table of rows that come one by one has fixed columns, and cuts what is wider") {
+  const RowTable table({{.heading = "epoch", .width = 5, .align = Align::left},
+                        {.heading = "train", .width = 6, .group = "accuracy"},
+                        {.heading = "val", .width = 6, .group = "accuracy"},
+                        {.heading = "val", .width = 6, .group = "a name of many words"}});
+  CHECK(table.width() == 29);
+  CHECK(table.head() ==
+        "             accuracy  a nam…\n"
+        "epoch   train     val     val\n"
+        "-----------------------------\n");
+  CHECK(table.row({"1", "0.5", "123456789", "0.25"}) == "1         0.5  12345…    0.25\n");
+  CHECK(table.row({"2"}) == "2\n");
+  CHECK(table.row({"1", "", "", "", "more"}) == "1\n");
+  CHECK(RowTable({{.heading = "a", .width = 2}}).head() == " a\n--\n");
+}
+
 TEST_CASE("width counts columns, not bytes") {
   CHECK(text_width("abc") == 3);
   CHECK(text_width("µs·é") == 4);

@@ -83,7 +83,7 @@ TEST_CASE("train writes a run folder and says the test accuracy") {
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
   CHECK(contains(content_of(run / "config.yaml"), "epochs: 3"));
   CHECK(contains(content_of(run / "log.txt"), "test accuracy "));
-  for (const char* word : {"data wait", "compute", "step ", "val acc"}) {
+  for (const char* word : {"data", "compute", "step", "accuracy"}) {
     CHECK_MESSAGE(contains(finished.err, word), word);
   }
   CHECK_FALSE(contains(finished.err, "\x1b"));

@@ -52,6 +52,15 @@ TEST_CASE("the table lists the parts, the total, the limit and what is left") {
         "  left       28.0 MiB\n");
 }
 
+TEST_CASE("a forecast is one line with its largest parts") {
+  CHECK(forecast().line({128 * mib, "configuration"}) ==
+        "memory 100 MiB of 128 MiB (configuration): slabs 60.0 MiB, table 30.0 MiB, 1 more");
+  MemoryForecast one;
+  CHECK(one.line({mib, "machine"}) == "memory 0 B of 1.00 MiB (machine)");
+  one.add("table", mib);
+  CHECK(one.line({mib, "machine"}) == "memory 1.00 MiB of 1.00 MiB (machine): table 1.00 MiB");
+}
+
 TEST_CASE("a sum beyond the type's range does not wrap around into fitting") {
   MemoryForecast sum;
   sum.add("a", UINT64_MAX - 5);

@@ -65,6 +65,16 @@ TEST_CASE("other is what the measured parts leave of the wall time") {
   CHECK(budget.data_stall_fraction() == doctest::Approx(0.2));
 }
 
+TEST_CASE("steps add up part by part") {
+  StepTimes sum{.wall_s = 1.0, .data_wait_s = 0.125};
+  sum += {.wall_s = 2.0, .data_wait_s = 0.125, .copy_s = 0.25, .compute_s = 1.0};
+  CHECK(sum.wall_s == 3.0);
+  CHECK(sum.data_wait_s == 0.25);
+  CHECK(sum.copy_s == 0.25);
+  CHECK(sum.compute_s == 1.0);
+  CHECK(sum.other_s() == 1.5);
+}
+
 TEST_CASE("parts longer than the step show as a sum that is off") {
   const StepBudget budget = steps_of({.wall_s = 0.1, .data_wait_s = 0.06, .compute_s = 0.06}, 100);
   CHECK(budget.sum_error() == doctest::Approx(0.2));

@@ -21,9 +21,9 @@ void require_finite_loss(const StepReport& report, std::int64_t position) {
 }  // namespace
 
 void StepReports::add(const StepReport& report, std::int64_t position, const Figures& figures) {
-  const bool reads = figures.loss_sum.defined() && report.samples > 0;
+  const bool reads = figures.loss.defined();
   if (reads) {
-    std::vector<at::Tensor> values{figures.loss_sum};
+    std::vector<at::Tensor> values{figures.loss};
     if (figures.norm.defined()) values.push_back(figures.norm);
     scalars_.push(values);
   }
@@ -39,7 +39,7 @@ bool StepReports::tell_first(bool wait) {
   if (first.reads) {
     const auto values = scalars_.pop(wait);
     if (!values) return false;
-    first.report.loss = values->front() / static_cast<double>(first.report.samples);
+    first.report.loss = values->front();
     if (values->size() > 1) first.report.gradient_norm = values->back();
   }
   const Waiting told = std::move(first);

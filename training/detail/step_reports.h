@@ -18,9 +18,9 @@ class StepReports {
 
   explicit StepReports(Tell tell) : tell_(std::move(tell)) {}
 
-  // What a step's report waits for: sum of its losses and, defined or not, the gradients' norm.
+  // What a step's report waits for: its mean loss and, defined or not, the gradients' norm.
   struct Figures {
-    at::Tensor loss_sum = {};
+    at::Tensor loss = {};
     at::Tensor norm = {};
   };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/models/confusion_accumulator.h>
+#include <headrace/training/async_scalars.h>
 #include <headrace/training/detail/exposed_copy.h>
 #include <headrace/training/detail/step_pace.h>
 #include <headrace/training/detail/step_reports.h>
@@ -50,26 +50,35 @@ class Trainer::Loop {
   // What is gathered over the micro-batches of one step.
   struct Window {
     at::Tensor loss_sum;
+    at::Tensor weight;  // undefined: the rows
     std::int64_t rows = 0;
     StepTimes times;
+
+    void add(const Forward& forward);
+    at::Tensor mean_loss() const;
   };
 
   bool train_epoch(const std::stop_token& stop);
   bool train_steps(const std::stop_token& stop);
   void settle();
   void tell(const StepReport& report);
+  Moment moment(const Batch& batch);
   Went train_step(const std::stop_token& stop);
   Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
   void finish_step(Window& window);
+  void count_skipped(const at::Tensor& skipped, std::size_t unknown);
   bool saves_now() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
   std::optional<Evaluation> validate(const std::stop_token& stop);
   void judge(EpochReport& report);
+  void keep_best(const EpochReport& report);
+  int patience() const;
   bool out_of_patience() const;
   void begin_epoch(std::int64_t epoch);
   void seek_training_data();
   void require_finite() const;
   void save(bool must);
+  void try_to_save(bool must, const std::function<void()>& write);
   RunResult result(RunStatus status) const;
 
   TrainerParts parts_;
@@ -77,8 +86,15 @@ class Trainer::Loop {
   TrainerCallbacks callbacks_;
   Update update_;
   Progress progress_;
-  at::Tensor loss_sum_;  // of the epoch, on the device
-  std::optional<models::ConfusionAccumulator> confusion_;
+  std::int64_t steps_per_epoch_;
+  std::function<double(std::int64_t)> rate_;
+  Selection selection_;
+  Random random_;
+  LossMeans losses_;                // of the epoch
+  std::unique_ptr<Metric> metric_;  // likewise; null where the course has none of training
+  TensorMap fitted_;                // by the newest validation
+  std::optional<BestWeights> unsaved_best_;
+  AsyncScalars skips_;
   std::optional<std::int64_t> loader_epoch_;  // where the loader goes on by itself
   detail::Cutter clock_;
   StepTimes epoch_times_;

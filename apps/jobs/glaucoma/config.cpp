@@ -4,8 +4,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 void describe(Fields& fields, GlaucomaData& data) {
-  fields.key("file", data.file,
-             {.doc = "HDF5 file with features/*, labels and split", .required = true});
+  fields.key(
+      "file", data.file,
+      {.doc = "HDF5 file with features/*, labels and, if it has one, split", .required = true});
   fields.key("resident", data.resident, {.doc = "most of the file that is kept in memory"});
   fields.key("stage", data.stage,
              {.doc = "folder the file is copied to first, checked; empty: read where it lies"});

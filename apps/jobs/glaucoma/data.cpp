@@ -65,25 +65,6 @@ PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& f
   return plan_table(table_of(file, 0));
 }
 
-GlaucomaRows read_glaucoma_rows(const std::filesystem::path& file) {
-  const Hdf5Table table({.file = file,
-                         .fields = {{.name = "labels", .dataset = "/labels"},
-                                    {.name = "split", .dataset = "/split"}}});
-  GlaucomaRows rows;
-  Sample sample;
-  for (std::int64_t i = 0; i < table.size(); ++i) {
-    sample.reset();
-    table.read(i, sample);
-    if (sample["split"].item<std::uint8_t>() != 0) {
-      rows.test.push_back(i);
-    } else {
-      rows.train.push_back(i);
-      rows.train_labels.push_back(class_of(sample["labels"]));
-    }
-  }
-  return rows;
-}
-
 GlaucomaRecords GlaucomaRecords::subset(std::vector<std::int64_t> indices) const {
   return {.source = std::make_shared<const Subset>(source, std::move(indices)), .cache = cache};
 }
@@ -127,7 +108,8 @@ Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
   check(config.data.cache, "data.cache");
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
-  const auto rows = std::make_shared<const GlaucomaRows>(read_glaucoma_rows(config.data.file));
+  const auto rows =
+      std::make_shared<const GlaucomaRows>(read_glaucoma_rows(config.data.file, config.seed));
   return {.source = plan_glaucoma_source(config.data),
           .pipeline =
               [config, device, rows](std::shared_ptr<const Source> records) {

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
+#include <headrace/apps/jobs/glaucoma/rows.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
 
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace headrace::inline v1::app {
-
-/// Which record of the file is for what.
-struct GlaucomaRows {
-  std::vector<std::int64_t> train;
-  std::vector<std::int64_t> train_labels;  ///< Class of each of `train`.
-  std::vector<std::int64_t> test;          ///< The outer split: never used to select anything.
-};
 
 /// The file as a source of records: six maps and `labels`.
 PlannedSource plan_glaucoma_source(const GlaucomaData& data);
@@ -38,9 +32,6 @@ struct GlaucomaRecords {
 /// throws.
 GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
                                  const GlaucomaConfig& config);
-
-/// Reads labels and split. Throws DataError for a file that does not have both.
-GlaucomaRows read_glaucoma_rows(const std::filesystem::path& file);
 
 /// Pair mean, flip, rotation, batches in a fresh order every epoch, ImageNet's statistics. Batches:
 /// `image` float32 [N, 3, H, W], or [N, H, W, 3] for training.channels_last, and `label` int64 [N].

@@ -37,7 +37,7 @@ GlaucomaRun::GlaucomaRun(const GlaucomaConfig& config, const ChosenDevice& devic
       device_(device),
       runtime_({.threads = config.threads.loader, .io_threads = config.threads.io}),
       planned_(plan_glaucoma_source(config.data)),
-      rows_(read_glaucoma_rows(config.data.file)) {
+      rows_(read_glaucoma_rows(config.data.file, config.seed)) {
   check(config.data.cache, "data.cache");
   check_rows(rows_, config.data.file);
   folds_ = glaucoma_folds(rows_, config_);

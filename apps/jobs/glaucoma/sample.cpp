@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/glaucoma/sample.h>
 
+#include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/engine/base/error.h>
 
@@ -16,10 +17,11 @@ std::uint8_t pair_mean(std::uint8_t a, std::uint8_t b) {
   return static_cast<std::uint8_t>((a + b + 1) / 2);
 }
 
-std::uint8_t pair_mean(float a, float b) {
-  const float mean = (std::clamp(a, 0.0F, 255.0F) + std::clamp(b, 0.0F, 255.0F)) / 2.0F;
+template <class T>
+std::uint8_t pair_mean(T a, T b) {
+  const T mean = (std::clamp(a, T{0}, T{255}) + std::clamp(b, T{0}, T{255})) / T{2};
   if (std::isnan(mean)) throw DataError("a map must hold numbers, got one that is none");
-  return static_cast<std::uint8_t>(std::floor(mean + 0.5F));
+  return static_cast<std::uint8_t>(std::floor(mean + T{0.5}));
 }
 
 template <class T>
@@ -30,36 +32,15 @@ void write_channel(const Tensor& first, const Tensor& second, std::uint8_t* imag
     image[3 * i] = pair_mean(a[i], b[i]);
 }
 
-template <class T>
-std::int64_t place_of_largest(const Tensor& one_hot) {
-  const std::span<const T> values = one_hot.values<T>();
-  return std::max_element(values.begin(), values.end()) - values.begin();
-}
-
 }  // namespace
-
-std::int64_t class_of(const Tensor& one_hot) {
-  switch (one_hot.dtype()) {
-    case DType::uint8:
-      return place_of_largest<std::uint8_t>(one_hot);
-    case DType::float32:
-      return place_of_largest<float>(one_hot);
-    case DType::float64:
-      return place_of_largest<double>(one_hot);
-    case DType::int64:
-      return place_of_largest<std::int64_t>(one_hot);
-    default:
-      throw DataError(fmt::format("labels must be uint8, float32, float64 or int64, got {}",
-                                  name_of(one_hot.dtype())));
-  }
-}
 
 Schema GlaucomaSample::schema(const Schema& in) const {
   const FieldSpec& first = in.at(glaucoma_map_names[0], "pair mean");
-  const bool known = first.dtype == DType::uint8 || first.dtype == DType::float32;
+  const bool known =
+      first.dtype == DType::uint8 || first.dtype == DType::float32 || first.dtype == DType::float64;
   if (!known || first.shape.rank() != 2) {
     throw ConfigError(
-        fmt::format("[pair mean] field \"{}\" must be uint8 or float32 [H, W], got {}",
+        fmt::format("[pair mean] field \"{}\" must be uint8, float32 or float64 [H, W], got {}",
                     glaucoma_map_names[0], to_string(first)));
   }
   Schema out = in;
@@ -72,7 +53,11 @@ Schema GlaucomaSample::schema(const Schema& in) const {
     out.remove(map);
   }
   out.put(FieldSpec::fixed("image", DType::uint8, {first.shape[0], first.shape[1], 3}));
-  if (in.find("labels") != nullptr) {
+  if (const FieldSpec* labels = in.find("labels")) {
+    if (!are_glaucoma_labels(*labels)) {
+      throw ConfigError(fmt::format("[pair mean] labels must be {}, got rows of {}",
+                                    glaucoma_labels_rule, to_string(*labels)));
+    }
     out.remove("labels");
     out.put(FieldSpec::fixed("label", DType::int64, {}));
   }
@@ -88,6 +73,8 @@ void GlaucomaSample::operator()(Sample& sample) const {
     const Tensor& b = sample[glaucoma_map_names[2 * channel + 1]];
     if (a.dtype() == DType::uint8) {
       write_channel<std::uint8_t>(a, b, image + channel);
+    } else if (a.dtype() == DType::float64) {
+      write_channel<double>(a, b, image + channel);
     } else {
       write_channel<float>(a, b, image + channel);
     }

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/feed/hdf5_text.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/statistics.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
@@ -20,10 +21,11 @@ namespace {
                               path.string(), rule));
 }
 
+/// An attribute of JSON; null where there is none.
 nlohmann::json read_json(const std::filesystem::path& path, const char* name) {
   const std::optional<std::string> text = read_hdf5_text(path, name);
-  if (!text) refuse(path, fmt::format("attribute \"{}\" must hold JSON, got none", name));
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+  if (!text) return nullptr;
+  nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
   if (json.is_discarded()) refuse(path, fmt::format("attribute \"{}\" must be JSON", name));
   return json;
 }
@@ -40,12 +42,39 @@ std::int64_t number_of_leak(const std::filesystem::path& path, const nlohmann::j
 }
 
 double number(const std::filesystem::path& path, const nlohmann::json& config, const char* name) {
-  const bool there = config.is_object() && config.contains(name) && config[name].is_number();
-  const double value = there ? config[name].get<double>() : std::nan("");
+  const auto found = config.find(name);
+  const bool there = found != config.end() && found->is_number();
+  const double value = there ? found->get<double>() : std::nan("");
   if (!std::isfinite(value)) {
     refuse(path, fmt::format("attribute \"config_json\" must hold the number {}", name));
   }
   return value;
+}
+
+LeakStatistics statistics_of(const std::filesystem::path& path, const LeakFile* training) {
+  const nlohmann::json config = read_json(path, "config_json");
+  if (config.contains("mean_db") || config.contains("std_db")) {
+    const LeakStatistics said{number(path, config, "mean_db"), number(path, config, "std_db")};
+    if (!(said.deviation > 0.0)) refuse(path, "std_db must be positive");
+    return said;
+  }
+  if (training != nullptr) return {training->mean, training->deviation};
+  return leak_statistics(path);
+}
+
+/// Recordings [long, short, mels, frames], or with a channel axis of one before mels.
+void read_layout(LeakFile& file, const FieldSpec& mel) {
+  const int rank = mel.shape.rank();
+  const bool known = rank == 4 || (rank == 5 && mel.shape[2] == 1);
+  if (mel.dtype != DType::float16 || !known || mel.shape.elements() == 0) {
+    refuse(file.path,
+           "segments_mel must be float16 [files, long, short, mels, frames], got rows of " +
+               to_string(mel));
+  }
+  file.longs = mel.shape[0];
+  file.shorts = mel.shape[1];
+  file.mels = mel.shape[rank - 2];
+  file.frames = mel.shape[rank - 1];
 }
 
 void read_labels(LeakFile& file, std::int64_t leak) {
@@ -64,30 +93,21 @@ void read_labels(LeakFile& file, std::int64_t leak) {
 
 }  // namespace
 
-LeakFile read_leak_file(const std::filesystem::path& path) {
+LeakFile read_leak_file(const std::filesystem::path& path, const LeakFile* training) {
   LeakFile file{.path = path};
   const Hdf5Table table({.file = path,
                          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
                          .residence = Residence::file});
-  const FieldSpec mel = table.fields().at("mel");
-  if (mel.dtype != DType::float16 || mel.shape.rank() != 4 || table.size() == 0 ||
-      mel.shape.elements() == 0) {
-    refuse(path, "segments_mel must be float16 [files, long, short, mels, frames], got rows of " +
-                     to_string(mel));
-  }
-  file.longs = mel.shape[0];
-  file.shorts = mel.shape[1];
-  file.mels = mel.shape[2];
-  file.frames = mel.shape[3];
-  const nlohmann::json config = read_json(path, "config_json");
-  file.mean = number(path, config, "mean_db");
-  file.deviation = number(path, config, "std_db");
-  if (!(file.deviation > 0.0)) refuse(path, "std_db must be positive");
+  if (table.size() == 0) refuse(path, "segments_mel must hold recordings, got none");
+  read_layout(file, table.fields().at("mel"));
   read_labels(file, number_of_leak(path, read_json(path, "labels_json")));
   if (static_cast<std::int64_t>(file.labels.size()) != table.size()) {
     refuse(path, fmt::format("there must be a label for each of {} recordings, got {}",
                              table.size(), file.labels.size()));
   }
+  const LeakStatistics statistics = statistics_of(path, training);
+  file.mean = statistics.mean;
+  file.deviation = statistics.deviation;
   return file;
 }
 

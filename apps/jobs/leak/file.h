@@ -20,9 +20,11 @@ struct LeakFile {
   std::int64_t segments() const { return longs * shorts; }
 };
 
-/// Reads labels and attributes, but no segments. The label that counts as a leak is the one that
-/// the attribute "labels_json" calls LEAK; "config_json" holds mean_db and std_db. Throws DataError
-/// for a file of another layout.
-LeakFile read_leak_file(const std::filesystem::path& path);
+/// Reads labels and attributes. The label that counts as a leak is the one that the attribute
+/// "labels_json" calls LEAK. Mean and deviation are mean_db and std_db of "config_json"; of a file
+/// that does not hold them, as the original, those of the training file where one is given, else
+/// leak_statistics() of its own cells: only for that segments are read. Throws DataError for a file
+/// of another layout.
+LeakFile read_leak_file(const std::filesystem::path& path, const LeakFile* training = nullptr);
 
 }  // namespace headrace::inline v1::app

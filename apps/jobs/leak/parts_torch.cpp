@@ -34,9 +34,9 @@ double area(const std::vector<double>& scores, const std::vector<std::uint8_t>& 
 }  // namespace
 
 LeakFiles read_leak_files(const LeakData& data) {
-  LeakFiles files{.training = read_leak_file(data.training),
-                  .validation = read_leak_file(data.validation),
-                  .testing = read_leak_file(data.testing)};
+  LeakFiles files{.training = read_leak_file(data.training)};
+  files.validation = read_leak_file(data.validation, &files.training);
+  files.testing = read_leak_file(data.testing, &files.training);
   require_same_layout(files.validation, files.training);
   require_same_layout(files.testing, files.training);
   return files;

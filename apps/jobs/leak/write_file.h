@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/leak/recordings.h>
+#include <headrace/apps/jobs/leak/statistics.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -8,12 +9,6 @@
 #include <string>
 
 namespace headrace::inline v1::app {
-
-/// Mean and deviation of all cells of a split's spectrograms, in decibels.
-struct LeakStatistics {
-  double mean = 0.0;
-  double deviation = 1.0;
-};
 
 struct WriteLeakOptions {
   std::filesystem::path file{};

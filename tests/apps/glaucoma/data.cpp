@@ -8,18 +8,25 @@ namespace headrace::test {
 
 void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_rows,
                          std::int64_t test_rows) {
-  constexpr std::int64_t side = 16;
   const std::int64_t rows = train_rows + test_rows;
-  Tensor maps = Tensor::empty(DType::uint8, {rows, side, side});
   Tensor labels = Tensor::zeros(DType::uint8, {rows, 5});
   Tensor split = Tensor::zeros(DType::uint8, {rows});
   for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t label = i % 5;
-    labels.data<std::uint8_t>()[i * 5 + label] = 1;
+    labels.data<std::uint8_t>()[i * 5 + i % 5] = 1;
     split.data<std::uint8_t>()[i] = i < train_rows ? 0 : 1;
+  }
+  write_glaucoma_data(file, labels, split);
+}
+
+void write_glaucoma_data(const std::filesystem::path& file, const Tensor& labels,
+                         const Tensor& split) {
+  constexpr std::int64_t side = 16;
+  const std::int64_t rows = labels.shape()[0];
+  Tensor maps = Tensor::empty(DType::uint8, {rows, side, side});
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t k = 0; k < side * side; ++k) {
       maps.data<std::uint8_t>()[i * side * side + k] =
-          static_cast<std::uint8_t>(label * 50 + (i * 7 + k * 13) % 40);
+          static_cast<std::uint8_t>(i % 5 * 50 + (i * 7 + k * 13) % 40);
     }
   }
   Hdf5Writer writer(file);
@@ -29,10 +36,12 @@ void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_r
     writer.add(path, DType::uint8, rows, {side, side});
     writer.append(path, maps);
   }
-  writer.add("/labels", DType::uint8, rows, {5});
+  writer.add("/labels", labels.dtype(), rows, labels.shape().row());
   writer.append("/labels", labels);
-  writer.add("/split", DType::uint8, rows, {});
-  writer.append("/split", split);
+  if (split.defined()) {
+    writer.add("/split", split.dtype(), rows, {});
+    writer.append("/split", split);
+  }
   writer.finish();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 
@@ -9,5 +11,9 @@ namespace headrace::test {
 /// the class, classes in turn.
 void write_glaucoma_data(const std::filesystem::path& file, std::int64_t train_rows,
                          std::int64_t test_rows);
+
+/// The same with labels [rows, ...] of one's own, and with `split` [rows] unless it is undefined.
+void write_glaucoma_data(const std::filesystem::path& file, const Tensor& labels,
+                         const Tensor& split = {});
 
 }  // namespace headrace::test

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>
 #include <headrace/engine/base/error.h>
@@ -57,6 +58,11 @@ TEST_CASE("the pair mean clips floating maps to 0..255 and refuses what is no nu
   CHECK(sample["image"].data<std::uint8_t>()[0] == 20);
   CHECK(sample["image"].data<std::uint8_t>()[1] == 255);
   CHECK(sample["image"].data<std::uint8_t>()[2] == 2);
+  Sample wide = record<double>({-20.0, 40.0, 300.0, 255.0, 1.0, 2.2});
+  GlaucomaSample()(wide);
+  CHECK(wide["image"].data<std::uint8_t>()[0] == 20);
+  CHECK(wide["image"].data<std::uint8_t>()[1] == 255);
+  CHECK(wide["image"].data<std::uint8_t>()[2] == 2);
   Sample broken = record<float>({std::nanf(""), 1, 1, 1, 1, 1});
   CHECK_THROWS_AS(GlaucomaSample()(broken), headrace::DataError);
 }
@@ -85,7 +91,7 @@ TEST_CASE("training batches hold normalised pictures of the training split alone
   config.training.batch = 10;
   config.threads.loader = 1;
   headrace::test::write_glaucoma_data(config.data.file, 60, 15);
-  const headrace::app::GlaucomaRows rows = headrace::app::read_glaucoma_rows(config.data.file);
+  const headrace::app::GlaucomaRows rows = headrace::app::read_glaucoma_rows(config.data.file, 42);
   CHECK(rows.train.size() == 60);
   CHECK(rows.test.size() == 15);
   CHECK(rows.test.front() == 60);

@@ -1,0 +1,160 @@
+#include <headrace/apps/feed/augment.h>
+
+#include <headrace/apps/feed/augment/operation.h>
+#include <headrace/augment/flip.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+bool is_picture(const FieldSpec& field) {
+  return field.dtype == DType::uint8 && field.shape.rank() == 3 &&
+         field.kind != FieldSpec::Kind::ragged;
+}
+
+bool is_spectrogram(const FieldSpec& field) {
+  const bool real = field.dtype == DType::float32 || field.dtype == DType::float16 ||
+                    field.dtype == DType::bfloat16;
+  return real && field.shape.rank() >= 2;
+}
+
+bool is_waveform(const FieldSpec& field) {
+  const bool sound = field.dtype == DType::float32 || field.dtype == DType::int16;
+  return sound && field.shape.rank() == 1 && field.kind != FieldSpec::Kind::ragged;
+}
+
+std::vector<Tag<AugmentEntry>> tags() {
+  std::vector<Tag<AugmentEntry>> tags;
+  tags.reserve(augment_table().size());
+  for (const AugmentRow& row : augment_table()) {
+    tags.push_back({.name = row.name,
+                    .doc = row.doc,
+                    .main = row.main,
+                    .make =
+                        [&row](const Place& place) {
+                          return AugmentEntry{
+                              .operation = &row, .place = place, .parameters = row.make()};
+                        },
+                    .chosen = [&row](const AugmentEntry& e) { return e.operation == &row; },
+                    .describe = [&row](Fields& fields,
+                                       AugmentEntry& e) { row.describe(fields, e.parameters); }});
+  }
+  return tags;
+}
+
+}  // namespace
+
+void describe_augment(Fields& fields, AugmentList& list) {
+  fields.tagged_list("augment", list, tags(),
+                     {.doc = "operations on samples, then on batches, in this order; []: none"});
+}
+
+AugmentList augment_list(const std::string& yaml) {
+  AugmentList list;
+  Fields fields;
+  describe_augment(fields, list);
+  fields.read(parse_document("augment: " + yaml, "augment"));
+  return list;
+}
+
+Pipeline AugmentSteps::before_batch(Pipeline pipeline) const {
+  for (const Step& step : on_samples)
+    pipeline = step(std::move(pipeline));
+  return pipeline;
+}
+
+Pipeline AugmentSteps::after_batch(Pipeline pipeline) const {
+  for (const Step& step : on_batches)
+    pipeline = step(std::move(pipeline));
+  return pipeline;
+}
+
+AugmentBuilder::AugmentBuilder(const AugmentList& list, AugmentContext context)
+    : list_(list), context_(std::move(context)) {
+  steps_.fields = context_.fields;
+  const auto found = std::find_if(fields().begin(), fields().end(), is_picture);
+  if (context_.height > 0 || found == fields().end()) return;
+  context_.height = static_cast<int>(found->shape[0]);
+  context_.width = static_cast<int>(found->shape[1]);
+}
+
+const FieldSpec& AugmentBuilder::first(const char* what, bool (*fits)(const FieldSpec&)) const {
+  const auto found = std::find_if(fields().begin(), fields().end(), fits);
+  if (found != fields().end()) return *found;
+  throw ConfigError(fmt::format("needs {}, got {}", what, to_string(fields())));
+}
+
+std::string AugmentBuilder::picture() const {
+  return first("a picture, uint8 [height, width, channels]", is_picture).name;
+}
+
+std::string AugmentBuilder::spectrogram() const {
+  return first("a spectrogram, float32, float16 or bfloat16 [..., bins, frames]", is_spectrogram)
+      .name;
+}
+
+std::string AugmentBuilder::waveform() const {
+  return first("a waveform, float32 or int16 [samples]", is_waveform).name;
+}
+
+bool AugmentBuilder::nothing_on_samples() const {
+  const auto on_samples = [](const AugmentEntry& entry) {
+    return entry.operation->on == AugmentOn::samples;
+  };
+  return steps_.on_samples.empty() &&
+         std::none_of(list_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, list_.end(),
+                      on_samples);
+}
+
+double AugmentBuilder::take_flip() {
+  if (at_ + 1 == list_.size()) return 0.0;
+  const auto* flip = std::any_cast<HorizontalFlip>(&list_[at_ + 1].parameters);
+  if (flip == nullptr) return 0.0;
+  ++at_;
+  return flip->p;
+}
+
+void AugmentBuilder::require_samples() const {
+  if (!context_.in_table) return;
+  throw ConfigError(
+      "works on samples, but here whole batches are made on the device; keep the data in host "
+      "memory (data.residence: host)");
+}
+
+void AugmentBuilder::require_order(const AugmentEntry& entry) {
+  const AugmentOn on = entry.operation->on;
+  if (on == AugmentOn::batches && first_on_batches_ == nullptr) first_on_batches_ = &entry;
+  if (on != AugmentOn::samples || first_on_batches_ == nullptr) return;
+  throw ConfigError(fmt::format("works on samples and must stand before {}, which works on batches",
+                                first_on_batches_->operation->name));
+}
+
+AugmentSteps AugmentBuilder::build() {
+  for (at_ = 0; at_ < list_.size(); ++at_) {
+    const AugmentEntry& entry = list_[at_];
+    at_entry(entry, [&] {
+      require_order(entry);
+      entry.operation->add(entry.parameters, *this);
+    });
+  }
+  return std::move(steps_);
+}
+
+void at_entry(const AugmentEntry& entry, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("[config] {}: entry \"{}\" of augment: {}", entry.place.text(),
+                                  entry.operation->name, error.what()));
+  }
+}
+
+AugmentSteps make_augment_steps(const AugmentList& list, AugmentContext context) {
+  return AugmentBuilder(list, std::move(context)).build();
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/field.h>
+
+#include <any>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+struct AugmentRow;
+
+/// An entry of a list `augment:`: an operation of the table and its parameters.
+struct AugmentEntry {
+  const AugmentRow* operation = nullptr;
+  Place place{};
+  std::any parameters{};
+};
+
+using AugmentList = std::vector<AugmentEntry>;
+
+/// The key `augment` of a configuration.
+void describe_augment(Fields& fields, AugmentList& list);
+
+/// The list of a text such as "[{flip: 0.5}, {rotate: 10}]". Throws ConfigError.
+AugmentList augment_list(const std::string& yaml);
+
+/// What a job tells the operations of its list.
+struct AugmentContext {
+  /// Of a sample as it comes to the list. Pictures are its first field uint8 [H, W, C],
+  /// spectrograms its first of a floating type with at least two axes, waveforms its first of
+  /// float32 or int16 with one.
+  Schema fields{};
+  std::vector<std::string> masks{};  ///< Fields that go along with the pictures.
+  int height = 0;                    ///< Of crops that say nothing of it; 0: the pictures' own.
+  int width = 0;
+  std::optional<double> mean{};  ///< Of the training spectrograms: what masked cells become.
+  std::int64_t classes = 0;      ///< Of the labels; 0: not known.
+  std::uint64_t seed = 0;
+  Device device{};        ///< Where batches are delivered.
+  bool gathers = false;   ///< Whether the source gathers whole batches where no step is in the way.
+  bool in_table = false;  ///< Samples are row numbers, a batch's fields are made after batch().
+  bool normalized = false;  ///< The job itself normalises after the list.
+};
+
+/// The steps of a list, ready for pipelines.
+struct AugmentSteps {
+  using Step = std::function<Pipeline(Pipeline)>;
+  std::vector<Step> on_samples{};  ///< Before batch().
+  std::vector<Step> on_batches{};  ///< After it.
+  Schema fields{};                 ///< As the list leaves them.
+
+  Pipeline before_batch(Pipeline pipeline) const;
+  Pipeline after_batch(Pipeline pipeline) const;
+};
+
+/// Throws ConfigError with the entry's place for an operation that does not suit the fields, the
+/// device or its place in the list. Reads nothing.
+AugmentSteps make_augment_steps(const AugmentList& list, AugmentContext context);
+
+/// The table of operations as text for people, in Markdown.
+std::string augment_table_text();
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,137 @@
+#pragma once
+
+// What a file of this folder needs to put its operation into the table (augment_table.cpp).
+
+#include <headrace/apps/feed/augment.h>
+#include <headrace/augment/interpolation.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/crop.h>
+
+#include <any>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What an operation works on.
+enum class AugmentOn : unsigned char {
+  samples,
+  batches,
+  either,  ///< As suits the list and the source.
+};
+
+/// Takes the steps of a list, entry after entry.
+class AugmentBuilder {
+ public:
+  AugmentBuilder(const AugmentList& list, AugmentContext context);
+
+  const AugmentContext& context() const noexcept { return context_; }
+  /// As the entries so far leave them.
+  const Schema& fields() const noexcept { return steps_.fields; }
+  /// Names of the first fields of a kind. Throws ConfigError where there is none.
+  std::string picture() const;
+  std::string spectrogram() const;
+  std::string waveform() const;
+  /// Whether this entry may wait for the batch without losing the source's gather.
+  bool nothing_on_samples() const;
+  /// The probability of an entry `flip` right behind this one, which is then done; else 0.
+  double take_flip();
+
+  /// Adds a step; its schema() is asked at once.
+  template <class Op>
+  void on_samples(Op op) {
+    require_samples();
+    steps_.fields = op.schema(steps_.fields);
+    add_on_samples(std::move(op));
+  }
+  template <class Op>
+  void on_batches(Op op) {
+    steps_.fields = op.schema(steps_.fields);
+    steps_.on_batches.push_back([op](Pipeline pipeline) { return std::move(pipeline).then(op); });
+  }
+  /// Adds a step that makes a field of no other, also where samples are row numbers.
+  template <class Op>
+  void draws_on_samples(Op op) {
+    steps_.fields = op.schema(steps_.fields);
+    add_on_samples(std::move(op));
+  }
+
+  AugmentSteps build();
+
+ private:
+  template <class Op>
+  void add_on_samples(Op op) {
+    steps_.on_samples.push_back([op](Pipeline pipeline) { return std::move(pipeline).then(op); });
+  }
+  void require_samples() const;
+  void require_order(const AugmentEntry& entry);
+  const FieldSpec& first(const char* what, bool (*fits)(const FieldSpec&)) const;
+
+  const AugmentList& list_;
+  AugmentContext context_;
+  AugmentSteps steps_;
+  std::size_t at_ = 0;
+  const AugmentEntry* first_on_batches_ = nullptr;
+};
+
+/// A row of the table.
+struct AugmentRow {
+  std::string name{};
+  std::string doc{};   ///< One line for a person.
+  std::string main{};  ///< The parameter that `name: value` sets.
+  AugmentOn on = AugmentOn::samples;
+  std::function<std::any()> make{};
+  std::function<void(Fields&, std::any&)> describe{};
+  std::function<void(const std::any&, AugmentBuilder&)> add{};
+  /// What of a picture it takes, for a decoder that can take it alone; empty: no decoder can.
+  std::function<ImageGeometry(const std::any&, const AugmentContext&)> geometry{};
+};
+
+/// All operations, in the order of the documentation.
+const std::vector<AugmentRow>& augment_table();
+
+/// A row whose entries hold `Parameters`, often the operation itself.
+template <class Parameters>
+AugmentRow augment_row(AugmentRow row, std::function<void(Fields&, Parameters&)> describe,
+                       std::function<void(Parameters, AugmentBuilder&)> add) {
+  row.make = [] { return std::any(Parameters{}); };
+  row.describe = [describe](Fields& fields, std::any& held) {
+    describe(fields, std::any_cast<Parameters&>(held));
+  };
+  row.add = [add](const std::any& held, AugmentBuilder& builder) {
+    add(std::any_cast<const Parameters&>(held), builder);
+  };
+  return row;
+}
+
+/// Adds an operation on pictures that sets no masks.
+template <class Op>
+void add_to_picture(Op op, AugmentBuilder& builder) {
+  op.field = builder.picture();
+  builder.on_samples(std::move(op));
+}
+
+/// The same, masks going along.
+template <class Op>
+void add_with_masks(Op op, AugmentBuilder& builder) {
+  op.masks = builder.context().masks;
+  add_to_picture(std::move(op), builder);
+}
+
+/// Runs `call`; a ConfigError of it gets the entry's place.
+void at_entry(const AugmentEntry& entry, const std::function<void()>& call);
+
+/// The key `interpolation`.
+void describe(Fields& fields, Interpolation& interpolation);
+
+KeyOptions probability(std::string doc);
+
+/// Limits of pixels' levels.
+KeyOptions level(std::string doc);
+
+}  // namespace headrace::inline v1::app

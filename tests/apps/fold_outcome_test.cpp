@@ -1,0 +1,108 @@
+// What a finished fold leaves behind, and what is said of all of them.
+#include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/train/fold_outcome.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using app::FoldOutcome;
+
+namespace {
+
+FoldOutcome fold(int number, double validation, double test) {
+  return {.member = "fold " + std::to_string(number),
+          .selected_by = "accuracy",
+          .best_epoch = 3,
+          .validation = {{"accuracy", validation}},
+          .test = {{"accuracy", test}}};
+}
+
+FoldOutcome read(const std::string& content) {
+  const test::TemporaryFolder folder;
+  const auto member = folder.path() / "fold-2";
+  std::filesystem::create_directory(member);
+  std::ofstream(member / "result.json") << content;
+  const auto outcome = app::read_fold_outcome(member);
+  REQUIRE(outcome.has_value());
+  return *outcome;
+}
+
+}  // namespace
+
+TEST_CASE("what a fold came to is read back as it was written") {
+  const test::TemporaryFolder folder;
+  CHECK_FALSE(app::read_fold_outcome(folder.path()).has_value());
+  FoldOutcome written = fold(1, 0.8301, 0.8224);
+  written.validation["threshold"] = 0.34;
+  written.test["auc"] = std::numeric_limits<double>::quiet_NaN();
+  app::write_fold_outcome(folder.path(), written);
+  const auto outcome = app::read_fold_outcome(folder.path());
+  REQUIRE(outcome.has_value());
+  CHECK(outcome->member == "fold 1");
+  CHECK(outcome->selected_by == "accuracy");
+  CHECK(outcome->best_epoch == 3);
+  CHECK(outcome->validation == written.validation);
+  CHECK(outcome->test.at("accuracy") == 0.8224);
+  CHECK(std::isnan(outcome->test.at("auc")));
+}
+
+TEST_CASE("a result of the form before named figures is read, whatever had selected") {
+  const FoldOutcome plain =
+      read(R"({"validation_accuracy": 0.5, "best_epoch": 1, "test_accuracy": 0.25, "more": {}})");
+  CHECK(plain.member == "fold 2");
+  CHECK(plain.selected_by == "accuracy");
+  CHECK(plain.validation == std::map<std::string, double>{{"accuracy", 0.5}});
+  CHECK(plain.test == std::map<std::string, double>{{"accuracy", 0.25}});
+
+  const FoldOutcome other = read(
+      R"({"validation_accuracy": 0.75, "best_epoch": 1, "test_accuracy": 0.25,
+          "more": {"threshold": 0.5, "validation_f1": 0.75, "test_f1": 0.5}})");
+  CHECK(other.selected_by == "f1");
+  CHECK(other.validation == std::map<std::string, double>{{"f1", 0.75}, {"threshold", 0.5}});
+  CHECK(other.test == std::map<std::string, double>{{"accuracy", 0.25}, {"f1", 0.5}});
+}
+
+TEST_CASE("a result that is none is refused with the file's name") {
+  for (const char* content : {"", "{}", "[1]", R"({"member": "fold 0"})"}) {
+    CAPTURE(content);
+    CHECK_THROWS_WITH_AS(read(content), doctest::Contains("result.json"), app::Failure);
+  }
+}
+
+TEST_CASE("the folds of a run are a line each and one for all") {
+  CHECK(app::results_text({fold(0, 0.8301, 0.8224)}) ==
+        "fold 0: test accuracy 0.8224, selected at epoch 4 by validation accuracy 0.8301\n"
+        "test accuracy 0.8224");
+  CHECK(app::results_text({fold(0, 0.5, 0.25), fold(1, 0.5, 0.75)}) ==
+        "fold 0: test accuracy 0.2500, selected at epoch 4 by validation accuracy 0.5000\n"
+        "fold 1: test accuracy 0.7500, selected at epoch 4 by validation accuracy 0.5000\n"
+        "test accuracy 0.5000 +- 0.2500 over 2 folds");
+  CHECK(app::results_text({}) == "nothing was trained");
+}
+
+TEST_CASE("all other figures of a result are said, by name, within 100 columns") {
+  FoldOutcome outcome{.selected_by = "f1",
+                      .best_epoch = 0,
+                      .validation = {{"f1", 0.9412}, {"threshold", 0.345}},
+                      .test = {{"f1", 0.9375}, {"recording_auc", 0.99125}, {"true_positive", 37}}};
+  CHECK(app::results_text({outcome}) ==
+        "test f1 0.9375, selected at epoch 1 by validation f1 0.9412\n"
+        "  validation: threshold 0.3450\n"
+        "  test: recording auc 0.9912, true positive 37\n"
+        "test f1 0.9375");
+  for (int i = 0; i < 30; ++i)
+    outcome.test["figure_number_" + std::to_string(i)] = 0.5;
+  std::istringstream lines(app::results_text({outcome}));
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(app::text_width(line) <= 100, line);
+}

@@ -1,0 +1,202 @@
+#include <doctest/doctest.h>
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/engine/base/error.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+using namespace headrace::app;
+using headrace::ConfigError;
+
+namespace {
+
+struct Plateau {
+  double factor = 0.5;
+  int patience = 5;
+};
+struct Constant {};
+using Schedule = std::variant<Plateau, Constant>;
+
+std::vector<Tag<Schedule>> schedules() {
+  return {alternative<Plateau, Schedule>("plateau", "factor",
+                                         [](Fields& fields, Plateau& plateau) {
+                                           fields.key("factor", plateau.factor, {.below = 1.0});
+                                           fields.key("patience", plateau.patience, {.min = 0.0});
+                                         }),
+          alternative<Constant, Schedule>("constant", "", {})};
+}
+
+struct Step {
+  std::string kind = "turn";
+  double degrees = 10.0;
+  std::array<double, 2> scale{1.0, 2.0};
+  bool smooth = false;
+  std::optional<int> radius{};
+  Place place{};
+};
+
+std::vector<Tag<Step>> steps() {
+  const auto make = [](std::string kind) {
+    return [kind](const Place& place) { return Step{.kind = kind, .place = place}; };
+  };
+  const auto chosen = [](std::string kind) {
+    return [kind](const Step& step) { return step.kind == kind; };
+  };
+  return {{.name = "turn",
+           .main = "degrees",
+           .make = make("turn"),
+           .chosen = chosen("turn"),
+           .describe =
+               [](Fields& fields, Step& step) {
+                 fields.key("degrees", step.degrees, {.min = 0.0, .max = 360.0});
+                 fields.key("smooth", step.smooth);
+                 fields.key("radius", step.radius,
+                            {.min = 1.0,
+                             .used_if = [&step] { return step.smooth; },
+                             .used_when = "smooth is true"});
+               }},
+          {.name = "zoom",
+           .make = make("zoom"),
+           .chosen = chosen("zoom"),
+           .describe = [](Fields& fields,
+                          Step& step) { fields.key("scale", step.scale, {.above = 0.0}); }},
+          {.name = "mirror", .make = make("mirror"), .chosen = chosen("mirror")}};
+}
+
+struct Job {
+  Schedule schedule;
+  std::vector<Step> steps{Step{}};
+};
+
+Fields fields_of(Job& job) {
+  Fields fields;
+  fields.tagged("schedule", job.schedule, schedules());
+  fields.tagged_list("steps", job.steps, steps());
+  return fields;
+}
+
+Job job_from(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  Job job;
+  Fields fields = fields_of(job);
+  Node document = parse_document(text, "job.yaml");
+  for (const std::string& assignment : overrides)
+    apply_override(document, assignment);
+  fields.read(document);
+  return job;
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    job_from(text, overrides);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a tagged entry is a name, a name with its main value, or a name with parameters") {
+  CHECK(std::holds_alternative<Constant>(job_from("schedule: constant\n").schedule));
+  CHECK(std::get<Plateau>(job_from("schedule: plateau\n").schedule).factor == 0.5);
+  CHECK(std::get<Plateau>(job_from("schedule: {plateau: 0.1}\n").schedule).factor == 0.1);
+  CHECK(std::get<Plateau>(job_from("schedule: {plateau: {patience: 2}}\n").schedule).patience == 2);
+  CHECK(std::get<Plateau>(job_from("schedule: {plateau: }\n").schedule).patience == 5);
+}
+
+TEST_CASE("a list of tagged entries keeps their order and their places") {
+  const std::vector<Step> read =
+      job_from("steps:\n  - zoom: {scale: [0.5, 3]}\n  - mirror\n  - turn: 30\n  - turn\n").steps;
+  REQUIRE(read.size() == 4);
+  CHECK(read[0].kind == "zoom");
+  CHECK(read[0].scale == std::array{0.5, 3.0});
+  CHECK(read[1].kind == "mirror");
+  CHECK(read[1].place.text() == "job.yaml:3:5");
+  CHECK(read[2].degrees == 30.0);
+  CHECK(read[3].degrees == 10.0);
+  CHECK(job_from("steps: []\n").steps.empty());
+  CHECK(job_from("").steps.size() == 1);
+}
+
+TEST_CASE("an entry that is not understood is refused with its place and the way out") {
+  const std::string at = "[config] job.yaml:1:";
+  CHECK(error_of("steps: [tunr]\n") ==
+        at + "9: key \"steps.0\" must be one of turn, zoom, mirror, got \"tunr\"; did you mean "
+             "\"turn\"?");
+  CHECK(error_of("steps: [turn, {turn: {degres: 3}}]\n") ==
+        at + "23: key \"steps.1.turn.degres\" is not known; did you mean \"degrees\"?");
+  CHECK(error_of("steps: [{turn: {q: 3}}]\n") ==
+        at + "17: key \"steps.0.turn.q\" is not known; it takes degrees, smooth, radius");
+  CHECK(error_of("steps: [{mirror: {q: 3}}]\n") ==
+        at + "19: key \"steps.0.mirror.q\" is not known; it takes no parameters");
+  CHECK(error_of("steps: [{turn: far}]\n") ==
+        at + "16: key \"steps.0.turn.degrees\" must be a number, got \"far\"");
+  CHECK(error_of("steps: [{turn: 400}]\n") ==
+        at + "16: key \"steps.0.turn.degrees\" must be at least 0.0 and at most 360.0, got "
+             "\"400\"");
+  CHECK(error_of("steps: [{zoom: {scale: [1]}}]\n") ==
+        at + "24: key \"steps.0.zoom.scale\" must be a list of 2, got a list of 1");
+  CHECK(error_of("steps: [{zoom: 3}]\n") ==
+        at + "16: key \"steps.0.zoom\" must be written with its parameters: {scale: ...}, got "
+             "\"3\"");
+  CHECK(error_of("steps: [{mirror: 1}]\n") ==
+        at + "18: key \"steps.0.mirror\" must be written without a value, got \"1\"");
+  CHECK(error_of("steps: [{turn: {radius: 3}}]\n") ==
+        at + "17: key \"steps.0.turn.radius\" is not used unless smooth is true; remove it");
+}
+
+TEST_CASE("what is no entry and no list of entries is refused") {
+  const std::string at = "[config] job.yaml:1:";
+  CHECK(error_of("steps: {turn: 3}\n") ==
+        at + "8: key \"steps\" must be a list of entries, [] for none: \"- name: value\" each, got "
+             "a map");
+  CHECK(error_of("steps: [{turn: 3, mirror: }]\n")
+            .starts_with(at + "27: key \"steps.0\" must be one entry, got \"turn\" and \"mirror\" "
+                              "in it"));
+  CHECK(error_of("steps: [[turn]]\n")
+            .starts_with(at + "9: key \"steps.0\" must be an entry: name, name: value or name: "
+                              "{parameters}, got a list"));
+  CHECK(error_of("schedule: \n").find("must be an entry") != std::string::npos);
+}
+
+TEST_CASE("an override sets an entry and a parameter of it") {
+  const std::string text = "steps: [{turn: 30}, mirror]\n";
+  CHECK(job_from(text, {"steps.0.turn=40"}).steps[0].degrees == 40.0);
+  CHECK(job_from(text, {"steps.0.turn.degrees=50"}).steps[0].degrees == 50.0);
+  CHECK(job_from(text, {"steps=[mirror]"}).steps.size() == 1);
+  CHECK(error_of(text, {"steps.0.turn=far"}) ==
+        "[config] --set steps.0.turn=far: key \"steps.0.turn.degrees\" must be a number, got "
+        "\"far\"");
+}
+
+TEST_CASE("entries are written with every parameter in use and read back the same") {
+  const std::string text =
+      "schedule: {plateau: {factor: 0.5, patience: 2}}\n"
+      "steps:\n"
+      "  - {zoom: {scale: [0.5, 3.0]}}\n"
+      "  - mirror\n"
+      "  - {turn: {degrees: 30.0, smooth: true, radius: null}}\n";
+  Job job = job_from(
+      "schedule: {plateau: {patience: 2}}\n"
+      "steps: [{zoom: {scale: [0.5, 3]}}, mirror, {turn: {degrees: 30, smooth: true}}]\n");
+  CHECK(fields_of(job).to_yaml() == text);
+  Job again = job_from(text);
+  CHECK(fields_of(again).to_yaml(true) == text);
+}
+
+TEST_CASE("an unknown key is told what the outermost fields know of it") {
+  Job job;
+  Fields fields = fields_of(job);
+  fields.on_unknown([](const Entry& entry, const std::string& path) -> std::optional<std::string> {
+    if (path != "turn") return std::nullopt;
+    return entry.place.text() + ": turn has gone to steps";
+  });
+  CHECK_THROWS_WITH_AS(fields.read(parse_document("turn: 3\n", "job.yaml")),
+                       "job.yaml:1:1: turn has gone to steps", ConfigError);
+  CHECK_THROWS_WITH_AS(fields.read(parse_document("tern: 3\n", "job.yaml")),
+                       "[config] job.yaml:1:1: key \"tern\" is not known", ConfigError);
+}

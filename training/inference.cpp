@@ -1,0 +1,35 @@
+#include <ATen/ops/flip.h>
+#include <headrace/training/inference.h>
+
+#include <utility>
+
+namespace headrace::inline v1::training {
+
+namespace {
+
+Cases cases_of(Example example, Prediction prediction) {
+  return {.scores = std::move(prediction.scores),
+          .output = std::move(prediction.output),
+          .example = std::move(example)};
+}
+
+}  // namespace
+
+std::optional<Cases> PlainInference::add(Example example, const Predict& predict) {
+  Prediction prediction = predict(example);
+  return cases_of(std::move(example), std::move(prediction));
+}
+
+std::optional<Cases> FlipInference::add(Example example, const Predict& predict) {
+  Prediction prediction = predict(example);
+  for (const std::int64_t axis : axes_) {
+    Example flipped = example;
+    for (auto& [name, input] : flipped.inputs)
+      input = at::flip(input, {axis});
+    prediction.scores = prediction.scores + predict(flipped).scores;
+  }
+  prediction.scores = prediction.scores / static_cast<double>(axes_.size() + 1);
+  return cases_of(std::move(example), std::move(prediction));
+}
+
+}  // namespace headrace::inline v1::training

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/training/metric.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+/// What a course makes of an example: a forward pass, and the scores of its output.
+struct Prediction {
+  Output output = {};
+  at::Tensor scores = {};
+};
+using Predict = std::function<Prediction(const Example& example)>;
+
+/// Makes whole cases of the batches of an evaluation or a prediction. One for each pass over the
+/// data, used by the thread that evaluates.
+class HEADRACE_API Inference {
+ public:
+  Inference() = default;
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  virtual ~Inference() = default;
+
+  /// The next batch; gives the cases that it has completed, if any.
+  virtual std::optional<Cases> add(Example example, const Predict& predict) = 0;
+};
+
+/// Each row of a batch is a case, by one forward pass.
+class HEADRACE_API PlainInference final : public Inference {
+ public:
+  std::optional<Cases> add(Example example, const Predict& predict) override;
+};
+
+/// Each row is a case whose scores are the mean over the input as it is and flipped along each of
+/// `axes` in turn (3 is the width of `[N, C, H, W]`). For scores that do not turn with the input,
+/// those of a classifier. `output` is of the input as it is.
+class HEADRACE_API FlipInference final : public Inference {
+ public:
+  explicit FlipInference(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
+  std::optional<Cases> add(Example example, const Predict& predict) override;
+
+ private:
+  std::vector<std::int64_t> axes_;
+};
+
+}  // namespace headrace::inline v1::training

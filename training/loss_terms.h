@@ -1,0 +1,60 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/training/example.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+/// Named values in the order in which they are shown.
+using Figures = std::vector<std::pair<std::string, double>>;
+
+/// The value of that name; not a number where there is none.
+HEADRACE_API double figure(const Figures& figures, const std::string& name);
+
+/// A part of a loss: the loss is the sum of factor * value.
+struct Term {
+  std::string name = "loss";
+  at::Tensor value = {};  ///< a scalar, a mean
+  double factor = 1.0;
+  /// What `value` was divided by, a scalar, where that is not the example's weight: the sum of the
+  /// class weights of its rows, say. Means over batches are then those over all samples.
+  at::Tensor weight = {};
+};
+
+/// The sum of factor * value. Throws `ConfigError` without a term.
+HEADRACE_API at::Tensor total(const std::vector<Term>& terms);
+
+/// Means of loss terms over many batches, each weighed by what its mean was divided by, so that
+/// they do not depend on how samples are divided into batches. The sums stay on the device: nothing
+/// waits before `figures()`. Not thread-safe.
+class HEADRACE_API LossMeans {
+ public:
+  /// The terms of a batch. Throws `ConfigError` when they are not those of the batch before.
+  void add(const std::vector<Term>& terms, const Example& example);
+
+  /// "loss", the sum of factor * mean, and where there are several terms, "loss_NAME" for the mean
+  /// of each. Not numbers before the first row. Waits for the device.
+  Figures figures() const;
+
+  /// Rows so far.
+  std::int64_t rows() const { return rows_; }
+
+  /// For a checkpoint, copies on the CPU; see `restore`.
+  TensorMap state() const;
+  void restore(const TensorMap& state);
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<double> factors_;
+  at::Tensor sums_;     // [terms], float64
+  at::Tensor weights_;  // likewise
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace headrace::inline v1::training

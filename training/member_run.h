@@ -1,0 +1,63 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/plan/options.h>
+#include <headrace/training/recipe.h>
+#include <headrace/training/trainer.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace headrace::inline v1::training {
+
+/// A stage that is about to be trained.
+struct StageStart {
+  const Member& member;
+  const Stage& stage;
+  std::int64_t number = 0;  ///< of the stage, from 0
+  std::int64_t stages = 1;
+  std::int64_t samples_per_epoch = 0;
+  Loader& train;  ///< lives until `on_stage_end`
+};
+
+struct MemberCallbacks {
+  TrainerCallbacks trainer = {};
+  std::function<void(const StageStart& start)> on_stage = {};
+  std::function<void()> on_stage_end = {};
+};
+
+struct MemberOptions {
+  std::filesystem::path folder = {};  ///< of the member's checkpoints
+  at::Device device = at::kCPU;
+  Device deliver_to = {};      ///< the same, as the loader knows it
+  LoaderOptions loaders = {};  ///< of all three
+  std::uint64_t seed = 0;      ///< the network's is this plus the member's index
+  std::int64_t checkpoint_every = 0;
+  int failed_saves = 3;
+  /// What a checkpoint must agree on beside what is known here: member, stage, records.
+  std::map<std::string, std::string> identity = {};
+};
+
+/// What a member came to.
+struct MemberResult {
+  RunStatus status = RunStatus::finished;
+  std::string selected_by = {};
+  std::int64_t best_epoch = -1;  ///< of the last stage, from 0
+  Figures validation = {};       ///< of that epoch
+  Figures test = {};             ///< of its weights; empty without records to test
+};
+
+/// Trains a member through all its stages, from its newest checkpoint on where the folder has one,
+/// and evaluates the weights that its validation has selected on the test, with what that has
+/// fitted. An interrupted one has no figures. Throws what the trainer throws.
+HEADRACE_API MemberResult train_member(const Recipe& recipe, const Member& member,
+                                       const MemberOptions& options,
+                                       const MemberCallbacks& callbacks = {},
+                                       std::stop_token stop = {});
+
+}  // namespace headrace::inline v1::training

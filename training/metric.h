@@ -1,0 +1,79 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/origin.h>
+#include <headrace/models/confusion_accumulator.h>
+#include <headrace/models/network.h>
+#include <headrace/training/example.h>
+#include <headrace/training/loss_terms.h>
+#include <headrace/training/schedules.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+/// What a network gives for a batch.
+struct Output {
+  at::Tensor main = {};               ///< that predictions are made of, `[N, ...]`
+  std::vector<at::Tensor> deep = {};  ///< of deep supervision, the finest first
+  TensorMap extra = {};               ///< of other heads, by name
+  models::NamedTensors losses = {};   ///< made inside, scalars; added to the loss with factor 1
+};
+
+/// What is predicted of whole cases (rows, volumes), with what is true of them. Nothing has waited
+/// for the device.
+struct Cases {
+  at::Tensor scores = {};            ///< `[N, ...]` float: what a vote is over, as probabilities
+  Output output = {};                ///< of the network, where one forward pass made the cases
+  Example example = {};              ///< their targets; which of them are present
+  std::int64_t first = 0;            ///< number of the first in its evaluation
+  std::vector<Origin> origins = {};  ///< where they were asked for
+};
+
+/// Figures over many cases. Not thread-safe.
+class HEADRACE_API Metric {
+ public:
+  Metric() = default;
+  Metric(const Metric&) = delete;
+  Metric& operator=(const Metric&) = delete;
+  virtual ~Metric() = default;
+
+  /// Cases come in the order of the evaluation, without gradient.
+  virtual void add(const Cases& cases) = 0;
+  /// Of all cases so far; may wait for the device.
+  virtual Figures result() = 0;
+  /// What `result()` has chosen, such as thresholds: kept in checkpoints, given to the metrics of
+  /// the test, and to predictions. CPU tensors.
+  virtual TensorMap fitted() const { return {}; }
+  /// The sums so far, for a checkpoint inside an epoch, and how to go on from them.
+  virtual TensorMap state() const { return {}; }
+  virtual void restore(const TensorMap&) {}
+};
+
+/// By which figure of the validation weights are selected, and early stopping ends a stage.
+struct Selection {
+  std::string figure = "loss";
+  Goal goal = Goal::minimum;
+};
+
+/// "accuracy", "balanced_accuracy" and "macro_f1" of class indices or soft labels (of which the
+/// largest counts) against the largest of the first `classes` values of a row of `Output::main`.
+/// Rows that are absent do not count.
+class HEADRACE_API ClassificationMetric final : public Metric {
+ public:
+  /// Throws `ConfigError` for fewer than two classes.
+  explicit ClassificationMetric(std::int64_t classes);
+
+  void add(const Cases& cases) override;
+  Figures result() override;
+  TensorMap state() const override;
+  void restore(const TensorMap& state) override;
+
+ private:
+  models::ConfusionAccumulator confusion_;
+};
+
+}  // namespace headrace::inline v1::training

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/models/network.h>
+#include <headrace/monitor/memory_forecast.h>
+#include <headrace/training/example.h>
+#include <headrace/training/inference.h>
+#include <headrace/training/loss_terms.h>
+#include <headrace/training/metric.h>
+#include <headrace/training/stage.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::training {
+
+/// One of the networks that a recipe trains: a fold, a pair of classes.
+struct Member {
+  std::int64_t index = 0;
+  std::string name = "run";                   ///< of its folder: "fold-0"
+  std::vector<std::int64_t> train = {};       ///< records, where the recipe divides some
+  std::vector<std::int64_t> validation = {};  ///< these select weights
+  std::vector<std::int64_t> test = {};        ///< these never select anything
+};
+
+enum class Split : unsigned char { train, validation, test };
+
+/// What the trainer says of the batches it wants.
+struct Feed {
+  std::int64_t batch = 1;
+  Device device = {};  ///< where batches are delivered
+};
+
+/// Where training is, for what depends on it.
+struct Moment {
+  std::int64_t epoch = 0;  ///< of the stage
+  std::int64_t step = 0;   ///< of the stage, updates that were skipped not counted
+  std::int64_t steps = 0;  ///< of the whole stage
+  const Stage& stage;
+  bool training = false;  ///< else evaluation or prediction
+  at::Device device = at::kCPU;
+  Random& random;  ///< keyed by seed, epoch and the place in the data
+};
+
+/// One member of a recipe, on its way: what is trained, on what, and how it is judged. Called by
+/// the thread that trains; const, so that it holds nothing that a resumed run would lack: what
+/// changes while a network learns lies in the network's buffers.
+class HEADRACE_API Course {
+ public:
+  Course() = default;
+  Course(const Course&) = delete;
+  Course& operator=(const Course&) = delete;
+  virtual ~Course() = default;
+
+  /// Trained one after the other on one network. Default: one as it is.
+  virtual std::vector<Stage> stages() const;
+
+  /// A fresh network on the CPU. Draws from LibTorch's default generator, which was seeded.
+  virtual std::unique_ptr<models::Network> network() const = 0;
+
+  /// Batches to train on, in a fresh order each epoch.
+  virtual Pipeline train(const Stage& stage, const Feed& feed) const = 0;
+  /// All records of the validation or the test, in order.
+  virtual Pipeline evaluation(Split split, const Feed& feed) const = 0;
+
+  /// Default: `example_of_fields`.
+  virtual Example example(const Batch& batch, const Moment& moment) const;
+  /// Default: the network's forward pass of the one input.
+  virtual Output forward(models::Network& network, const Example& example,
+                         const Moment& moment) const;
+  /// Scalars, computed under the stage's precision. Each is a mean over the rows that are present.
+  virtual std::vector<Term> loss(const Output& output, const Example& example,
+                                 const Moment& moment) const = 0;
+
+  /// What predictions are and a vote is over. Default: the softmax of `main` over its second axis.
+  virtual at::Tensor scores(const Output& output) const;
+  /// How batches become whole cases. Default: each row is one, by one forward pass.
+  virtual std::unique_ptr<Inference> inference() const;
+
+  /// Figures of a split; null for none beside the loss. `fitted` is what the metric of the
+  /// validation has chosen, for the test; else empty.
+  virtual std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const = 0;
+  /// Default: the loss, lower is better.
+  virtual Selection selected_by() const;
+
+  /// Bytes that a step of the stage takes beside weights and batch: activations and their
+  /// gradients, or an evaluation's, whichever is more. 0: not known.
+  virtual std::uint64_t step_bytes(const Stage& stage) const;
+};
+
+/// The terms of the course's loss, and behind them the losses that were made inside the network.
+HEADRACE_API std::vector<Term> all_terms(const Course& course, const Output& output,
+                                         const Example& example, const Moment& moment);
+
+/// What is learnt: data, members, and a course for each.
+class HEADRACE_API Recipe {
+ public:
+  Recipe() = default;
+  Recipe(const Recipe&) = delete;
+  Recipe& operator=(const Recipe&) = delete;
+  virtual ~Recipe() = default;
+
+  /// What the data take in memory, before anything is read.
+  virtual monitor::MemoryForecast plan() const = 0;
+  /// Reads what is kept in memory. Called once, before anything is trained; courses that began
+  /// before see outlines of the data.
+  virtual void open() = 0;
+
+  /// Default: one.
+  virtual std::vector<Member> members() const;
+  virtual std::unique_ptr<Course> begin(const Member& member) const = 0;
+
+  /// Words for a checkpoint's header: "task", "network", "classes", "normalisation". Predictions
+  /// need them, and a checkpoint whose words differ is not resumed from.
+  virtual std::map<std::string, std::string> notes() const { return {}; }
+
+  /// Batches of data whose targets nobody knows. Throws `ConfigError` by default: there is no such
+  /// data.
+  virtual Pipeline prediction(const std::filesystem::path& data, const Feed& feed) const;
+
+  /// What all members together say of the same cases, for the test and for predictions alike.
+  /// Default: the mean of their scores. Throws `ConfigError` for no member or other cases.
+  virtual Cases vote(std::span<const Cases> of_members) const;
+};
+
+}  // namespace headrace::inline v1::training
