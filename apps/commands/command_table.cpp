@@ -5,12 +5,12 @@
 namespace headrace::inline v1::app {
 namespace {
 
-// Each job's own, under its name.
+// Of those jobs that have one, under their names.
 std::vector<Command> prepare_commands() {
   std::vector<Command> commands;
   commands.reserve(jobs().size());
   for (const Job& job : jobs())
-    commands.push_back(job.prepare);
+    if (job.prepare.bind) commands.push_back(job.prepare);
   return commands;
 }
 

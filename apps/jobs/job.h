@@ -38,7 +38,7 @@ struct Job {
   std::string name{};                                    ///< The `kind` of its configurations.
   std::string help{};                                    ///< One line: what is learnt.
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< With its defaults.
-  Command prepare{};  ///< `headrace prepare <name>`: makes data for it.
+  Command prepare{};  ///< `headrace prepare <name>`, which makes data for it; empty: none.
 };
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,9 @@
 #pragma once
 
-/// Every job of the program, a line each; `job(name)` is expanded for each in turn. The job's room
-/// is apps/jobs/<name>, where `Job <name>_job()` is defined. CMake's list is
-/// apps/jobs/CMakeLists.txt.
-#define HEADRACE_JOBS(job) job(glaucoma) job(leak)
+// Every job, a line each: `job(name)` is expanded for each in turn. In its room, apps/jobs/<name>,
+// `Job <name>_job()` is defined. CMake has the same list in apps/jobs/CMakeLists.txt.
+// clang-format off
+#define HEADRACE_JOBS(job) \
+  job(glaucoma) \
+  job(leak) \
+  /* the end */

@@ -27,7 +27,7 @@ std::vector<std::string> all_kinds() {
   return kinds;
 }
 
-// "a", "a or b", "a, b or c", each word between `around`.
+// "a", "a or b", "a, b or c", each word between `before` and `behind`.
 std::string one_of(const std::vector<std::string>& words, std::string_view before = "",
                    std::string_view behind = "") {
   std::string text;

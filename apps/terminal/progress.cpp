@@ -10,8 +10,8 @@
 
 namespace headrace::inline v1::app {
 
-Progress::Progress(std::string who, std::int64_t all, std::string unit)
-    : who_(std::move(who)), all_(all), unit_(std::move(unit)) {}
+Progress::Progress(std::string who, std::int64_t all, std::string unit, LiveBlockOptions block)
+    : who_(std::move(who)), all_(all), unit_(std::move(unit)), block_(std::move(block)) {}
 
 std::string Progress::amount(double value) const {
   if (unit_ == "bytes") return monitor::format_bytes(static_cast<std::uint64_t>(value));

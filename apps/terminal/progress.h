@@ -14,7 +14,7 @@ class Progress {
  public:
   /// `who` begins each line ("pack"); `unit` is what is counted: "images", or "bytes" for amounts
   /// shown as such.
-  Progress(std::string who, std::int64_t all, std::string unit);
+  Progress(std::string who, std::int64_t all, std::string unit, LiveBlockOptions block = {});
 
   /// Cheap when it is too soon to show anything. `first` were there before this run and say nothing
   /// of its pace; `more` comes after the pace.
