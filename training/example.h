@@ -65,8 +65,9 @@ using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
 /// are, of integer one-hot rows `[N, K]` the largest; or soft labels float `[N, K]`: floating rows
 /// as they are, and where mixing has left "lambda" and a partner, the shares of both, of
 /// `fields.classes`; a batch without the target's field is one to predict. A field "valid" says
-/// which rows are present. The statistics go to each device once. Throws `ConfigError` for statistics that do not fit each other, for mixed labels without
-/// `classes` and for targets of another shape.
+/// which rows are present. The statistics go to each device once. Throws `ConfigError` for
+/// statistics that do not fit each other, for mixed labels without `classes` and for targets of
+/// another shape.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
 
 /// Class indices `[N]` of a target: of soft labels the largest.

@@ -55,8 +55,8 @@ struct MemberResult {
 
 /// Trains a member through all its stages, from its newest checkpoint on where the folder has one,
 /// and evaluates the weights that its validation has selected on the test, with what that has
-/// fitted; the scores of the test are kept beside the checkpoints for a vote. An interrupted one has
-/// no figures. Throws what the trainer throws.
+/// fitted; the scores of the test are kept beside the checkpoints for a vote. An interrupted one
+/// has no figures. Throws what the trainer throws.
 HEADRACE_API MemberResult train_member(const Recipe& recipe, const Member& member,
                                        const MemberOptions& options,
                                        const MemberCallbacks& callbacks = {},

@@ -60,9 +60,8 @@ struct Selection {
 };
 
 /// "accuracy", "balanced_accuracy" and "macro_f1" of class indices or soft labels (of which the
-/// largest counts) against the largest of the first `classes` values of a row of `Output::main`, or of
-/// the scores where there is none.
-/// Rows that are absent do not count.
+/// largest counts) against the largest of the first `classes` values of a row of `Output::main`, or
+/// of the scores where there is none. Rows that are absent do not count.
 class HEADRACE_API ClassificationMetric final : public Metric {
  public:
   /// Throws `ConfigError` for fewer than two classes.

@@ -22,9 +22,9 @@ namespace headrace::inline v1::training {
 
 /// Where the wall time of a step went. On a GPU work is queued and the host keeps at most two
 /// micro-batches ahead of it: compute holds the time in which it waits for that, so parts are right
-/// over many steps and not in each. Copy is making an example of a batch (copy to the device, layout,
-/// dtype) and, of a GPU, the time in which its stream waited for a batch's copy; other is the rest:
-/// checkpoints, callbacks, bookkeeping since the step before.
+/// over many steps and not in each. Copy is making an example of a batch (copy to the device,
+/// layout, dtype) and, of a GPU, the time in which its stream waited for a batch's copy; other is
+/// the rest: checkpoints, callbacks, bookkeeping since the step before.
 using StepTimes = monitor::StepTimes;
 
 /// One optimiser step.

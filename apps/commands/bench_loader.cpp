@@ -3,10 +3,10 @@
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/image/device_decode.h>
 
 #include <cstdio>

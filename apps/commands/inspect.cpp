@@ -5,9 +5,9 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
 #include <cstdio>

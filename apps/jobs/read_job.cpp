@@ -84,7 +84,10 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   add_kind(fields, kind, job.help);
   config->describe_keys(fields);
   fields.read(document);
-  return {.config = config, .name = job.name, .yaml = fields.to_yaml(true), .identity = run_identity(fields.write())};
+  return {.config = config,
+          .name = job.name,
+          .yaml = fields.to_yaml(true),
+          .identity = run_identity(fields.write())};
 }
 
 std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {

@@ -1,5 +1,5 @@
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include <headrace/apps/run/metrics_writer.h>
 
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

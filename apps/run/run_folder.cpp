@@ -1,7 +1,7 @@
 #include <headrace/apps/run/run_folder.h>
 
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

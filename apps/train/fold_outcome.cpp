@@ -160,12 +160,16 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   }
 }
 
-std::string results_text(const std::vector<FoldOutcome>& outcomes) {
+std::string results_text(const std::vector<FoldOutcome>& outcomes,
+                         const std::optional<FoldOutcome>& vote) {
   if (outcomes.empty()) return "nothing was trained";
   std::string text;
   for (const FoldOutcome& outcome : outcomes)
     text += outcome_text(outcome);
-  return text + summary(outcomes);
+  text += summary(outcomes);
+  if (!vote) return text;
+  return text + fmt::format("\n{}: test {} {:.4f}", vote->member, words(vote->selected_by),
+                            find(vote->test, vote->selected_by).value_or(NAN));
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {

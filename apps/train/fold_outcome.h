@@ -25,9 +25,10 @@ struct FoldOutcome {
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder);
 
 /// The outcomes of a run for a person, at most 100 columns wide: for each its test figure of the
-/// name that selected and what else was measured, and one line for all of them. No line end at the
-/// end.
-std::string results_text(const std::vector<FoldOutcome>& outcomes);
+/// name that selected and what else was measured, and one line for all of them; then what they say
+/// together, where they voted. No line end at the end.
+std::string results_text(const std::vector<FoldOutcome>& outcomes,
+                         const std::optional<FoldOutcome>& vote = {});
 
 /// Marks the fold as done.
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome);

@@ -55,17 +55,15 @@ ExitCode predict(const PredictOptions& options) {
   const auto network = course->network();
   training::load_weights(*network, weights.weights);
   network->move_to(target, stage.channels_last);
-  const std::int64_t batch =
-      options.batch > 0 ? options.batch : training::evaluation_batch(stage);
+  const std::int64_t batch = options.batch > 0 ? options.batch : training::evaluation_batch(stage);
   Loader loader =
       recipe->prediction(options.data, {.batch = batch, .device = device.device}).build();
   std::optional<PredictionCsv> csv;
-  training::predict(
-      *course, *network, loader,
-      {.device = target,
-       .stage = stage,
-       .fitted = weights.fitted,
-       .on_cases = [&](const training::Cases& cases) { add(csv, cases.scores); }});
+  training::predict(*course, *network, loader,
+                    {.device = target,
+                     .stage = stage,
+                     .fitted = weights.fitted,
+                     .on_cases = [&](const training::Cases& cases) { add(csv, cases.scores); }});
   if (!csv) throw DataError("[predict] " + options.data.string() + " must hold samples, got none");
   write_file_atomically(options.output, csv->text());
   std::fprintf(stderr, "predict: %lld samples, %s\n", static_cast<long long>(csv->rows()),

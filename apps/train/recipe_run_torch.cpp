@@ -67,16 +67,16 @@ monitor::MemoryForecast RecipeRun::forecast() const {
   add_loader_memory(forecast, "training",
                     course->train(stage, {.batch = stage.batch, .device = device_.device})
                         .build(loader_options()));
-  add_loader_memory(forecast, "evaluation",
-                    course
-                        ->evaluation(training::Split::validation,
-                                     {.batch = training::evaluation_batch(stage),
-                                      .device = device_.device})
-                        .build(loader_options()));
+  add_loader_memory(
+      forecast, "evaluation",
+      course
+          ->evaluation(training::Split::validation,
+                       {.batch = training::evaluation_batch(stage), .device = device_.device})
+          .build(loader_options()));
   if (!device_.device.is_cuda())
-    add_training_memory(
-        forecast, static_cast<std::uint64_t>(models::parameter_count(*course->network())),
-        course->step_bytes(stage));
+    add_training_memory(forecast,
+                        static_cast<std::uint64_t>(models::parameter_count(*course->network())),
+                        course->step_bytes(stage));
   const int configured = job_.config->threads.torch;
   const int torch_threads = configured > 0 ? configured : headrace::usable_cores();
   add_process(forecast,

@@ -39,7 +39,9 @@ bool is_free(std::string_view path) {
 // Maps give a key for each entry, lists too.
 void flatten(const Node& node, const std::string& path, std::map<std::string, std::string>& into) {
   if (is_free(path)) return;
-  const auto below = [&](const std::string& name) { return path.empty() ? name : path + '.' + name; };
+  const auto below = [&](const std::string& name) {
+    return path.empty() ? name : path + '.' + name;
+  };
   for (const Entry& entry : node.entries)
     flatten(entry.value, below(entry.key), into);
   for (std::size_t i = 0; i < node.items.size(); ++i)

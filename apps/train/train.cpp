@@ -37,7 +37,11 @@ class TrainCommand {
  public:
   TrainCommand(const TrainOptions& options, const std::vector<std::string>& arguments,
                TrainingBackend& backend)
-      : options_(options), arguments_(arguments), backend_(backend), job_(read_job(options)) {}
+      : options_(options),
+        arguments_(arguments),
+        backend_(backend),
+        level_(log_level(options.log_level)),
+        job_(read_job(options)) {}
 
   ExitCode run() {
     cv::setNumThreads(0);
@@ -69,7 +73,7 @@ class TrainCommand {
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
-    RunView view(folder, device.device.is_cuda(), log_level(options_.log_level));
+    RunView view(folder, device.device.is_cuda(), level_);
     view.info("run folder " + folder.path().string());
     view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
     view.info(forecast.line(limit));
@@ -106,7 +110,7 @@ class TrainCommand {
                    const MemoryGuard& guard) const {
     const std::string command =
         shell_quoted({arguments_.front(), "train", "--resume", folder.path().string()});
-    view.info("stopped and saved; to go on: " + command);
+    view.tell("stopped and saved; to go on: " + command);
     if (guard.over()) return ExitCode::resources;
     return signals.exit_code();
   }
@@ -114,6 +118,7 @@ class TrainCommand {
   const TrainOptions& options_;
   const std::vector<std::string>& arguments_;
   TrainingBackend& backend_;
+  LogLevel level_;
   TrainingJob job_;
 };
 

@@ -9,8 +9,8 @@
 #include <headrace/monitor/memory_forecast.h>
 #include <headrace/monitor/memory_watch.h>
 
-#include <filesystem>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -8,8 +8,9 @@
 
 namespace headrace::inline v1::app {
 
-/// What training is reckoned to hold on a CPU, beside data and loaders: weights with their gradients
-/// and moments, what a step takes, copies for checkpoints, and what LibTorch itself takes.
+/// What training is reckoned to hold on a CPU, beside data and loaders: weights with their
+/// gradients and moments, what a step takes, copies for checkpoints, and what LibTorch itself
+/// takes.
 void add_training_memory(monitor::MemoryForecast& forecast, std::uint64_t parameters,
                          std::uint64_t step_bytes);
 

@@ -47,15 +47,15 @@ void describe_rate(Fields& fields, TrainingSettings& training) {
   fields.key("learning_rate", training.learning_rate,
              {.doc = "of AdamW; the highest of a schedule", .above = 0.0});
   fields.key("weight_decay", training.weight_decay, {.doc = "of AdamW", .min = 0.0, .max = 1.0});
-  fields.tagged("schedule", training.schedule,
-                std::vector<Tag<Schedule>>{
-                    alternative<ConstantRate, Schedule>("constant", "", {}),
-                    alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine),
-                    alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle),
-                    alternative<PolynomialRate, Schedule>("polynomial", "power",
-                                                          describe_polynomial),
-                    alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau)},
-                {.doc = "of the learning rate"});
+  fields.tagged(
+      "schedule", training.schedule,
+      std::vector<Tag<Schedule>>{
+          alternative<ConstantRate, Schedule>("constant", "", {}),
+          alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine),
+          alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle),
+          alternative<PolynomialRate, Schedule>("polynomial", "power", describe_polynomial),
+          alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau)},
+      {.doc = "of the learning rate"});
 }
 
 void describe_device(Fields& fields, TrainingSettings& training) {

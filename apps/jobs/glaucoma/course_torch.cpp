@@ -38,7 +38,8 @@ Pipeline GlaucomaCourse::evaluation(training::Split split, const training::Feed&
                                       config_.training.channels_last, feed.device);
 }
 
-training::Example GlaucomaCourse::example(const Batch& batch, const training::Moment& moment) const {
+training::Example GlaucomaCourse::example(const Batch& batch,
+                                          const training::Moment& moment) const {
   return unpack_(batch, moment.device);
 }
 

@@ -75,9 +75,8 @@ std::map<std::string, std::string> GlaucomaRecipe::notes() const {
 
 Pipeline GlaucomaRecipe::prediction(const std::filesystem::path& data,
                                     const training::Feed& feed) const {
-  return glaucoma_evaluation_pipeline(
-      {.source = plan_glaucoma_source_for_prediction(data).open()}, feed.batch,
-      config_.training.channels_last, feed.device);
+  return glaucoma_evaluation_pipeline({.source = plan_glaucoma_source_for_prediction(data).open()},
+                                      feed.batch, config_.training.channels_last, feed.device);
 }
 
 std::unique_ptr<training::Recipe> glaucoma_recipe(const JobConfig& config, Device) {

@@ -23,8 +23,7 @@ class GlaucomaRecipe final : public training::Recipe {
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   std::map<std::string, std::string> notes() const override;
   /// A file of maps, labels or none.
-  Pipeline prediction(const std::filesystem::path& data,
-                      const training::Feed& feed) const override;
+  Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
  private:
   GlaucomaConfig config_;

@@ -44,8 +44,7 @@ Pipeline LeakCourse::train(const training::Stage&, const training::Feed& feed) c
 }
 
 Pipeline LeakCourse::evaluation(training::Split split, const training::Feed& feed) const {
-  const auto& segments =
-      split == training::Split::test ? sources_.testing : sources_.validation;
+  const auto& segments = split == training::Split::test ? sources_.testing : sources_.validation;
   return leak_evaluation_pipeline(segments, feed.batch, feed.device);
 }
 

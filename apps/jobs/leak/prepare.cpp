@@ -1,10 +1,10 @@
 #include <headrace/apps/jobs/leak/prepare.h>
 
 #include <headrace/apps/jobs/leak/write_file.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>

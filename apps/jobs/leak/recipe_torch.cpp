@@ -40,8 +40,8 @@ monitor::MemoryForecast LeakRecipe::plan() {
   testing_ = plan_leak_data(files_.testing, config_.data, device_);
   sources_ = {training_.outline, validation_.outline, testing_.outline};
   monitor::MemoryForecast forecast;
-  forecast.add("data in memory", training_.resident_bytes + validation_.resident_bytes +
-                                     testing_.resident_bytes);
+  forecast.add("data in memory",
+               training_.resident_bytes + validation_.resident_bytes + testing_.resident_bytes);
   return forecast;
 }
 
@@ -66,9 +66,8 @@ std::map<std::string, std::string> LeakRecipe::notes() const {
 void LeakRecipe::recall(const std::map<std::string, std::string>& notes) {
   const auto found = notes.find("normalisation");
   LeakFile& training = files_.training;
-  if (found == notes.end() ||
-      std::sscanf(found->second.c_str(), "mean %lg, deviation %lg dB", &training.mean,
-                  &training.deviation) != 2)
+  if (found == notes.end() || std::sscanf(found->second.c_str(), "mean %lg, deviation %lg dB",
+                                          &training.mean, &training.deviation) != 2)
     throw training::CheckpointError(
         "[leak] the checkpoint's normalisation must be \"mean M, deviation D dB\", got " +
         (found == notes.end() ? std::string("none") : '"' + found->second + '"'));
@@ -77,8 +76,8 @@ void LeakRecipe::recall(const std::map<std::string, std::string>& notes) {
 Pipeline LeakRecipe::prediction(const std::filesystem::path& data,
                                 const training::Feed& feed) const {
   const LeakFile file = read_leak_file(data, &files_.training);
-  return leak_evaluation_pipeline(
-      plan_leak_segments(file, config_.data.resident.value, {}).outline, feed.batch, feed.device);
+  return leak_evaluation_pipeline(plan_leak_segments(file, config_.data.resident.value, {}).outline,
+                                  feed.batch, feed.device);
 }
 
 std::unique_ptr<training::Recipe> leak_recipe(const JobConfig& config, Device device) {

@@ -2,9 +2,9 @@
 
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/augment/spectrogram/detail/half_floats.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/monitor/format.h>
 
