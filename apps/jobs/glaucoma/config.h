@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -48,6 +49,9 @@ struct GlaucomaConfig : RunSettings {
   AugmentList augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
   GlaucomaTraining training;
 };
+
+/// Where keys of the job have gone.
+std::vector<MovedKey> old_glaucoma_keys();
 
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, GlaucomaConfig& config);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -54,6 +55,9 @@ struct LeakConfig : RunSettings {
   AugmentList augment;
   LeakTraining training;
 };
+
+/// Where keys of the job have gone.
+std::vector<MovedKey> old_leak_keys();
 
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, LeakConfig& config);
