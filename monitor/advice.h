@@ -26,7 +26,7 @@ struct HEADRACE_API Advice {
   Severity severity = Severity::notice;
   std::string verdict{};
   std::vector<Evidence> evidence{};
-  std::string setting{};    ///< What to change: "runtime.threads".
+  std::string setting{};  ///< What to change: a key of configurations, "threads.loader", or words.
   std::string old_value{};  ///< As it is.
   std::string new_value{};  ///< As proposed.
   std::string action{};     ///< The change in words.

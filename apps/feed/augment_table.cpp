@@ -1,5 +1,7 @@
 #include <headrace/apps/feed/augment/operation.h>
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 // The table: a line an operation, whose row is what augment/<name>.cpp says.
@@ -41,6 +43,19 @@ std::string cell(const std::string& text) {
   return text.empty() ? "" : " " + text;
 }
 
+// "0.0 to 1.0 degrees" of "at least 0.0 and at most 1.0".
+std::string short_range(const KeyDoc& key) {
+  constexpr std::string_view least = "at least ";
+  constexpr std::string_view most = " and at most ";
+  std::string range = key.range;
+  const auto middle = range.find(most);
+  if (range.starts_with(least) && middle != std::string::npos)
+    range = range.substr(least.size(), middle - least.size()) + " to " +
+            range.substr(middle + most.size());
+  if (!range.empty() && !key.unit.empty()) range += ", ";
+  return range + key.unit;
+}
+
 }  // namespace
 
 std::string augment_table_text() {
@@ -54,9 +69,8 @@ std::string augment_table_text() {
     row.describe(fields, parameters);
     text += "\n| parameter | default | range | meaning |\n| --- | --- | --- | --- |\n";
     for (const KeyDoc& key : fields.keys()) {
-      const std::string unit = key.unit.empty() ? "" : ", " + key.unit;
-      text += fmt::format("| `{}` | {} |{} |{} |\n", key.name, key.value, cell(key.range),
-                          cell(key.doc + unit));
+      text += fmt::format("| `{}` | {} |{} |{} |\n", key.name, key.value, cell(short_range(key)),
+                          cell(key.doc));
     }
   }
   return text;

@@ -122,10 +122,11 @@ bool has_pace_already(const Case& c) {
 Advice raise_prefetch(const Case& c) {
   Advice advice = start(c, "raise-prefetch");
   advice.verdict = "the loader has the pace but not the reserve: waits come in bursts";
-  advice.setting = "loader.prefetch";
+  advice.setting = "data.prefetch";
   advice.old_value = fmt::format("{} slabs", c.load.slabs);
   advice.new_value = fmt::format("{} slabs", 2 * c.load.slabs);
-  advice.action = "keep more batches ready, at the price of their memory";
+  advice.action =
+      fmt::format("keep {} more batches ready, at the price of their memory", c.load.slabs);
   advice.effect = fmt::format("data stall {} -> below 5 % if bursts last less than {} batches",
                               format_share(c.verdict.data_stall_fraction), 2 * c.load.slabs);
   return advice;
@@ -143,7 +144,7 @@ Advice raise_limit(const Case& c) {
     if (stage.name == c.stage.name) stage.concurrency_limit = limit;
   }
   Advice advice = start(c, "raise-limit");
-  advice.setting = c.stage.name + ".limit";
+  advice.setting = "limit of " + c.stage.name;  // in code, where the step was given one
   advice.old_value = fmt::format("{}", c.stage.parallel);
   advice.new_value = fmt::format("{}", limit);
   advice.action = "let more of this step run at once";
@@ -161,7 +162,7 @@ Advice raise_threads(const Case& c) {
   changed.threads = better_thread_count(c);
   Advice advice = start(c, "raise-threads");
   cite_cpu(c, advice);
-  advice.setting = "runtime.threads";
+  advice.setting = "threads.loader";
   advice.old_value = fmt::format("{}", c.load.threads);
   advice.new_value = fmt::format("{}", changed.threads);
   advice.action = c.cpu_to_spare() && changed.threads > c.host.usable_cores
@@ -205,7 +206,7 @@ Advice raise_io_threads(const Case& c) {
   LoaderLoad changed = c.load;
   changed.io_threads = scaled(c.load.io_threads, c.factor(), most_io_threads);
   Advice advice = start(c, "raise-io-threads");
-  advice.setting = "runtime.io_threads";
+  advice.setting = "threads.io";
   advice.old_value = fmt::format("{}", c.load.io_threads);
   advice.new_value = fmt::format("{}", changed.io_threads);
   advice.action = "keep more reads under way";

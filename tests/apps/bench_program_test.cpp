@@ -36,7 +36,7 @@ Words bench(Words more) {
 
 // A small table behind a consumer that asks for 102,400 rows/s.
 Words small_bench(const std::string& setting = "seed=1") {
-  return bench({"--set", "source.rows=40000", "--set", "source.row_bytes=64", "--set", "batch=512",
+  return bench({"--set", "data.rows=40000", "--set", "data.row_bytes=64", "--set", "batch=512",
                 "--set", setting, "--step", "5ms", "--batches", "60", "--json", "bench.json"});
 }
 
@@ -72,8 +72,8 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
   const auto run = [&](const std::string& setting) {
     return run_program(HEADRACE_PROGRAM,
                        {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
-                        "--set", "source.folder=images", "--set", "batch=8", "--set",
-                        "image.side=32", "--set", setting, "--json", "bench.json"},
+                        "--set", "data.folder=images", "--set", "batch=8", "--set", "image.side=32",
+                        "--set", setting, "--json", "bench.json"},
                        {.folder = folder.path()});
   };
   const Finished on_gpu = run("image.decode=cuda");
@@ -83,7 +83,7 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
     CHECK((on_gpu.status == 7 || on_gpu.status == 2));
     CHECK(contains(on_gpu.err, "cuda:0"));
   }
-  const Finished finished = run("image.rotation=5");
+  const Finished finished = run("augment=[{rotate: 5}]");
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "decode"));
   CHECK(contains(finished.out, "rotate"));
@@ -97,11 +97,11 @@ TEST_CASE("a stage is where the file of a configuration is copied to; nothing is
   std::filesystem::create_directory(folder.path() / "stage");
   const auto staged = [&](const std::string& stage) {
     return run_program(HEADRACE_PROGRAM,
-                       {"bench", "loader", "loader.yaml", "--set", "source.stage=" + stage},
+                       {"bench", "loader", "loader.yaml", "--set", "data.stage=" + stage},
                        {.folder = folder.path()});
   };
   std::ofstream(folder.path() / "loader.yaml")
-      << "kind: loader\nbatch: 8\nsource:\n  kind: hdf5\n  file: data.h5\n  datasets: [/labels]\n";
+      << "kind: loader\nbatch: 8\ndata:\n  source: hdf5\n  file: data.h5\n  datasets: [/labels]\n";
   const Finished good = staged("stage");
   CHECK_MESSAGE(good.status == 0, good.err);
   CHECK(contains(good.err, "MiB copied and checked"));
@@ -114,18 +114,18 @@ TEST_CASE("a stage is where the file of a configuration is copied to; nothing is
 TEST_CASE("a key that is not known ends with exit 2 and names the nearest") {
   const TemporaryFolder folder;
   const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "source.rowz=7"}), {.folder = folder.path()});
+      run_program(HEADRACE_PROGRAM, bench({"--set", "data.rowz=7"}), {.folder = folder.path()});
   CHECK(finished.status == 2);
-  CHECK(contains(finished.err, "source.rowz"));
-  CHECK(contains(finished.err, "did you mean \"source.rows\""));
+  CHECK(contains(finished.err, "data.rowz"));
+  CHECK(contains(finished.err, "did you mean \"data.rows\""));
 }
 
 TEST_CASE("a key that is of no use ends with exit 2") {
   const TemporaryFolder folder;
   const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "source.folder=x"}), {.folder = folder.path()});
+      run_program(HEADRACE_PROGRAM, bench({"--set", "data.folder=x"}), {.folder = folder.path()});
   CHECK(finished.status == 2);
-  CHECK(contains(finished.err, "source.folder"));
+  CHECK(contains(finished.err, "data.folder"));
 }
 
 TEST_CASE("usage that cannot be right ends with exit 2, help with exit 0 on standard output") {
@@ -150,7 +150,7 @@ TEST_CASE("usage that cannot be right ends with exit 2, help with exit 0 on stan
 TEST_CASE("a loader without a batch is refused with exit 3 and both numbers") {
   const TemporaryFolder folder;
   const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "source.rows=100"}), {.folder = folder.path()});
+      run_program(HEADRACE_PROGRAM, bench({"--set", "data.rows=100"}), {.folder = folder.path()});
   CHECK(finished.status == 3);
   CHECK(contains(finished.err, "100"));
   CHECK(contains(finished.err, "8192"));

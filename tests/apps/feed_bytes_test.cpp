@@ -5,14 +5,13 @@
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/memory/device_table.h>
 #include <headrace/tests/apps/glaucoma/data.h>
-#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -23,35 +22,8 @@ namespace {
 namespace app = headrace::app;
 using headrace::test::TemporaryFolder;
 
-/// A hash of every field of every batch of two epochs.
 std::uint64_t hash_of(headrace::Loader loader) {
-  std::string bytes;
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    for (headrace::Batch& batch : loader.epoch(epoch)) {
-      for (const std::string& name : batch.names()) {
-        const headrace::Tensor field = batch[name];
-        bytes += name;
-        bytes.append(static_cast<const char*>(field.raw()), field.bytes());
-      }
-    }
-  }
-  return headrace::hash_name(bytes);
-}
-
-/// PNG, which every decoder reads to the same pixels.
-void write_pictures(const std::filesystem::path& folder) {
-  for (int i = 0; i < 23; ++i) {
-    const int width = 60 + i;
-    const auto of_class = folder / (i % 2 == 0 ? "a" : "b");
-    std::filesystem::create_directories(of_class);
-    const auto bytes =
-        headrace::test::encode_png({.width = width, .height = 70, .colour = PNG_COLOR_TYPE_RGB},
-                                   headrace::test::picture(width, 70, 3, static_cast<unsigned>(i)),
-                                   static_cast<std::size_t>(3 * width));
-    std::ofstream(of_class / (std::to_string(i) + ".png"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
+  return headrace::hash_name(headrace::test::bytes_of(std::move(loader)));
 }
 
 /// Spectrograms of small whole decibels: exact in float16.
@@ -115,7 +87,7 @@ TEST_CASE("the leak job's batches are those of the section spec_augment, byte fo
 
 TEST_CASE("pictures of a plain loader are those of the keys side, resize and flip") {
   const TemporaryFolder folder;
-  write_pictures(folder.path() / "images");
+  headrace::test::write_png_pictures(folder.path() / "images", 23);
   app::LoaderConfig config;
   config.data.source = app::SourceKind::images;
   config.data.folder = folder.path() / "images";

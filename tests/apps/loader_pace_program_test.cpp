@@ -42,8 +42,8 @@ TEST_CASE("a delay planted into a stage is found by the verdict, in each stage i
         Planted{"delay.consumer=20ms", "consumer"}}) {
     CAPTURE(planted.setting);
     const auto verdict =
-        measured({"--set", "source.rows=40000", "--set", "source.row_bytes=64", "--set",
-                  "batch=512", "--set", planted.setting, "--step", "5ms", "--batches", "60"},
+        measured({"--set", "data.rows=40000", "--set", "data.row_bytes=64", "--set", "batch=512",
+                  "--set", planted.setting, "--step", "5ms", "--batches", "60"},
                  folder)
             .at("verdict");
     CHECK(verdict.at("stage") == planted.stage);
@@ -54,7 +54,7 @@ TEST_CASE("a table at 410,000 rows/s makes the consumer wait under one per cent"
   const TemporaryFolder folder;
   double least = 1.0;
   for (int attempt = 0; attempt < 5 && least >= 0.01; ++attempt) {  // others use this machine too
-    const auto json = measured({"--set", "source.rows=400000", "--step", "20ms"}, folder);
+    const auto json = measured({"--set", "data.rows=400000", "--step", "20ms"}, folder);
     least = std::min(least, json.at("consumer_wait_share").get<double>());
   }
   CHECK(least < 0.01);

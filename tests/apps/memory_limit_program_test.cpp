@@ -20,15 +20,9 @@ using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
 
-const Words words{"bench",
-                  "loader",
-                  HEADRACE_SOURCE_DIR "/configs/loader/table.yaml",
-                  "--set",
-                  "source.rows=300000",
-                  "--batches",
-                  "20",
-                  "--json",
-                  "bench.json"};
+const Words words{"bench", "loader",           HEADRACE_SOURCE_DIR "/configs/loader/table.yaml",
+                  "--set", "data.rows=300000", "--batches",
+                  "20",    "--json",           "bench.json"};
 
 nlohmann::json measurement(const TemporaryFolder& folder) {
   return nlohmann::json::parse(content_of(folder.path() / "bench.json"));

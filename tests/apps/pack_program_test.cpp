@@ -69,11 +69,32 @@ TEST_CASE("images are packed, proven equal and read by a loader") {
   CHECK(contains(verified.out, "160 crops compared with the originals, all right"));
   const Finished bench =
       run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
-                   "source.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
+                   "data.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
                    "bench.json"});
   REQUIRE_MESSAGE(bench.status == 0, bench.err);
   const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
   CHECK(json.at("bytes") == json.at("samples").get<std::int64_t>() * (32 * 32 * 3 + 8));
+}
+
+TEST_CASE("a pack is copied to its stage first, a folder of pictures is told to be packed") {
+  const TemporaryFolder folder;
+  make_images(folder.path() / "data", 8);
+  REQUIRE(run(folder, {"pack", "images", "data", "data.pack"}).status == 0);
+  fs::create_directory(folder.path() / "stage");
+  const auto bench = [&](const std::string& data) {
+    return run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
+                        "data=" + data, "--set", "batch=4", "--set", "image.side=32"});
+  };
+  const Finished good = bench("{source: pack, file: data.pack, stage: stage}");
+  CHECK_MESSAGE(good.status == 0, good.err);
+  CHECK(contains(good.err, "copied and checked"));
+  CHECK(fs::is_empty(folder.path() / "stage"));
+  const Finished missing = bench("{source: pack, file: data.pack, stage: nowhere}");
+  CHECK(missing.status == 2);
+  CHECK(contains(missing.err, "[stage] data.pack to nowhere"));
+  const Finished many = bench("{source: images, folder: data, stage: stage}");
+  CHECK(many.status == 2);
+  CHECK(contains(many.err, "pack them first"));
 }
 
 TEST_CASE("a pack whose pixels are not the originals' is found out") {
@@ -141,15 +162,15 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
     const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
     return json.at("bytes").get<std::int64_t>() / json.at("samples").get<std::int64_t>();
   };
-  CHECK(bytes_a_sample({"--set", "source={kind: pairs, folder: data, masks: masks}"}) ==
+  CHECK(bytes_a_sample({"--set", "data={source: pairs, folder: data, masks: masks}"}) ==
         32 * 32 * 4);
-  CHECK(bytes_a_sample({"--set", "source={kind: manifest, file: list.csv}"}) == 32 * 32 * 4 + 8);
+  CHECK(bytes_a_sample({"--set", "data={source: manifest, file: list.csv}"}) == 32 * 32 * 4 + 8);
   CHECK(fs::exists(folder.path() / "runs/listings"));
   const Finished wrong =
       run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml", "--set",
-                   "source={kind: pack, file: list.csv, masks: masks}"});
+                   "data={source: pack, file: list.csv, masks: masks}"});
   CHECK(wrong.status == 2);
-  CHECK(contains(wrong.err, "source.kind is pairs"));
+  CHECK(contains(wrong.err, "data.source is pairs"));
 }
 
 TEST_CASE("inspect counts, names bad files and draws a contact sheet") {

@@ -22,8 +22,8 @@ using Words = std::vector<std::string>;
 // A bench of a small table with one worker and a watchdog of a second.
 Words watched(const Words& settings, const Words& more = {}) {
   Words words{"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/table.yaml"};
-  for (const char* setting : {"source.rows=4000", "source.row_bytes=64", "batch=8",
-                              "threads.loader=1", "threads.watchdog=1s"}) {
+  for (const char* setting : {"data.rows=4000", "data.row_bytes=64", "batch=8", "threads.loader=1",
+                              "threads.watchdog=1s"}) {
     words.insert(words.end(), {"--set", setting});
   }
   for (const std::string& setting : settings)

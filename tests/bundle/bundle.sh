@@ -88,7 +88,7 @@ in_clean_debian() {
   inside() { chroot "$root" /usr/bin/env -i HOME=/tmp PATH="/tmp/bin:/usr/bin:/bin" sh -ec "cd /tmp/place; $1"; }
   ! inside 'ls /usr/lib/*/libtbb* /usr/lib/*/libhdf5* /usr/bin/python3 2>/dev/null' || fail "this Debian is not clean"
   inside './headrace --help' >/dev/null
-  inside './headrace bench loader configs/loader/table.yaml --batches 30 --set source.rows=100000'
+  inside './headrace bench loader configs/loader/table.yaml --batches 30 --set data.rows=100000'
   inside './run tests/headrace_loaders_tests --source-file=*hdf5*,*image_jpeg*' | tail -n 3
   # No CUDA at all: whoever asks for a device is told so.
   inside "./run tests/headrace_augment_tests --test-case='without a device*'" | tail -n 3

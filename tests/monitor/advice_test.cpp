@@ -79,7 +79,7 @@ TEST_CASE("a step's own limit is raised before anything else") {
   const auto advice = advice_for(load, {.usable_cores = 16});
   REQUIRE(advice);
   CHECK(advice->rule == "raise-limit");
-  CHECK(advice->setting == "decode.limit");
+  CHECK(advice->setting == "limit of decode");
   CHECK(advice->old_value == "1");
   CHECK(advice->new_value == "3");
 }
@@ -132,7 +132,7 @@ TEST_CASE(
   CHECK(advice->line() ==
         "warning · decode holds the loader back · data stall 50 %, decode 16.0 ms a sample, 250 "
         "samples/s possible, "
-        "500 asked for · use the cores that are free (runtime.threads 4 -> 9) · 250 -> 500 "
+        "500 asked for · use the cores that are free (threads.loader 4 -> 9) · 250 -> 500 "
         "samples/s, data stall 50 % "
         "-> 0.0 % · check: data stall and samples/s of the next epoch");
 }
@@ -149,7 +149,7 @@ TEST_CASE("the same advice is said again only when it gets clearly worse") {
   AdviceMemory memory;
   Advice advice{.rule = "raise-threads",
                 .severity = Severity::notice,
-                .setting = "runtime.threads",
+                .setting = "threads.loader",
                 .weight = 0.10};
   CHECK(memory.should_say(advice));
   CHECK_FALSE(memory.should_say(advice));
@@ -160,6 +160,6 @@ TEST_CASE("the same advice is said again only when it gets clearly worse") {
   CHECK_FALSE(memory.should_say(advice));
   advice.severity = Severity::warning;
   CHECK(memory.should_say(advice));
-  advice.setting = "decode.limit";
+  advice.setting = "limit of decode";
   CHECK(memory.should_say(advice));
 }

@@ -169,5 +169,5 @@ TEST_CASE("a verdict is one line of JSON with its evidence") {
   CHECK(json["verdict"] == "highly input-bound");
   CHECK(json["bottleneck"] == "decode");
   CHECK(json["stages"].size() == 5);
-  CHECK(json["advice"]["setting"] == "runtime.threads");
+  CHECK(json["advice"]["setting"] == "threads.loader");
 }

@@ -37,12 +37,17 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 
 }  // namespace
 
+std::vector<MovedKey> old_glaucoma_keys() {
+  std::vector<MovedKey> keys = old_training_keys();
+  keys.push_back(now_in_augment("data.flip", "{flip: @}"));
+  keys.push_back(now_in_augment("data.rotation", "{rotate: @}"));
+  keys.push_back({.old = "training.folds", .now = "data.folds"});
+  keys.push_back({.old = "training.gamma", .now = "loss.gamma"});
+  return keys;
+}
+
 void describe(Fields& fields, GlaucomaConfig& config) {
-  fields.moved(old_training_keys());
-  fields.moved({now_in_augment("data.flip", "{flip: @}"),
-                now_in_augment("data.rotation", "{rotate: @}"),
-                {.old = "training.folds", .now = "data.folds"},
-                {.old = "training.gamma", .now = "loss.gamma"}});
+  fields.moved(old_glaucoma_keys());
   describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
   describe_augment(fields, config.augment);

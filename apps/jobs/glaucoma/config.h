@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -42,6 +43,9 @@ struct GlaucomaConfig final : JobConfig {
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
 };
+
+/// Where keys of the job have gone.
+std::vector<MovedKey> old_glaucoma_keys();
 
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, GlaucomaConfig& config);

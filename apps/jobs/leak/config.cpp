@@ -44,15 +44,20 @@ std::string spec_augment_entry(const Node& section) {
 
 }  // namespace
 
+std::vector<MovedKey> old_leak_keys() {
+  std::vector<MovedKey> keys = old_training_keys();
+  keys.push_back({.old = "data.spec_augment",
+                  .now = "an entry of the list augment",
+                  .write = spec_augment_entry});
+  keys.push_back({.old = "data.cache",
+                  .now = "not a key: this job keeps whole files in memory (data.resident)"});
+  keys.push_back({.old = "training.auxiliary", .now = "loss.auxiliary"});
+  keys.push_back({.old = "training.leak_boost", .now = "loss.leak_boost"});
+  return keys;
+}
+
 void describe(Fields& fields, LeakConfig& config) {
-  fields.moved(old_training_keys());
-  fields.moved({{.old = "data.spec_augment",
-                 .now = "an entry of the list augment",
-                 .write = spec_augment_entry},
-                {.old = "data.cache",
-                 .now = "not needed: this job keeps whole files in memory (data.resident)"},
-                {.old = "training.auxiliary", .now = "loss.auxiliary"},
-                {.old = "training.leak_boost", .now = "loss.leak_boost"}});
+  fields.moved(old_leak_keys());
   describe(fields, static_cast<RunSettings&>(config));
   fields.section("data", [&](Fields& f) { describe(f, config.data); });
   describe_augment(fields, config.augment);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -45,6 +46,9 @@ struct LeakConfig final : JobConfig {
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
 };
+
+/// Where keys of the job have gone.
+std::vector<MovedKey> old_leak_keys();
 
 /// The keys of the job beside `kind`.
 void describe(Fields& fields, LeakConfig& config);

@@ -25,11 +25,14 @@ at::Tensor weights_of(const LeakFile& training, double boost) {
 
 }  // namespace
 
-LeakCourse::LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources)
+LeakCourse::LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources,
+                       at::Device device)
     : config_(config),
       files_(std::move(files)),
       sources_(std::move(sources)),
-      class_weights_(weights_of(files_.training, config.loss.leak_boost)) {}
+      class_weights_(weights_of(files_.training, config.loss.leak_boost)) {
+  if (class_weights_.defined()) class_weights_ = class_weights_.to(device);
+}
 
 std::vector<training::Stage> LeakCourse::stages() const {
   return {stage_of(config_.training)};
@@ -63,18 +66,12 @@ training::Example LeakCourse::example(const Batch& batch, const training::Moment
   return example;
 }
 
-const at::Tensor& LeakCourse::class_weights(at::Device device) const {
-  if (class_weights_.defined() && class_weights_.device() != device)
-    class_weights_ = class_weights_.to(device);
-  return class_weights_;
-}
-
 std::vector<training::Term> LeakCourse::loss(const training::Output& output,
                                              const training::Example& example,
-                                             const training::Moment& moment) const {
+                                             const training::Moment&) const {
   const models::LeakLossTerms terms =
       models::leak_loss_terms(output.main, training::only(example.targets, "target"),
-                              {.class_weights = class_weights(moment.device),
+                              {.class_weights = class_weights_,
                                .auxiliary = config_.loss.auxiliary,
                                .present = example.present});
   return {{.name = "classes", .value = terms.classes, .weight = terms.weight},

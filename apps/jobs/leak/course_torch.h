@@ -26,7 +26,8 @@ struct LeakSources {
 /// The job's network over segments, its loss and its figures over segments and recordings.
 class LeakCourse final : public training::Course {
  public:
-  LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources);
+  /// `device` is where outputs will be.
+  LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources, at::Device device);
 
   std::vector<training::Stage> stages() const override;
   std::unique_ptr<models::Network> network() const override;
@@ -46,12 +47,10 @@ class LeakCourse final : public training::Course {
   std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  private:
-  const at::Tensor& class_weights(at::Device device) const;
-
   LeakConfig config_;
   LeakSplits files_;
   LeakSources sources_;
-  mutable at::Tensor class_weights_;  // on the device that asked last
+  at::Tensor class_weights_;  // on the device; undefined without labels
 };
 
 }  // namespace headrace::inline v1::app

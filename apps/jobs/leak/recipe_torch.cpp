@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/leak/recipe_torch.h>
 
-#include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 
@@ -50,7 +50,7 @@ void LeakRecipe::open() {
 }
 
 std::unique_ptr<training::Course> LeakRecipe::begin(const training::Member&) const {
-  return std::make_unique<LeakCourse>(config_, files_, sources_);
+  return std::make_unique<LeakCourse>(config_, files_, sources_, torch_device(device_));
 }
 
 std::map<std::string, std::string> LeakRecipe::notes() const {

@@ -250,3 +250,30 @@ TEST_CASE("the glaucoma job's cache gives the same bytes and reads each record o
     }
   }
 }
+
+TEST_CASE("a cache that cannot be is refused before a record is read") {
+  const TemporaryFolder folder;
+  app::GlaucomaConfig config;
+  config.data.file = folder.path() / "data.h5";
+  config.training.batch = 10;
+  headrace::test::write_glaucoma_data(config.data.file, 60, 15);
+  const auto plan = [&] { return app::plan_glaucoma_source(config.data); };
+  config.data.cache = on_disk(1 << 20, folder.path() / "nowhere");
+  CHECK_THROWS_AS(plan(), headrace::ResourceError);
+  CHECK_THROWS_AS(app::make_glaucoma_loader_job(config), headrace::ResourceError);
+  config.data.cache = in_memory(100);
+  CHECK(headrace::test::contains(refusal(plan), "data.cache.memory must hold at least one record"));
+  config.data.cache = on_disk(100, folder.path());
+  CHECK(headrace::test::contains(refusal(plan), "data.cache.disk must hold at least one record"));
+  config.data.cache = on_disk(1 << 20, {});
+  config.data.file = folder.path() / "missing.h5";
+  CHECK(headrace::test::contains(refusal(plan), "data.cache.folder must name a folder"));
+
+  app::LoaderConfig pictures = config_of(folder.path(), app::SourceKind::images, 1);
+  write_pictures(folder.path());
+  pictures.data.cache = in_memory(100);
+  CHECK(headrace::test::contains(refusal([&] { app::make_loader_job(pictures); }),
+                                 "data.cache.memory must hold at least one record"));
+  pictures.data.cache = on_disk(1 << 20, folder.path() / "nowhere");
+  CHECK_THROWS_AS(app::make_loader_job(pictures), headrace::ResourceError);
+}

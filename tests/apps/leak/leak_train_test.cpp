@@ -27,7 +27,7 @@ class Job : public headrace::test::TrainingFolder {
       : TrainingFolder(
             "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
             "  validation: data/validation.h5\n  testing: data/testing.h5\n"
-            "  spec_augment:\n    enabled: true\n"
+            "augment: [spec_augment]\n"
             "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  warmup_epochs: 1\n"
             "threads:\n  loader: 2\n  torch: 1\n") {
     headrace::test::write_leak_sounds(path() / "sounds");
@@ -97,8 +97,7 @@ TEST_CASE(
 
 TEST_CASE("train leak refuses keys that are of no use and files that are none") {
   const Job job;
-  const Finished unused =
-      job.run(Job::train({"data.spec_augment.enabled=false", "data.spec_augment.time_masks=2"}));
+  const Finished unused = job.run(Job::train({"data.spec_augment.time_masks=2"}));
   CHECK(unused.status == 2);
   CHECK(contains(unused.err, "spec_augment"));
   const Finished warm = job.run(Job::train({"training.warmup_epochs=3"}));
