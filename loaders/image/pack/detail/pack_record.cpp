@@ -57,7 +57,7 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
   entry.width = static_cast<std::uint32_t>(header.shown_width());
   entry.height = static_cast<std::uint32_t>(header.shown_height());
   std::vector<std::byte> image;
-  ImageFormat format = header.format;
+  bool is_jpeg = header.format == "JPEG";
   const int longest = std::max(header.width, header.height);
   if (options.longest_side > 0 && longest > options.longest_side) {
     const Pixels pixels = decode(file, options.longest_side);
@@ -65,10 +65,10 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
     entry.width = static_cast<std::uint32_t>(pixels.width);
     entry.height = static_cast<std::uint32_t>(pixels.height);
     entry.content = PackContent::shrunk;
-    format = ImageFormat::jpeg;
+    is_jpeg = true;
     file = image;
   }
-  if (options.crop_index && format == ImageFormat::jpeg) {
+  if (options.crop_index && is_jpeg) {
     try {
       std::vector<std::byte> indexed = make_crop_indexed(file, options.index);
       entry.content = PackContent::crop_indexed;
