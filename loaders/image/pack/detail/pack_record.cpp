@@ -14,10 +14,6 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-std::span<const std::byte> bytes_of(const Tensor& tensor) {
-  return {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()};
-}
-
 std::vector<std::byte> copy(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -129,11 +125,11 @@ PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
   Sample sample;
   try {
     source.read(index, sample);
-    const std::span<const std::byte> file = bytes_of(sample["image"]);
+    const std::span<const std::byte> file = sample["image"].as_bytes();
     record.input_bytes = file.size();
     record.image = convert(file, options, record.entry);
     if (source.has_masks()) {
-      const std::span<const std::byte> mask = bytes_of(sample["mask"]);
+      const std::span<const std::byte> mask = sample["mask"].as_bytes();
       ImageDecoder::this_thread().open(mask);
       record.input_bytes += mask.size();
       record.mask = copy(mask);
