@@ -5,6 +5,7 @@
 
 #include <headrace/augment/detail/picture.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -26,11 +27,7 @@ Schema CenterCrop::schema(const Schema& in) const {
   if (height < 1 || width < 1 || height > image.shape[0] || width > image.shape[1]) {
     throw ConfigError("[center crop] " + too_small(*this, image.shape));
   }
-  Schema out = in;
-  out.put(FieldSpec::fixed(field, DType::uint8, Shape{height, width, image.shape[2]}));
-  for (const std::string& mask : masks)
-    out.put(FieldSpec::fixed(mask, in.at(mask).dtype, Shape{height, width}));
-  return out;
+  return with_sides(in, field, masks, height, width);
 }
 
 void CenterCrop::operator()(Sample& sample) const {

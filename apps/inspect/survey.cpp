@@ -72,7 +72,7 @@ void add(Survey& survey, const ImageSource& source, std::int64_t index, Look loo
     survey.bad.push_back({index, source.origin(index), std::move(look.bad)});
     return;
   }
-  ++survey.formats[std::string(name_of(look.header.format))];
+  ++survey.formats[std::string(look.header.format)];
   survey.widths.push_back(look.header.shown_width());
   survey.heights.push_back(look.header.shown_height());
   if (look.header.components == 1) ++survey.grey;

@@ -84,10 +84,12 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   add_kind(fields, kind, job.help);
   config->describe_keys(fields);
   fields.read(document);
+  const Node written = fields.write();
   return {.config = config,
           .name = job.name,
           .yaml = fields.to_yaml(true),
-          .identity = run_identity(fields.write())};
+          .learnt = to_yaml(what_is_learnt(written)),
+          .identity = run_identity(written)};
 }
 
 std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {

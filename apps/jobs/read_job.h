@@ -33,6 +33,7 @@ struct TrainingJob {
   std::shared_ptr<const JobConfig> config;  ///< Of the type of the job's room.
   std::string name;                         ///< Its `kind`.
   std::string yaml;
+  std::string learnt;                           ///< The same of what_is_learnt().
   std::map<std::string, std::string> identity;  ///< See run_identity().
 };
 

@@ -99,7 +99,7 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
           .checkpoint_every = job_.config->training.checkpoint_every,
           .identity = job_.identity,
           .notes = {{"job", job_.name},
-                    {"configuration", job_.yaml},
+                    {"configuration", job_.learnt},
                     {"configuration_hash", identity_hash(job_.identity)}}};
 }
 

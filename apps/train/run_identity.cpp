@@ -38,7 +38,6 @@ bool is_free(std::string_view path) {
 
 // Maps give a key for each entry, lists too.
 void flatten(const Node& node, const std::string& path, std::map<std::string, std::string>& into) {
-  if (is_free(path)) return;
   const auto below = [&](const std::string& name) {
     return path.empty() ? name : path + '.' + name;
   };
@@ -49,11 +48,27 @@ void flatten(const Node& node, const std::string& path, std::map<std::string, st
   if (node.kind == Node::Kind::scalar) into.emplace(path, node.text);
 }
 
+Node without_free_keys(const Node& node, const std::string& path) {
+  Node kept = node;
+  kept.entries.clear();
+  for (const Entry& entry : node.entries) {
+    const std::string below = path.empty() ? entry.key : path + '.' + entry.key;
+    if (is_free(below)) continue;
+    kept.entries.push_back(
+        {.key = entry.key, .place = entry.place, .value = without_free_keys(entry.value, below)});
+  }
+  return kept;
+}
+
 }  // namespace
+
+Node what_is_learnt(const Node& written) {
+  return without_free_keys(written, "");
+}
 
 std::map<std::string, std::string> run_identity(const Node& written) {
   std::map<std::string, std::string> identity;
-  flatten(written, "", identity);
+  flatten(what_is_learnt(written), "", identity);
   return identity;
 }
 

@@ -7,9 +7,12 @@
 
 namespace headrace::inline v1::app {
 
-/// A configuration's keys and values as far as they decide what is learnt: all but those that say
-/// where it is done, how fast, and what is kept of it (threads, memory, device, folders, delays,
-/// early stopping, evaluation batch). A run is resumed with the same only.
+/// A configuration without the keys that may change when a run is resumed: those that say where it
+/// is done, how fast, and what is kept of it (threads, memory, device, folders, delays, early
+/// stopping, evaluation batch).
+Node what_is_learnt(const Node& written);
+
+/// The same, a path and a value for each key. A run is resumed with the same only.
 std::map<std::string, std::string> run_identity(const Node& written);
 
 /// A hash of it, 16 hexadecimal digits.

@@ -8,8 +8,8 @@
 #include <numbers>
 #include <utility>
 
-#include <headrace/augment/spectrogram/detail/half_floats.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -139,9 +139,6 @@ class Plane {
   }
 
  private:
-  static void from_float(float value, float& to) { detail::from_float(value, to); }
-  static void from_float(float value, float16_t& to) { detail::from_float(value, to); }
-
   template <class In>
   void take(const In* from, std::int64_t samples, std::int64_t first) {
     for (std::size_t i = 0; i < window_.size(); ++i) {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <headrace/augment/spectrogram/detail/half_floats.h>
 #include <headrace/augment/spectrogram/detail/spec_masks.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -26,6 +26,16 @@ void check_masks(const Schema& in, const FieldSpec& picture, std::span<const std
   }
 }
 
+Schema with_sides(const Schema& in, const std::string& field, std::span<const std::string> masks,
+                  std::int64_t height, std::int64_t width) {
+  Schema out = in;
+  const FieldSpec& picture = in.at(field);
+  out.put(FieldSpec::fixed(field, picture.dtype, Shape{height, width, picture.shape[2]}));
+  for (const std::string& mask : masks)
+    out.put(FieldSpec::fixed(mask, in.at(mask).dtype, Shape{height, width}));
+  return out;
+}
+
 const Tensor& mask_of(const Sample& sample, const std::string& name, std::int64_t height,
                       std::int64_t width) {
   const Tensor& mask = sample[name];

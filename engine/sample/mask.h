@@ -32,6 +32,11 @@ namespace headrace::inline v1 {
 HEADRACE_API void check_masks(const Schema& in, const FieldSpec& picture,
                               std::span<const std::string> masks, const std::string& who);
 
+/// `in`, in which the picture `field` and its masks have other sides.
+HEADRACE_API Schema with_sides(const Schema& in, const std::string& field,
+                               std::span<const std::string> masks, std::int64_t height,
+                               std::int64_t width);
+
 /// The sample's mask. Throws DataError unless it is uint8 or uint16 [height, width].
 HEADRACE_API const Tensor& mask_of(const Sample& sample, const std::string& name,
                                    std::int64_t height, std::int64_t width);

@@ -59,6 +59,10 @@ class HEADRACE_API Tensor {
   std::span<T> values() const {
     return {data<T>(), static_cast<std::size_t>(elements_)};
   }
+  /// All bytes in row-major order, of any type.
+  std::span<const std::byte> as_bytes() const noexcept {
+    return {static_cast<const std::byte*>(data_), bytes()};
+  }
   /// The only element. Throws ConfigError when there are more or T is not the dtype.
   template <class T>
   T item() const {

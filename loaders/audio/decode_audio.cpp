@@ -66,7 +66,7 @@ std::size_t DecodeAudio::working_bytes(const Schema&) const {
 
 void DecodeAudio::operator()(Sample& sample, Random& random) const {
   const Tensor bytes = sample[input];
-  AudioDecoder decoder({static_cast<const std::byte*>(bytes.raw()), bytes.bytes()}, limits);
+  AudioDecoder decoder(bytes.as_bytes(), limits);
   const AudioHeader& header = decoder.header();
   const Resampler& rates = resampler(header.sample_rate, sample_rate);
 

@@ -55,11 +55,7 @@ Schema CropImage::schema(const Schema& in) const {
   }
   check_masks(in, image, masks, name());
   const auto [height, width] = size_of(crop);
-  Schema out = in;
-  out.put(FieldSpec::fixed(field, DType::uint8, Shape{height, width, image.shape[2]}));
-  for (const std::string& mask : masks)
-    out.put(FieldSpec::fixed(mask, in.at(mask).dtype, Shape{height, width}));
-  return out;
+  return with_sides(in, field, masks, height, width);
 }
 
 void CropImage::operator()(Sample& sample, Random& random) const {

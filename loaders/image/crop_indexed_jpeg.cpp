@@ -85,7 +85,7 @@ ImageHeader CropIndexedJpeg::open(std::span<const std::byte> file) {
   state.scanned = false;
   state.file = file;
   state.index.read(as_bytes(file));
-  return {.format = ImageFormat::jpeg,
+  return {.format = "JPEG",
           .width = static_cast<int>(state.index.width),
           .height = static_cast<int>(state.index.height),
           .components = state.index.components,

@@ -13,10 +13,6 @@
 namespace headrace::inline v1 {
 namespace {
 
-std::span<const std::byte> bytes_of(const Tensor& file) {
-  return {static_cast<const std::byte*>(file.raw()), file.bytes()};
-}
-
 std::string sides(int height, int width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
@@ -105,7 +101,7 @@ std::size_t DecodeImage::working_bytes(const Schema&) const {
 void DecodeImage::operator()(Sample& sample, Random& random) const {
   const Tensor file = sample[field];
   ImageDecoder& decoder = ImageDecoder::this_thread();
-  const ImageHeader header = decoder.open(bytes_of(file));
+  const ImageHeader header = decoder.open(file.as_bytes());
   const ImageWindow window = place(crop, header.shown_width(), header.shown_height(), random);
   const bool flipped = random.chance(flip);
   const auto [height, width] = size_of(crop);
@@ -182,7 +178,7 @@ void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const 
     Tensor& labels = sample.make(mask, mask_dtype, Shape{height, width});
     try {
       ImageDecoder& decoder = ImageDecoder::this_thread();
-      const ImageHeader found = decoder.open(bytes_of(file));
+      const ImageHeader found = decoder.open(file.as_bytes());
       if (found.shown_width() != header.shown_width() ||
           found.shown_height() != header.shown_height()) {
         throw DataError("must have the sides of its picture as it is shown, " +

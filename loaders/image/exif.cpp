@@ -3,32 +3,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include <headrace/loaders/image/detail/file_numbers.h>
+
 namespace headrace::inline v1 {
 namespace {
 
-/// Integers of a TIFF block in its own byte order; zero outside the block.
-class TiffBlock {
- public:
-  explicit TiffBlock(std::span<const std::byte> bytes) noexcept
-      : bytes_(bytes), little_(bytes.size() > 1 && bytes[0] == std::byte{'I'}) {}
-
-  std::uint32_t at(std::size_t offset, std::size_t count) const noexcept {
-    if (offset > bytes_.size() || bytes_.size() - offset < count) return 0;
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t place = little_ ? offset + count - 1 - i : offset + i;
-      value = value << 8 | std::to_integer<std::uint32_t>(bytes_[place]);
-    }
-    return value;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  bool little_;
-};
-
 int orientation_of(std::span<const std::byte> tiff) noexcept {
-  const TiffBlock block(tiff);
+  const bool little_endian = tiff.size() > 1 && tiff[0] == std::byte{'I'};
+  const detail::FileNumbers block{tiff, !little_endian};
   if (block.at(2, 2) != 42) return 1;
   const std::size_t ifd = block.at(4, 4);
   const std::uint32_t entries = block.at(ifd, 2);

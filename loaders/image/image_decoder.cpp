@@ -1,6 +1,7 @@
 #include <headrace/loaders/image/image_decoder.h>
 
 #include <cstring>
+#include <string>
 
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/device_jpeg.h>
@@ -9,6 +10,7 @@
 #include <headrace/loaders/image/detail/nvjpeg_handle.h>
 #include <headrace/loaders/image/detail/stored_window.h>
 #include <headrace/loaders/image/filter_taps.h>
+#include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/resize_kernels.h>
 
@@ -31,6 +33,17 @@ bool is_whole(const ImageWindow& window, const ImageDecoder::Target& target,
          target.height == header.height;
 }
 
+[[noreturn]] void refuse_unknown(std::span<const std::byte> file) {
+  std::string names;
+  const std::span<const ImageFormat> formats = image_formats();
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) names += i + 1 < formats.size() ? ", " : " or ";
+    names += formats[i].name;
+  }
+  throw DataError("image must be " + names + ", got " + std::to_string(file.size()) +
+                  " bytes of another kind");
+}
+
 }  // namespace
 
 ImageDecoder& ImageDecoder::this_thread() {
@@ -39,55 +52,27 @@ ImageDecoder& ImageDecoder::this_thread() {
 }
 
 ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
+  decoder_ = nullptr;
   file_ = file;
-  switch (format_of(file)) {
-    case ImageFormat::jpeg:
-      indexed_ = CropIndexedJpeg::recognises(file);
-      header_ = indexed_ ? parts_.open(file) : jpeg_.open(file);
-      break;
-    case ImageFormat::png:
-      header_ = png_.open(file);
-      break;
-    case ImageFormat::tiff:
-      header_ = tiff_.open(file);
-      break;
-    default:
-      header_ = codecs_.open(file);
-      break;
-  }
+  const ImageFormat* format = format_of(file);
+  if (format == nullptr) refuse_unknown(file);
+  const auto row = static_cast<std::size_t>(format - image_formats().data());
+  if (row >= decoders_.size()) decoders_.resize(image_formats().size());
+  if (!decoders_[row]) decoders_[row] = format->make_decoder();
+  header_ = decoders_[row]->open(file);
+  decoder_ = decoders_[row].get();
   return header_;
 }
 
-DecodedPixels ImageDecoder::pixels_of(const Region& region, int scale) {
-  switch (header_.format) {
-    case ImageFormat::jpeg:
-      return indexed_ ? indexed_pixels_of(region, scale) : jpeg_.decode(region, scale);
-    case ImageFormat::png:
-      return png_.decode(region);
-    case ImageFormat::tiff:
-      return tiff_.decode(region);
-    default:
-      return codecs_.decode();
-  }
-}
-
-DecodedLabels ImageDecoder::labels_of(const Region& region) {
-  switch (header_.format) {
-    case ImageFormat::jpeg:
-      throw DataError("JPEG: its compression changes labels; store masks as PNG");
-    case ImageFormat::png:
-      return png_.decode_labels(region);
-    case ImageFormat::tiff:
-      return tiff_.decode_labels(region);
-    default:
-      return codecs_.decode_labels();
-  }
+FormatDecoder& ImageDecoder::opened() const {
+  if (decoder_ == nullptr) throw DataError("image: decode() without an open file");
+  return *decoder_;
 }
 
 void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& target) {
   static thread_local detail::LabelSampler sampler;
   const Region region = sampler.place(window, header_, target.width, target.height, target.flip);
-  const DecodedLabels labels = labels_of(region);
+  const DecodedLabels labels = opened().decode_labels(region);
   if (target.dtype == DType::uint8) {
     sampler.sample(labels, static_cast<std::uint8_t*>(target.labels));
   } else {
@@ -95,34 +80,20 @@ void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& t
   }
 }
 
-DecodedPixels ImageDecoder::indexed_pixels_of(const Region& region, int scale) {
-  const CropIndexedJpeg::Part part = parts_.part(region, scale);
-  jpeg_.open_part(part.markers);
-  Region inside = region;
-  inside.x -= part.x;
-  inside.y -= part.y;
-  DecodedPixels pixels = jpeg_.decode_part(inside, scale, part.rows);
-  pixels.region.x += part.x / scale;
-  pixels.region.y += part.y / scale;
-  return pixels;
-}
-
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
-  const bool jpeg = header_.format == ImageFormat::jpeg;
-  if (jpeg && header_.orientation == 1 && !target.flip && is_whole(window, target, header_)) {
-    if (indexed_) jpeg_.open(parts_.jpeg());
-    jpeg_.decode_whole(target.rgb);
-    return;
-  }
+  FormatDecoder& decoder = opened();
+  const bool plain = header_.orientation == 1 && !target.flip && is_whole(window, target, header_);
+  if (plain && decoder.decode_whole(target.rgb)) return;
   detail::StoredWindow stored =
       detail::to_stored(window, target.height, target.width, target.flip, header_);
-  show(stored, jpeg && target.prescale ? detail::largest_scale(stored) : 1, target);
+  const bool scaled = target.prescale && decoder.scales();
+  show(stored, scaled ? detail::largest_scale(stored) : 1, target);
 }
 
 /// Decodes what the window needs at 1/scale, and resizes it.
 void ImageDecoder::show(detail::StoredWindow& window, int scale, const Target& target) {
   const Region region = detail::cut_to_reach(window, scale);
-  const DecodedPixels pixels = pixels_of(region, scale);
+  const DecodedPixels pixels = opened().decode(region, scale);
   detail::shrink(window, scale);
   const ResizeSource source{pixels.data, pixels.stride, pixels.region.x, pixels.region.y};
   if (!header_.transposed()) {
@@ -141,7 +112,7 @@ bool ImageDecoder::describe(const ImageWindow& window, const Target& target, Dev
   const auto index = static_cast<std::size_t>(device.index);
   if (index >= probes_.size()) probes_.resize(index + 1);
   if (!probes_[index]) probes_[index] = std::make_shared<detail::NvjpegProbe>(device);
-  if (header_.format != ImageFormat::jpeg || indexed_ || !jpeg_.is_plain()) return false;
+  if (!opened().suits_device()) return false;
   detail::StoredWindow stored =
       detail::to_stored(window, target.height, target.width, target.flip, header_);
   detail::cut_to_reach(stored, 1);

@@ -9,13 +9,9 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/dtype.h>
-#include <headrace/loaders/image/codecs.h>
 #include <headrace/loaders/image/crop.h>
-#include <headrace/loaders/image/crop_indexed_jpeg.h>
-#include <headrace/loaders/image/jpeg_decoder.h>
-#include <headrace/loaders/image/png_decoder.h>
+#include <headrace/loaders/image/format_decoder.h>
 #include <headrace/loaders/image/resize.h>
-#include <headrace/loaders/image/tiff_decoder.h>
 
 namespace headrace::inline v1 {
 
@@ -71,19 +67,13 @@ class HEADRACE_API ImageDecoder {
   void decode_labels(const ImageWindow& window, const LabelTarget& target);
 
  private:
-  DecodedLabels labels_of(const Region& region);
-  DecodedPixels pixels_of(const Region& region, int scale);
-  DecodedPixels indexed_pixels_of(const Region& region, int scale);
+  FormatDecoder& opened() const;
   void show(detail::StoredWindow& window, int scale, const Target& target);
 
   std::span<const std::byte> file_;
   ImageHeader header_;
-  bool indexed_ = false;
-  CropIndexedJpeg parts_;
-  JpegDecoder jpeg_;
-  PngDecoder png_;
-  TiffDecoder tiff_;
-  CodecsDecoder codecs_;
+  std::vector<std::unique_ptr<FormatDecoder>> decoders_;  ///< by the format's row, once wanted
+  FormatDecoder* decoder_ = nullptr;                      ///< of the open file; null: none is open
   std::vector<std::shared_ptr<detail::NvjpegProbe>> probes_;  ///< by the device's number
 };
 

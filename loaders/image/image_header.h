@@ -2,21 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
-
-/// Encodings that are told apart by their first bytes, never by a file's name.
-enum class ImageFormat : unsigned char { unknown, jpeg, png, webp, bmp, tiff };
-
-/// "JPEG", "PNG" and so on.
-HEADRACE_API std::string_view name_of(ImageFormat format) noexcept;
-
-/// The encoding of a file's bytes; `unknown` for everything else.
-HEADRACE_API ImageFormat format_of(std::span<const std::byte> file) noexcept;
 
 /// A rectangle of whole pixels.
 struct Region {
@@ -30,11 +20,11 @@ struct Region {
 
 /// What a file says of itself before anything is decoded.
 struct ImageHeader {
-  ImageFormat format = ImageFormat::unknown;
-  int width = 0;        ///< as stored, in pixels
-  int height = 0;       ///< as stored, in pixels
-  int components = 0;   ///< 1 grey, 3 colour, 4 with alpha or CMYK; 0: the header does not tell
-  int orientation = 1;  ///< EXIF 1-8: how the stored pixels are to be shown
+  std::string_view format;  ///< "JPEG": a name of image_formats()
+  int width = 0;            ///< as stored, in pixels
+  int height = 0;           ///< as stored, in pixels
+  int components = 0;       ///< 1 grey, 3 colour, 4 with alpha or CMYK; 0: the header does not tell
+  int orientation = 1;      ///< EXIF 1-8: how the stored pixels are to be shown
 
   /// Whether showing the picture exchanges its sides.
   bool transposed() const noexcept { return orientation >= 5; }
@@ -49,8 +39,10 @@ struct ImageLimits {
   static constexpr int scans = 100;  ///< of a progressive JPEG
 };
 
-/// Throws DataError unless both sides are positive and within ImageLimits.
-HEADRACE_API void check_image_size(ImageFormat format, std::int64_t width, std::int64_t height);
+/// Throws DataError unless both sides are positive and within ImageLimits; `format` is what the
+/// message begins with.
+HEADRACE_API void check_image_size(std::string_view format, std::int64_t width,
+                                   std::int64_t height);
 
 /// Pixels that a decoder holds: 4 bytes each (red, green, blue, unused), valid until the decoder's
 /// next call. Whatever the width, 64 bytes after the last pixel may be read.

@@ -221,7 +221,7 @@ ImageHeader JpegDecoder::State::open(std::span<const std::byte> file) {
   source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
   source.bytes_in_buffer = file.size();
   guarded([this] { jpeg_read_header(&info, TRUE); });
-  const ImageHeader header{.format = ImageFormat::jpeg,
+  const ImageHeader header{.format = "JPEG",
                            .width = static_cast<int>(info.image_width),
                            .height = static_cast<int>(info.image_height),
                            .components = info.num_components,

@@ -136,7 +136,7 @@ ImageHeader PngDecoder::open(std::span<const std::byte> file) {
   state.create();
   state.rest = file;
   state.guarded([&state] { state.read_header(); });
-  const ImageHeader header{.format = ImageFormat::png,
+  const ImageHeader header{.format = "PNG",
                            .width = static_cast<int>(png_get_image_width(state.png, state.info)),
                            .height = static_cast<int>(png_get_image_height(state.png, state.info)),
                            .components = png_get_channels(state.png, state.info)};

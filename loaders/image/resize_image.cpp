@@ -18,11 +18,7 @@ Schema Resize::schema(const Schema& in) const {
                       "\" must be uint8 [height, width, channels], got " + to_string(image));
   }
   check_masks(in, image, masks, name());
-  Schema out = in;
-  out.put(FieldSpec::fixed(field, DType::uint8, Shape{height, width, image.shape[2]}));
-  for (const std::string& mask : masks)
-    out.put(FieldSpec::fixed(mask, in.at(mask).dtype, Shape{height, width}));
-  return out;
+  return with_sides(in, field, masks, height, width);
 }
 
 void Resize::operator()(Sample& sample) const {

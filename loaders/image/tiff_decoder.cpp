@@ -172,7 +172,7 @@ ImageHeader TiffDecoder::open(std::span<const std::byte> file) {
     buffer->trim();
   state.layout = state.file.open(file);
   state.colours.set(state.layout, state.file);
-  return {.format = ImageFormat::tiff,
+  return {.format = "TIFF",
           .width = state.layout.width,
           .height = state.layout.height,
           .components = state.colours.needed(),

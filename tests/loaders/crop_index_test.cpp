@@ -11,6 +11,7 @@
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/tests/loaders/image_files.h>
 

@@ -1,8 +1,8 @@
 #include <headrace/apps/jobs/glaucoma/labels.h>
 
 #include <headrace/apps/jobs/glaucoma/names.h>
-#include <headrace/augment/spectrogram/detail/half_floats.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 #include <span>
 #include <string>
@@ -24,7 +24,7 @@ Kind kind_of(DType dtype, const Shape& row) {
 template <class T>
 auto number(T value) {
   if constexpr (std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>) {
-    return detail::to_float(value);
+    return to_float(value);
   } else if constexpr (std::is_same_v<T, bool>) {
     return value ? 1 : 0;
   } else {

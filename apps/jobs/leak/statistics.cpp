@@ -2,9 +2,9 @@
 
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/augment/spectrogram/detail/half_floats.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/tensor/half_floats.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/monitor/format.h>
 
@@ -82,7 +82,7 @@ class Histogram {
         throw DataError(fmt::format(
             "[leak] {}: cells of segments_mel must be numbers, got {} in recording {}; correct it "
             "or leave it out",
-            file.string(), detail::to_float(cell), number));
+            file.string(), to_float(cell), number));
       }
       ++counts_[cell.bits];
     }
@@ -106,7 +106,7 @@ class Histogram {
   void each(const Use& use) const {
     for (std::size_t bits = 0; bits < counts_.size(); ++bits) {
       if (counts_[bits] == 0) continue;
-      use(double{detail::to_float(float16_t{static_cast<std::uint16_t>(bits)})},
+      use(double{to_float(float16_t{static_cast<std::uint16_t>(bits)})},
           static_cast<double>(counts_[bits]));
     }
   }

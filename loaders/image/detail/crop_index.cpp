@@ -131,7 +131,7 @@ void CropIndex::read(std::span<const std::uint8_t> file) {
   entropy_first = static_cast<std::uint32_t>(little(footer + 20, 4));
   const auto checksum = static_cast<std::uint32_t>(little(footer + 36, 4));
 
-  check_image_size(ImageFormat::jpeg, width, height);
+  check_image_size("JPEG", width, height);
   const auto is_side = [](int side) { return side >= 8 && side <= 32 && side % 8 == 0; };
   if (components < 1 || components > JpegScan::most_components || orientation < 1 ||
       orientation > 8 || !is_side(mcu_width) || !is_side(mcu_height) || segment_mcus == 0 ||

@@ -1,7 +1,6 @@
 #include <headrace/loaders/image/detail/image_listing.h>
 
 #include <algorithm>
-#include <array>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -46,19 +45,6 @@ std::size_t ImageListing::memory() const noexcept {
       sum += sizeof name + name.capacity();
   }
   return sum;
-}
-
-bool has_image_extension(std::string_view path) {
-  constexpr std::array<std::string_view, 7> known = {".jpg", ".jpeg", ".png", ".webp",
-                                                     ".bmp", ".tif",  ".tiff"};
-  const std::string_view name = path.substr(path.find_last_of('/') + 1);
-  const std::size_t dot = name.find_last_of('.');
-  if (dot == std::string_view::npos || dot == 0) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(known.begin(), known.end(), extension) != known.end();
 }
 
 }  // namespace headrace::inline v1::detail

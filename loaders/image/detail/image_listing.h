@@ -48,7 +48,4 @@ inline bool is_weight(double value) noexcept {
   return value >= 0.0 && value <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
-/// The lower-case extension is that of an image.
-bool has_image_extension(std::string_view path);
-
 }  // namespace headrace::inline v1::detail

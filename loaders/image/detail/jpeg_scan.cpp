@@ -116,7 +116,7 @@ void JpegScan::read_frame(std::span<const std::uint8_t> segment, std::size_t at)
   if (components < 1 || components > most_components ||
       segment.size() < 6 + 3 * static_cast<std::size_t>(components))
     refuse("it has no components or more than four");
-  check_image_size(ImageFormat::jpeg, width, height);
+  check_image_size("JPEG", width, height);
   across = down = 1;
   for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
     ids_[c] = segment[6 + 3 * c];

@@ -7,6 +7,7 @@
 
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/image/image_formats.h>
 
 namespace headrace::inline v1::detail {
 namespace {

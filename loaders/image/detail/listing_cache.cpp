@@ -11,6 +11,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_file.h>
+#include <headrace/loaders/image/image_formats.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -81,9 +82,19 @@ ImageListing read_listing(ListingReader& in) {
   return listing;
 }
 
+/// What a listing is of: the data set, and the extensions that were looked for.
+std::string key_of(const std::string& subject) {
+  std::string key = subject + "\n";
+  for (const ImageFormat& format : image_formats()) {
+    for (const std::string_view extension : format.extensions)
+      key += extension;
+  }
+  return key;
+}
+
 std::optional<ImageListing> load(const std::string& cache, const std::string& subject) {
   ListingReader in(cache);
-  if (in.text() != subject) throw UnusableListing("it is of another data set");
+  if (in.text() != key_of(subject)) throw UnusableListing("it is of another data set");
   for (std::size_t n = in.count(8); n > 0; --n) {
     ListingProof then;
     then.path = in.text();
@@ -102,7 +113,7 @@ std::optional<ImageListing> load(const std::string& cache, const std::string& su
 void save(const std::string& cache, const std::string& subject,
           const std::vector<ListingProof>& proofs, const ImageListing& listing) {
   ListingWriter out(cache);
-  out.text(subject);
+  out.text(key_of(subject));
   out.number(proofs.size());
   for (const ListingProof& proof : proofs) {
     out.text(proof.path);

@@ -116,7 +116,7 @@ TiffLayout TiffFile::read_layout() {
   const auto width = tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
   const auto height = tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
   try {
-    check_image_size(ImageFormat::tiff, width, height);
+    check_image_size("TIFF", width, height);
   } catch (...) {
     close();
     throw;

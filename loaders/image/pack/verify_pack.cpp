@@ -34,11 +34,6 @@ std::vector<std::int64_t> match(const ImagePack& pack, const ListedImages& origi
   return places;
 }
 
-std::span<const std::byte> file_of(const Sample& sample, std::string_view field) {
-  const Tensor& tensor = sample[field];
-  return {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()};
-}
-
 /// One worker's decoders and memory.
 class Checker {
  public:
@@ -68,13 +63,13 @@ class Checker {
 
  private:
   bool same_bytes(std::string_view field) const {
-    const auto a = file_of(packed_, field);
-    const auto b = file_of(source_, field);
+    const auto a = packed_[field].as_bytes();
+    const auto b = source_[field].as_bytes();
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
   void whole() {
-    const ImageHeader header = ours_.open(file_of(packed_, "image"));
+    const ImageHeader header = ours_.open(packed_["image"].as_bytes());
     const int width = header.shown_width();
     const int height = header.shown_height();
     pixels_[0].resize(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
@@ -91,7 +86,7 @@ class Checker {
     const Sample* samples[2] = {&packed_, &source_};
     for (std::size_t which = 0; which < 2; ++which) {
       Random random(key);
-      const ImageHeader header = decoders[which]->open(file_of(*samples[which], "image"));
+      const ImageHeader header = decoders[which]->open((*samples[which])["image"].as_bytes());
       const ImageWindow window = place(RandomResizedCrop{.height = side, .width = side},
                                        header.shown_width(), header.shown_height(), random);
       pixels_[which].resize(3 * static_cast<std::size_t>(side) * static_cast<std::size_t>(side));

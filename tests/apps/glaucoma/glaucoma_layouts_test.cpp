@@ -43,12 +43,12 @@ TEST_CASE("bench loader takes virtual and compact datasets") {
   replace_dataset(folder.path() / "data.h5", "/features/rnfl_input", false);
   replace_dataset(folder.path() / "data.h5", "/labels", true);
   std::ofstream(folder.path() / "loader.yaml")
-      << "kind: loader\nbatch: 15\nsource:\n  kind: hdf5\n  file: data.h5\n"
+      << "kind: loader\nbatch: 15\ndata:\n  source: hdf5\n  file: data.h5\n"
          "  datasets: [/features/rnfl_input, /labels]\n";
   for (const char* resident : {"2GiB", "0B"}) {
     const auto done = headrace::test::run_program(
         HEADRACE_PROGRAM,
-        {"bench", "loader", "loader.yaml", "--set", std::string("source.resident=") + resident},
+        {"bench", "loader", "loader.yaml", "--set", std::string("data.resident=") + resident},
         {.folder = folder.path()});
     CHECK_MESSAGE(done.status == 0, done.err);
     CHECK(headrace::test::contains(done.err, "is virtual") == (std::string(resident) == "0B"));

@@ -171,7 +171,7 @@ void ImagePack::State::check(const PackEntry& entry, std::uint64_t name_first,
               entry.offset <= header.file_bytes &&
               entry.image_bytes + entry.mask_bytes <= header.file_bytes - entry.offset,
           "record must lie behind the one before it, inside the file, and be aligned");
-  check_image_size(ImageFormat::unknown, entry.width, entry.height);
+  check_image_size("unknown format", entry.width, entry.height);
   require(header.has_labels ? entry.label >= 0 && entry.label < std::int64_t{header.classes}
                             : entry.label == -1,
           "label must be that of a class");

@@ -14,10 +14,6 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-std::span<const std::byte> bytes_of(const Tensor& tensor) {
-  return {static_cast<const std::byte*>(tensor.raw()), tensor.bytes()};
-}
-
 std::vector<std::byte> copy(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -57,7 +53,7 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
   entry.width = static_cast<std::uint32_t>(header.shown_width());
   entry.height = static_cast<std::uint32_t>(header.shown_height());
   std::vector<std::byte> image;
-  ImageFormat format = header.format;
+  bool is_jpeg = header.format == "JPEG";
   const int longest = std::max(header.width, header.height);
   if (options.longest_side > 0 && longest > options.longest_side) {
     const Pixels pixels = decode(file, options.longest_side);
@@ -65,10 +61,10 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
     entry.width = static_cast<std::uint32_t>(pixels.width);
     entry.height = static_cast<std::uint32_t>(pixels.height);
     entry.content = PackContent::shrunk;
-    format = ImageFormat::jpeg;
+    is_jpeg = true;
     file = image;
   }
-  if (options.crop_index && format == ImageFormat::jpeg) {
+  if (options.crop_index && is_jpeg) {
     try {
       std::vector<std::byte> indexed = make_crop_indexed(file, options.index);
       entry.content = PackContent::crop_indexed;
@@ -129,11 +125,11 @@ PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
   Sample sample;
   try {
     source.read(index, sample);
-    const std::span<const std::byte> file = bytes_of(sample["image"]);
+    const std::span<const std::byte> file = sample["image"].as_bytes();
     record.input_bytes = file.size();
     record.image = convert(file, options, record.entry);
     if (source.has_masks()) {
-      const std::span<const std::byte> mask = bytes_of(sample["mask"]);
+      const std::span<const std::byte> mask = sample["mask"].as_bytes();
       ImageDecoder::this_thread().open(mask);
       record.input_bytes += mask.size();
       record.mask = copy(mask);

@@ -5,10 +5,9 @@
 
 #include <headrace/engine/tensor/dtype.h>
 
-namespace headrace::inline v1::detail {
+namespace headrace::inline v1 {
 
-// Values of any float field as float and back, rounded to nearest with ties to even.
-
+/// The value of an element of any float field.
 inline float to_float(float value) noexcept {
   return value;
 }
@@ -28,6 +27,7 @@ inline float to_float(float16_t value) noexcept {
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
 }
 
+/// The same back, rounded to nearest with ties to even.
 inline void from_float(float value, float& to) noexcept {
   to = value;
 }
@@ -53,4 +53,4 @@ inline void from_float(float value, float16_t& to) noexcept {
   to.bits = static_cast<std::uint16_t>(sign | half);
 }
 
-}  // namespace headrace::inline v1::detail
+}  // namespace headrace::inline v1

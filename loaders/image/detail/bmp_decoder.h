@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <headrace/loaders/image/detail/codec_module.h>
+
+namespace headrace::inline v1::detail {
+
+/// Windows bitmaps, always the whole picture. Used by one thread at a time.
+class BmpDecoder {
+ public:
+  /// Reads the sides from the file's header, without the module. Throws DataError.
+  ImageHeader open(std::span<const std::byte> file);
+  DecodedPixels decode(const Region& /*region*/) { return picture_.decode(); }
+  /// The indices of a file with a palette, otherwise the one value of all channels. Throws
+  /// DataError for colours.
+  DecodedLabels decode_labels(const Region& region);
+
+ private:
+  ModulePicture picture_;
+};
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,40 @@
+#include <headrace/loaders/image/detail/webp_decoder.h>
+
+#include <cstdint>
+
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/file_numbers.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+/// Whether some frame of the file is of the lossy kind.
+bool is_lossy(const FileNumbers& file) {
+  for (std::size_t at = 12; at + 8 <= file.file.size();) {
+    if (file.has(at, "VP8 ")) return true;
+    at += 8 + (std::size_t{file.at(at + 4, 4)} + 1) / 2 * 2;
+  }
+  return false;
+}
+
+}  // namespace
+
+ImageHeader WebpDecoder::open(std::span<const std::byte> bytes) {
+  if (bytes.size() < 32) throw DataError("WebP: the file ends before its image does");
+  const FileNumbers file{bytes};
+  if (file.has(12, "VP8X"))
+    return picture_.open(bytes, "WebP", file.at(24, 3) + 1, file.at(27, 3) + 1);
+  if (file.has(12, "VP8L")) {
+    const std::uint32_t bits = file.at(21, 4);
+    return picture_.open(bytes, "WebP", (bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1);
+  }
+  return picture_.open(bytes, "WebP", file.at(26, 2) & 0x3fff, file.at(28, 2) & 0x3fff);
+}
+
+DecodedLabels WebpDecoder::decode_labels(const Region& /*region*/) {
+  if (is_lossy({picture_.file()}))
+    throw DataError("WebP: a lossy file keeps no labels; store masks as PNG");
+  return picture_.decode_labels();
+}
+
+}  // namespace headrace::inline v1::detail
