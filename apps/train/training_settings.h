@@ -26,7 +26,7 @@ struct TrainingSettings {
   std::int64_t checkpoint_every = 0;  ///< Steps; 0: only after an epoch and when stopped.
   bool channels_last = true;
   bool cudnn_benchmark = false;
-  std::optional<std::int64_t> member;  ///< Only this one of the recipe; none: all, in turn.
+  std::optional<std::int64_t> member{};  ///< Only this one of the recipe; none: all, in turn.
 };
 
 /// Its keys.

@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <string>
 
+#include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/apps/jobs/leak/parts_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/benchmarks/harness/gpu_busy.h>
 #include <headrace/benchmarks/harness/report.h>
@@ -59,7 +59,7 @@ class Watch {
   void on_step(const training::StepReport& step) {
     if (step.loss) figures_.loss = *step.loss;
     if (step.step == plan_.warm) begin();
-    if (step.step > plan_.warm) waited_ += step.times.data_wait;
+    if (step.step > plan_.warm) waited_ += step.times.data_wait_s;
     if (step.step == plan_.warm + plan_.steps) end();
   }
   std::stop_token stop() const { return stop_.get_token(); }
@@ -111,19 +111,21 @@ Figures train(const Plan& plan) {
                       .build({.prefetch = config.data.prefetch,
                               .runtime = Runtime({.threads = config.threads.loader})});
   const auto network = network_of(plan);
-  training::AdamW optimizer(network->parameters(), {.learning_rate = config.training.learning_rate,
-                                                    .weight_decay = config.training.weight_decay});
+  const app::LeakCourse course(config, {.training = file}, {.training = segments},
+                               app::torch_device(plan.device.device));
+  training::Stage stage = course.stages().front();
+  stage.early_stopping.reset();
+  training::AdamW optimizer(training::parameter_groups(stage, network->parameters()),
+                            stage.optimizer);
   Watch watch(plan, loader);
-  training::TrainerOptions options =
-      app::leak_trainer_options(config, plan.device, file, loader.batches_per_epoch());
-  options.early_stopping.reset();
   training::Trainer trainer(
-      {.network = *network,
+      {.course = course,
+       .stage = stage,
+       .network = *network,
        .optimizer = optimizer,
-       .loss = app::leak_training_loss(file, config.training, options.device),
-       .unpack = app::leak_unpack(file, config.training.channels_last),
        .train = loader},
-      options, {.on_step = [&](const training::StepReport& step) { watch.on_step(step); }});
+      {.device = app::torch_device(plan.device.device)},
+      {.on_step = [&](const training::StepReport& step) { watch.on_step(step); }});
   trainer.run(watch.stop());
   return watch.figures();
 }

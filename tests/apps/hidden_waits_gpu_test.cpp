@@ -1,9 +1,12 @@
 // The steps of hidden_waits_test.cpp on a GPU, under LibTorch's synchronisation debug mode.
 #include <ATen/Functions.h>
 #include <dlfcn.h>
+#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/training/changed_course.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -86,11 +89,10 @@ TEST_SUITE("gpu") {
     if (!device.device.is_cuda()) return skip("needs a GPU");
     REQUIRE(sync_debug_mode() != nullptr);
     JobStep job = on_device(glaucoma_step(app::torch_device(device.device)));
-    job.loss = [loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
-                                 const at::Tensor& present) {
-      const at::Tensor value = loss(logits, target, present);
-      return value * (value.item<float>() > 0 ? 1.0 : 2.0);
-    };
+    job.course = std::make_shared<ChangedCourse>(
+        job.course, CourseChanges{.loss = [](const at::Tensor& value, auto&, auto&) {
+          return value * (value.item<float>() > 0 ? 1.0 : 2.0);
+        }});
     const std::string wait = first_wait(job, {}, device);
     CHECK_MESSAGE(wait.find("synchronizing") != std::string::npos, wait);
   }

@@ -3,8 +3,10 @@
 #include <ATen/Functions.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/apps/meta_device.h>
+#include <headrace/tests/training/changed_course.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,10 +36,10 @@ Steps steps_on_meta(Maker make, const StepVariant& variant, const Change& change
   job.options.read_loss_every = 1 << 20;  // what is asked for is no hidden wait
   if (change) change(job);
   HostCopies copies;
-  job.unpack = [&copies, unpack = job.unpack](const Batch& batch, at::Device device) {
-    copies.allow(batch);
-    return unpack(batch, device);
-  };
+  job.course = std::make_shared<ChangedCourse>(
+      job.course, CourseChanges{.before_example = [&copies](const Batch& batch) {
+        copies.allow(batch);
+      }});
   Steps steps;
   try {
     run_steps(job, variant, Device::cpu(), [&](const training::StepReport&) { ++steps.taken; });
@@ -61,6 +63,17 @@ std::string text(const std::vector<std::string>& lines) {
 std::string found_after(const Change& change, const StepVariant& variant = {}) {
   const Steps steps = steps_on_meta(glaucoma_step, variant, change);
   return steps.waits.empty() ? "" : steps.waits.front();
+}
+
+Change changed(CourseChanges changes) {
+  return [changes = std::move(changes)](JobStep& job) {
+    job.course = std::make_shared<ChangedCourse>(job.course, changes);
+  };
+}
+
+template <class F>
+Change with_loss(F planted) {
+  return changed({.loss = planted});
 }
 
 bool has(const std::string& line, const char* part) {
@@ -93,75 +106,63 @@ TEST_CASE("no step of a job reads a value on the host or copies more than its ba
 TEST_CASE("mixed precision on meta lowers the network and not the loss") {
   for (const Maker make : {Maker{glaucoma_step}, Maker{leak_step}}) {
     bool lowered = false;
-    const Steps steps = steps_on_meta(make, {.precision = Precision::bf16}, [&](JobStep& job) {
-      job.loss = [&lowered, loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
-                                             const at::Tensor& present) {
-        lowered = logits.scalar_type() == at::kBFloat16;
-        const at::Tensor value = loss(logits, target, present);
-        CHECK((value.scalar_type() == at::kFloat));
-        return value;
-      };
-    });
+    const Steps steps = steps_on_meta(
+        make, {.precision = Precision::bf16},
+        with_loss([&lowered](const at::Tensor& value, const at::Tensor& logits, auto&) {
+          lowered = logits.scalar_type() == at::kBFloat16;
+          CHECK((value.scalar_type() == at::kFloat));
+          return value;
+        }));
     CHECK(steps.waits.empty());
     CHECK(lowered);
   }
 }
 
 TEST_CASE("a planted read is found") {
-  const auto with_loss = [](auto planted) {
-    return [planted](JobStep& job) {
-      job.loss = [planted, loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
-                                            const at::Tensor& present) {
-        return planted(loss(logits, target, present), logits, target, present);
-      };
-    };
-  };
-  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&, auto&, auto&) {
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&, auto&) {
               return loss * (loss.item<float>() > 0 ? 1.0 : 2.0);
             })),
             "_local_scalar_dense"));
-  CHECK(has(found_after(
-                with_loss([](const at::Tensor&, const at::Tensor& logits, auto&,
-                             const at::Tensor& present) { return logits.index({present}).sum(); }),
-                {.padded = true}),
+  CHECK(has(found_after(with_loss([](const at::Tensor&, const at::Tensor& logits,
+                                     const training::Example& example) {
+                          return logits.index({example.present}).sum();
+                        }),
+                        {.padded = true}),
             "nonzero"));
-  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&, const at::Tensor& target,
-                                     auto&) { return loss + target.bincount().sum(); })),
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&,
+                                     const training::Example& example) {
+              return loss + training::only(example.targets, "target").bincount().sum();
+            })),
             "bincount"));
-  CHECK(has(found_after(with_loss([](const at::Tensor& loss, const at::Tensor& logits, auto&,
-                                     auto&) { return loss + logits.cpu().sum().to(at::kMeta); })),
+  CHECK(has(found_after(with_loss([](const at::Tensor& loss, const at::Tensor& logits, auto&) {
+              return loss + logits.cpu().sum().to(at::kMeta);
+            })),
             "copy out of meta"));
 }
 
-TEST_CASE("an unpack that does not say how many rows are present is found") {
-  const Change forgetful = [](JobStep& job) {
-    job.unpack = [unpack = job.unpack](const Batch& batch, at::Device device) {
-      training::Example example = unpack(batch, device);
-      example.rows.reset();
-      return example;
-    };
-  };
+TEST_CASE("an example that does not say how many rows are present is found") {
+  const Change forgetful = changed({.example = [](const Batch&, training::Example example) {
+    example.rows.reset();
+    return example;
+  }});
   CHECK(has(found_after(forgetful, {.padded = true}), "_local_scalar_dense"));
   CHECK(found_after(forgetful, {.padded = false}).empty());
 }
 
 TEST_CASE("a planted copy is found") {
-  const std::string weights = found_after([](JobStep& job) {
-    job.loss = [loss = job.loss](const at::Tensor& logits, const at::Tensor& target,
-                                 const at::Tensor& present) {
-      const at::Tensor fresh = at::tensor({1.0, 2.0, 1.0, 1.0, 1.0}).to(logits.device());
-      return loss(logits * fresh.to(logits.scalar_type()), target, present);
-    };
-  });
+  const std::string weights =
+      found_after(with_loss([](const at::Tensor& loss, const at::Tensor& logits, auto&) {
+        const at::Tensor fresh = at::tensor({1.0, 2.0, 1.0, 1.0, 1.0}).to(logits.device());
+        return loss + (logits * fresh.to(logits.scalar_type())).sum();
+      }));
   CHECK(has(weights, "copy to the device"));
   CHECK(has(weights, "[5]"));
-  const std::string statistics = found_after([](JobStep& job) {
-    job.unpack = [unpack = job.unpack](const Batch& batch, at::Device device) {
-      training::Example example = unpack(batch, device);
-      example.input = example.input - at::ones({3, 1, 1}).to(device);
-      return example;
-    };
-  });
+  const std::string statistics =
+      found_after(changed({.example = [](const Batch&, training::Example example) {
+        at::Tensor& input = example.inputs.at("image");
+        input = input - at::ones({3, 1, 1}).to(input.device());
+        return example;
+      }}));
   CHECK(has(statistics, "[3, 1, 1]"));
 }
 

@@ -1,8 +1,9 @@
-#include <headrace/apps/jobs/glaucoma/parts_torch.h>
+#include <headrace/apps/jobs/glaucoma/course_torch.h>
+#include <headrace/apps/jobs/leak/course_torch.h>
+#include <headrace/apps/train/stage_torch.h>
 #include <headrace/engine/plan/pipeline.h>
-#include <headrace/models/efficient_glaucoma_cnn.h>
-#include <headrace/models/leak_cnn.h>
 #include <headrace/tests/apps/job_steps.h>
+#include <headrace/tests/training/changed_course.h>
 
 #include <cstring>
 #include <stop_token>
@@ -43,27 +44,33 @@ Loader loader_of(const JobStep& job, bool padded, Device device) {
       .build();
 }
 
+// Asks for a stop where an example is made of the last batch.
+CourseChanges stopping_at(std::int64_t batches, std::stop_source& stop) {
+  return {.example = [batches, &stop](const Batch& got, training::Example example) {
+    if (got.number() + 1 == batches) stop.request_stop();
+    return example;
+  }};
+}
+
 void train(JobStep& job, const StepVariant& variant, Device deliver_to,
            const std::function<void(const training::StepReport&)>& on_step) {
   Loader loader = loader_of(job, variant.padded, deliver_to);
-  training::AdamW optimizer(job.network->parameters(), {});
-  training::TrainerOptions options = job.options;
-  options.precision = variant.precision;
-  options.accumulation = variant.accumulation;
-  options.plateau.reset();
-  options.early_stopping.reset();
+  training::Stage stage = job.stage;
+  stage.precision = variant.precision;
+  stage.accumulation = variant.accumulation;
+  stage.schedule = training::CosineRate{};
+  stage.early_stopping.reset();
+  training::AdamW optimizer(training::parameter_groups(stage, job.network->parameters()),
+                            stage.optimizer);
   std::stop_source stop;
   // Before the end: on a GPU reports come later than their steps.
-  options.schedule = [&, steps = std::int64_t{0}](std::int64_t) mutable {
-    if (++steps == loader.batches_per_epoch() / variant.accumulation) stop.request_stop();
-    return 1e-3;
-  };
-  training::Trainer trainer({.network = *job.network,
+  const ChangedCourse course(job.course, stopping_at(loader.batches_per_epoch(), stop));
+  training::Trainer trainer({.course = course,
+                             .stage = stage,
+                             .network = *job.network,
                              .optimizer = optimizer,
-                             .loss = job.loss,
-                             .unpack = job.unpack,
                              .train = loader},
-                            std::move(options), {.on_step = on_step});
+                            job.options, {.on_step = on_step});
   const training::RunResult result = trainer.run(stop.get_token());
   CHECK((result.status == training::RunStatus::interrupted));
   CHECK(result.progress.samples == epoch_rows);
@@ -72,16 +79,12 @@ void train(JobStep& job, const StepVariant& variant, Device deliver_to,
 void evaluate(JobStep& job, const StepVariant& variant, Device deliver_to) {
   Loader loader = loader_of(job, variant.padded, deliver_to);
   std::stop_source stop;
-  const auto on_logits = [&](const Batch& got, const training::Example&, const at::Tensor& logits) {
-    if (job.scores) job.scores->add(got, logits);
-    if (got.number() + 1 == loader.batches_per_epoch()) stop.request_stop();
-  };
-  const auto evaluation = training::evaluate(*job.network, loader, job.unpack, job.loss,
-                                             {.classes = job.options.classes,
-                                              .device = job.options.device,
-                                              .precision = variant.precision,
-                                              .on_logits = on_logits},
-                                             stop.get_token());
+  const ChangedCourse course(job.course, stopping_at(loader.batches_per_epoch(), stop));
+  training::Stage stage = job.stage;
+  stage.precision = variant.precision;
+  const auto evaluation = training::evaluate(
+      course, *job.network, loader, {.device = job.options.device, .stage = stage},
+      stop.get_token());
   CHECK_FALSE(evaluation.has_value());
 }
 
@@ -91,18 +94,17 @@ JobStep glaucoma_step(c10::Device device) {
   const app::GlaucomaConfig config;
   JobStep job{
       .name = "glaucoma",
-      .network = models::make_efficient_glaucoma_cnn({.channels = 3, .classes = 5}),
-      .loss = app::glaucoma_loss(config.training),
-      .unpack = app::glaucoma_unpack(config.training.channels_last),
-      .options = app::glaucoma_trainer_options(config, {}, 0, 6),
+      .course = std::make_shared<app::GlaucomaCourse>(config, app::GlaucomaRecords{},
+                                                      training::Member{}),
+      .stage = app::stage_of(config.training),
+      .options = {.device = device},
       .rows = std::make_shared<Zeros>(FieldSpec::fixed("image", DType::float32, {16, 16, 3}), 5)};
-  job.options.device = device;
+  job.network = job.course->network();
   return job;
 }
 
 JobStep leak_step(c10::Device device) {
-  app::LeakConfig config;
-  config.training.warmup_epochs = 0;
+  const app::LeakConfig config;
   const app::LeakFile file{.longs = 1,
                            .shorts = 1,
                            .mels = 64,
@@ -111,13 +113,12 @@ JobStep leak_step(c10::Device device) {
                            .mean = -40.0,
                            .deviation = 12.0};
   JobStep job{.name = "leak",
-              .network = models::make_leak_cnn({.classes = 2}),
-              .loss = app::leak_training_loss(file, config.training, device),
-              .unpack = app::leak_unpack(file, config.training.channels_last),
-              .options = app::leak_trainer_options(config, {}, file, 6),
-              .rows = std::make_shared<Zeros>(FieldSpec::fixed("mel", DType::float16, {64, 2}), 2),
-              .scores = std::make_shared<app::LeakScores>()};
-  job.options.device = device;
+              .course = std::make_shared<app::LeakCourse>(
+                  config, app::LeakSplits{file, file, file}, app::LeakSources{}, device),
+              .stage = app::stage_of(config.training),
+              .options = {.device = device},
+              .rows = std::make_shared<Zeros>(FieldSpec::fixed("mel", DType::float16, {64, 2}), 2)};
+  job.network = job.course->network();
   return job;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/apps/jobs/leak/parts_torch.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/network.h>
 #include <headrace/training/trainer.h>
@@ -15,12 +14,11 @@ namespace headrace::test {
 /// What `headrace train` makes of a job for one device, but for the files: rows are made here.
 struct JobStep {
   std::string name;
-  std::unique_ptr<models::Network> network;
-  training::Loss loss;
-  training::Unpack unpack;
+  std::shared_ptr<const training::Course> course;
+  training::Stage stage;
   training::TrainerOptions options;
+  std::unique_ptr<models::Network> network;
   std::shared_ptr<const Source> rows;
-  std::shared_ptr<app::LeakScores> scores = {};  ///< null where the job keeps none
 };
 
 JobStep glaucoma_step(c10::Device device);

@@ -38,7 +38,7 @@ class Job : public headrace::test::TrainingFolder {
   Job()
       : TrainingFolder(
             "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
-            "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  fold: 0\n"
+            "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  member: 0\n"
             "threads:\n  loader: 1\n  torch: 1\n") {
     headrace::test::write_glaucoma_data(path() / "data.h5", train_rows, test_rows);
   }
@@ -96,9 +96,10 @@ TEST_CASE("train writes a run folder and says the test accuracy") {
 TEST_CASE("train without a fold trains all of them") {
   const Job job;
   const Finished finished =
-      job.run(Job::train({"training.fold=null", "training.folds=3", "training.epochs=1"}));
+      job.run(Job::train({"training.member=null", "data.folds=3", "training.epochs=1"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "over 3 folds"));
+  CHECK(contains(finished.out, "all together: test accuracy "));
   const fs::path run = job.runs().front();
   for (const char* fold : {"fold-0", "fold-1", "fold-2"}) {
     CHECK(fs::exists(run / "checkpoints" / fold / "result.json"));
@@ -133,6 +134,36 @@ TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of on
   CHECK(best_weights(job.runs("other").front()) != best_weights(uncut));
 }
 
+TEST_CASE("a run is not gone on with other settings than it began with") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  const fs::path run = job.runs().front();
+  const std::string before = content_of(run / "config.yaml");
+  const auto resume = [&](const std::string& setting) {
+    return job.run({"train", "--resume", run.string(), "--set", setting});
+  };
+  const Finished rate = resume("training.learning_rate=0.01");
+  CHECK(rate.status == 2);
+  CHECK(contains(rate.err, "training.learning_rate was 0.001, got 0.01"));
+  CHECK(resume("training.batch=8").status == 2);
+  CHECK(resume("loss.gamma=1").status == 2);
+  CHECK(resume("training.schedule=constant").status == 2);
+  CHECK(resume("augment=[]").status == 2);
+  CHECK(content_of(run / "config.yaml") == before);
+  CHECK(resume("threads.loader=2").status == 0);
+}
+
+TEST_CASE("a checkpoint of other records is not gone on from") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  const fs::path run = job.runs().front();
+  fs::remove(run / "checkpoints/fold-0/result.json");
+  headrace::test::write_glaucoma_data(job.path() / "data.h5", train_rows + 40, test_rows);
+  const Finished resumed = job.run({"train", "--resume", run.string()});
+  CHECK(resumed.status == 6);
+  CHECK(contains(resumed.err, "records"));
+}
+
 TEST_CASE("SIGTERM saves and ends with exit 143") {
   const Job job;
   StartedProgram program(HEADRACE_PROGRAM, Job::train({"delay.transfer=150ms"}),
@@ -154,9 +185,9 @@ TEST_CASE("train with a key that is not known ends with exit 2 before anything i
 TEST_CASE("train with a key that is of no use ends with exit 2") {
   const Job job;
   const Finished finished =
-      job.run(Job::train({"training.loss=cross-entropy", "training.gamma=2"}));
+      job.run(Job::train({"loss.name=cross-entropy", "loss.gamma=2"}));
   CHECK(finished.status == 2);
-  CHECK(contains(finished.err, "training.gamma"));
+  CHECK(contains(finished.err, "loss.gamma"));
 }
 
 TEST_CASE("a training configuration can be benched without a model") {

@@ -92,14 +92,14 @@ TEST_CASE("each step is told of once, in order, with the loss that was read behi
   reports.tell_arrived(0);
   REQUIRE(told.size() == 3);
   CHECK(told[1].step == 2);
-  CHECK(told[1].loss == 1.5);
+  CHECK(told[1].loss == 3.0);
   CHECK(told[1].gradient_norm == 7.0);
   CHECK_FALSE(told[2].loss.has_value());
   CHECK(second.waited == 0);
 
   reports.tell_all();
   REQUIRE(told.size() == 4);
-  CHECK(told[3].loss == 0.5);
+  CHECK(told[3].loss == 1.0);
   CHECK_FALSE(told[3].gradient_norm.has_value());
   CHECK(fourth.waited == 1);
 }
@@ -112,10 +112,10 @@ TEST_CASE("the newest steps may be kept back, and can be changed until they are 
   reports.tell_arrived(1);
   REQUIRE(told.size() == 1);
   REQUIRE(reports.newest() != nullptr);
-  reports.newest()->times.copy = 3.0;
+  reports.newest()->times.copy_s = 3.0;
   reports.tell_all();
   CHECK(reports.newest() == nullptr);
-  CHECK(told[1].times.copy == 3.0);
+  CHECK(told[1].times.copy_s == 3.0);
 }
 
 TEST_CASE("a late loss that is not a number names its own step, and nobody is told of it") {
@@ -140,19 +140,19 @@ TEST_CASE("a late loss that is not a number names its own step, and nobody is to
 
 TEST_CASE("exposed copy moves from compute once, whole, however late it is known") {
   ExposedCopy exposed(5.0);  // of another trainer
-  std::vector<StepTimes> steps(4, StepTimes{.compute = 1.0});
+  std::vector<StepTimes> steps(4, StepTimes{.wall_s = 1.0, .compute_s = 1.0});
   exposed.move(steps[0]);
-  CHECK(steps[0].copy == 0.0);
+  CHECK(steps[0].copy_s == 0.0);
   exposed.see(6.5);
   exposed.move(steps[1]);
   exposed.move(steps[2]);
   exposed.see(6.5);
   exposed.move(steps[3]);
-  CHECK(steps[1].copy == 1.0);
-  CHECK(steps[1].compute == 0.0);
-  CHECK(steps[2].copy == Approx(.5));
-  CHECK(steps[2].compute == Approx(.5));
-  CHECK(steps[3].copy == 0.0);
+  CHECK(steps[1].copy_s == 1.0);
+  CHECK(steps[1].compute_s == 0.0);
+  CHECK(steps[2].copy_s == Approx(.5));
+  CHECK(steps[2].compute_s == Approx(.5));
+  CHECK(steps[3].copy_s == 0.0);
   for (const StepTimes& times : steps)
-    CHECK(times.total() == Approx(1.0));
+    CHECK(times.wall_s == Approx(1.0));
 }

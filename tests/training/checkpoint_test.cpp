@@ -24,20 +24,24 @@ namespace {
 namespace fs = std::filesystem;
 
 Checkpoint sample(std::int64_t step = 7) {
-  return {.progress = {.epoch = 2,
+  return {.progress = {.stage = 1,
+                       .epoch = 2,
                        .step = step,
+                       .skipped = 3,
                        .trained = true,
                        .position = {.seed = 18446744073709551615u, .epoch = 2, .position = 96},
-                       .loss_sum = 1.0 / 3.0,
                        .samples = 96,
+                       .epoch_skipped = 1,
                        .plateau = {.learning_rate = 5e-4, .best = .25, .bad = 1, .cooldown = 3},
-                       .early_stopping = {.best = .875, .bad = 2},
+                       .early_stopping = {.best = .875, .reference = .75, .bad = 2},
                        .best_epoch = 1},
           .weights = {{"layer.weight", at::arange(6.).view({2, 3})}},
           .optimizer = {{"layer.weight.step", at::full({}, 7.f)}},
           .rng = {{"cpu", at::arange(9, at::kByte)}},
           .counters = {{"confusion", at::arange(4, at::kLong)}},
-          .identity = {{"config", "abc123"}, {"fold", "3"}}};
+          .fitted = {{"threshold", at::full({}, .35, at::kDouble)}},
+          .identity = {{"config", "abc123"}, {"fold", "3"}},
+          .notes = {{"task", "classification"}, {"classes", "0 a, 1 \"b\""}}};
 }
 
 void flip_byte(const fs::path& path, std::streamoff place) {
@@ -67,15 +71,34 @@ TEST_CASE("a checkpoint comes back as it was written") {
   check_same(read.optimizer, written.optimizer);
   check_same(read.rng, written.rng);
   check_same(read.counters, written.counters);
+  check_same(read.fitted, written.fitted);
+  CHECK((read.notes == written.notes));
+}
+
+TEST_CASE("a checkpoint with a weight that is not finite is not gone on from") {
+  const TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  CheckpointStore store(folder.path(), {.warn = [&](const std::string& text) {
+                          warnings.push_back(text);
+                        }});
+  store.save(sample(7));
+  Checkpoint bad = sample(8);
+  bad.weights["layer.weight"][1][2] = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_AS(store.save(bad), CheckpointError);
+  CHECK(store.load_latest()->progress.step == 7);
+
+  // One that an earlier release has written.
+  fs::copy_file(store.list().front(), folder.path() / "checkpoint-000009.safetensors");
+  CHECK(store.load_latest()->progress.step == 7);
 }
 
 TEST_CASE("a run that was not evaluated yet and a sum that is not a number survive") {
   const TemporaryFolder folder;
   Checkpoint written;
-  written.progress.loss_sum = std::numeric_limits<double>::quiet_NaN();
+  written.counters.emplace("sum", at::full({}, std::numeric_limits<double>::quiet_NaN()));
   write_checkpoint(folder.path() / "c", written);
   const Checkpoint read = read_checkpoint(folder.path() / "c");
-  CHECK(std::isnan(read.progress.loss_sum));
+  CHECK(std::isnan(read.counters.at("sum").item<double>()));
   CHECK_FALSE(read.progress.early_stopping.best.has_value());
   CHECK_FALSE(read.progress.plateau.best.has_value());
 }
@@ -171,10 +194,10 @@ TEST_CASE("other files in the folder are not touched") {
   CheckpointStore store(folder.path(), {.keep = 1});
   for (std::int64_t step = 1; step <= 3; ++step)
     store.save(sample(step));
-  store.save_best({{"w", at::ones({2})}}, {{"metric", "0.5"}});
+  store.save_best({.weights = {{"w", at::ones({2})}}, .epoch = 4});
   CHECK(store.list().size() == 1);
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 5);
-  CHECK(read_safetensors(store.best_path()).metadata.at("metric") == "0.5");
+  CHECK(read_safetensors(store.best_path()).metadata.at("epoch") == "4");
   CHECK_THROWS_AS(CheckpointStore(folder.path(), {.keep = 0}), headrace::ConfigError);
 }
 
@@ -184,9 +207,10 @@ TEST_CASE("a checkpoint of another run is refused with every difference") {
   CHECK_NOTHROW(require_same_identity(of_run, of_run));
   CHECK_THROWS_WITH_AS(
       require_same_identity(sample().identity, of_run),
-      "[checkpoint] belongs to another run; resume with the same configuration and "
-      "data:\n  config: \"abc123\" is now \"zzz\"\n  pipeline: nothing is now \"p\"",
+      "[checkpoint] belongs to another run; go on with the same configuration and data, or begin a "
+      "new run:\n  config: \"abc123\" is now \"zzz\"",
       CheckpointError);
+  CHECK_THROWS_AS(require_same_identity(of_run, sample().identity), CheckpointError);
 }
 
 TEST_CASE("the random generator goes on where it was") {

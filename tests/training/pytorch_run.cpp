@@ -38,14 +38,15 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
 
 // In the layout that the jobs use.
 Example example_of(const TensorMap& batches, const std::string& prefix) {
-  Example example{.input = batches.at(prefix + "input").contiguous(at::MemoryFormat::ChannelsLast),
-                  .target = batches.at(prefix + "target")};
+  Example example{
+      .inputs = {{"input", batches.at(prefix + "input").contiguous(at::MemoryFormat::ChannelsLast)}},
+      .targets = {{"target", batches.at(prefix + "target")}}};
   const auto present = batches.find(prefix + "present");
   if (present != batches.end()) example.present = present->second;
   return example;
 }
 
-std::unique_ptr<models::Network> network_of(const Recipe& recipe, at::ScalarType type) {
+std::unique_ptr<models::Network> network_of(const JobRecipe& recipe, at::ScalarType type) {
   std::unique_ptr<models::Network> network = recipe.make_network();
   for (const models::NamedTensor& item : models::state_of(*network))
     if (item.tensor.is_floating_point()) item.tensor.set_data(item.tensor.detach().to(type));
@@ -120,14 +121,17 @@ TensorMap PytorchRun::state(std::int64_t step) const {
       .tensors;
 }
 
-Steps::Steps(const Recipe& recipe, const PytorchRun& run, at::ScalarType type)
+Steps::Steps(const JobRecipe& recipe, const PytorchRun& run, at::ScalarType type)
     : recipe_(recipe),
       run_(run),
       type_(type),
+      rate_(training::rate_of(recipe.stage.schedule, recipe.stage.optimizer.learning_rate,
+                              recipe.steps_per_epoch, recipe.stage.epochs)),
       network_(network_of(recipe, type)),
-      optimizer_(network_->parameters(), recipe.adamw),
-      update_(*network_, recipe.loss, optimizer_,
-              {.clip_norm = recipe.trainer.clip_norm, .precision = recipe.trainer.precision}) {
+      optimizer_(training::parameter_groups(recipe.stage, network_->parameters()),
+                 recipe.stage.optimizer),
+      update_(*recipe.course, *network_, optimizer_,
+              {.clip_norm = recipe.stage.clip_norm, .precision = recipe.stage.precision}) {
   restore(run.state(0));
 }
 
@@ -148,13 +152,17 @@ TensorMap Steps::state() const {
 double Steps::step(std::int64_t number) {
   network_->set_training(true);
   const Parts& parts = run_.parts(number);
-  if (recipe_.trainer.schedule) optimizer_.set_learning_rate(recipe_.trainer.schedule(number));
+  if (rate_) optimizer_.set_learning_rate(rate_(number));
+  Random random;
+  const training::Moment moment{
+      .step = number, .stage = recipe_.stage, .training = true, .random = random};
   double sum = 0.0;
   std::int64_t rows = 0;
   for (const Example& part : parts) {
-    const training::Forward forward = update_.accumulate(
-        {.input = part.input.to(type_), .target = part.target, .present = part.present},
-        parts.size() == 1);
+    Example typed = part;
+    for (auto& [name, input] : typed.inputs)
+      input = input.to(type_);
+    const training::Forward forward = update_.accumulate(typed, moment, parts.size() == 1);
     sum += forward.loss.item<double>() * static_cast<double>(forward.rows);
     rows += forward.rows;
   }

@@ -3,10 +3,11 @@
 #include <headrace/models/network.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/named_state.h>
-#include <headrace/training/trainer.h>
+#include <headrace/training/recipe.h>
 #include <headrace/training/update.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,17 +53,17 @@ class PytorchRun {
 };
 
 /// A job as its program trains it, but for dropout.
-struct Recipe {
+struct JobRecipe {
   std::unique_ptr<models::Network> (*make_network)() = nullptr;
-  training::Loss loss;
-  training::AdamWOptions adamw;
-  training::TrainerOptions trainer;  ///< of these, clip_norm and schedule
+  std::shared_ptr<const training::Course> course;
+  training::Stage stage;  ///< of these, optimizer, clip_norm and schedule
+  std::int64_t steps_per_epoch = 1;
 };
 
 /// The recipe's steps, in float or double, from the weights that PyTorch began with.
 class Steps {
  public:
-  Steps(const Recipe& recipe, const PytorchRun& run, at::ScalarType type);
+  Steps(const JobRecipe& recipe, const PytorchRun& run, at::ScalarType type);
 
   /// Weights, buffers, moments and step counts of a float32 state.
   void restore(const training::TensorMap& state);
@@ -72,9 +73,10 @@ class Steps {
   double step(std::int64_t number);
 
  private:
-  const Recipe& recipe_;
+  const JobRecipe& recipe_;
   const PytorchRun& run_;
   at::ScalarType type_;
+  std::function<double(std::int64_t)> rate_;
   std::unique_ptr<models::Network> network_;
   training::AdamW optimizer_;
   training::Update update_;

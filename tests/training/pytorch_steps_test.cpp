@@ -1,11 +1,13 @@
-#include <headrace/apps/jobs/glaucoma/parts_torch.h>
-#include <headrace/apps/jobs/leak/parts_torch.h>
+#include <headrace/apps/jobs/glaucoma/course_torch.h>
+#include <headrace/apps/jobs/leak/course_torch.h>
+#include <headrace/apps/train/stage_torch.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/leak_cnn.h>
 
 #include "trainer_run.h"
 
 #include <headrace/tests/support/skip.h>
+#include "changed_course.h"
 #include "pytorch_run.h"
 
 // Both jobs step by step beside PyTorch, with what their programs make them of.
@@ -17,34 +19,35 @@ constexpr double float_bound = 1e-6;
 constexpr double moment_bound = 3e-5;
 constexpr const char* no_python = "needs Python with torch (HEADRACE_TORCH_PYTHON)";
 
-Recipe glaucoma(bool windows) {
+JobRecipe glaucoma(bool windows) {
   app::GlaucomaConfig config;
   config.training.epochs = 1;
-  if (windows) config.training.schedule = app::GlaucomaSchedule::one_cycle;
+  if (windows) config.training.schedule = training::OneCycleRate{};
   return {.make_network = [] { return models::make_efficient_glaucoma_cnn({.dropout = false}); },
-          .loss = app::glaucoma_loss(config.training),
-          .adamw = {.learning_rate = config.training.learning_rate,
-                    .weight_decay = config.training.weight_decay},
-          .trainer = app::glaucoma_trainer_options(config, {}, 0, PytorchRun::steps)};
+          .course = std::make_shared<app::GlaucomaCourse>(config, app::GlaucomaRecords{},
+                                                          training::Member{}),
+          .stage = app::stage_of(config.training),
+          .steps_per_epoch = PytorchRun::steps};
 }
 
-Recipe leak(const PytorchRun& run) {
+JobRecipe leak(const PytorchRun& run) {
   app::LeakConfig config;
   config.training.epochs = 10;
-  config.training.leak_boost = 2.5;
-  app::LeakFile file;
+  config.loss.leak_boost = 2.5;
+  app::LeakSplits files;
   for (std::size_t label = 0; label < run.class_counts().size(); ++label)
-    file.labels.insert(file.labels.end(), static_cast<std::size_t>(run.class_counts()[label]),
-                       static_cast<std::uint8_t>(label));
-  return {.make_network = [] { return models::make_leak_cnn({.dropout = false}); },
-          .loss = app::leak_training_loss(file, config.training, at::kCPU),
-          .adamw = {.learning_rate = config.training.learning_rate,
-                    .weight_decay = config.training.weight_decay},
-          .trainer = app::leak_trainer_options(config, {}, file, /*steps_per_epoch=*/2)};
+    files.training.labels.insert(files.training.labels.end(),
+                                 static_cast<std::size_t>(run.class_counts()[label]),
+                                 static_cast<std::uint8_t>(label));
+  return {
+      .make_network = [] { return models::make_leak_cnn({.dropout = false}); },
+      .course = std::make_shared<app::LeakCourse>(config, files, app::LeakSources{}, at::kCPU),
+      .stage = app::stage_of(config.training),
+      .steps_per_epoch = 2};
 }
 
 // The step after which a run in double has left PyTorch's; -1 for none.
-std::int64_t leaves_at(const Recipe& recipe, const PytorchRun& run) {
+std::int64_t leaves_at(const JobRecipe& recipe, const PytorchRun& run) {
   Steps steps(recipe, run, at::kDouble);
   double worst = 0.0;
   for (std::int64_t step = 0; step < PytorchRun::steps; ++step) {
@@ -55,7 +58,7 @@ std::int64_t leaves_at(const Recipe& recipe, const PytorchRun& run) {
   return -1;
 }
 
-void check_float_steps(const Recipe& recipe, const PytorchRun& run) {
+void check_float_steps(const JobRecipe& recipe, const PytorchRun& run) {
   Steps steps(recipe, run, at::kFloat);
   StepDifference worst;
   for (std::int64_t step = 0; step < PytorchRun::steps; ++step) {
@@ -78,7 +81,7 @@ void check_float_steps(const Recipe& recipe, const PytorchRun& run) {
 }
 
 // Whether a recipe that is wrong would be noticed in either precision.
-bool noticed(const Recipe& wrong, const PytorchRun& run) {
+bool noticed(const JobRecipe& wrong, const PytorchRun& run) {
   if (leaves_at(wrong, run) < 0) return false;
   Steps steps(wrong, run, at::kFloat);
   for (std::int64_t step = 0; step < PytorchRun::steps; ++step) {
@@ -88,24 +91,28 @@ bool noticed(const Recipe& wrong, const PytorchRun& run) {
   return false;
 }
 
-Recipe with_decay_of_vectors(Recipe recipe) {
-  recipe.adamw.decay_vectors = true;
+JobRecipe with_decay_of_vectors(JobRecipe recipe) {
+  recipe.stage.optimizer.decay_vectors = true;
   return recipe;
 }
 
-Recipe with_epsilon(Recipe recipe, double epsilon) {
-  recipe.adamw.epsilon = epsilon;
+JobRecipe with_epsilon(JobRecipe recipe, double epsilon) {
+  recipe.stage.optimizer.epsilon = epsilon;
   return recipe;
 }
 
-Recipe with_clip(Recipe recipe, double norm) {
-  recipe.trainer.clip_norm = norm;
+JobRecipe with_clip(JobRecipe recipe, double norm) {
+  recipe.stage.clip_norm = norm;
   return recipe;
 }
 
-Recipe blind_to_absence(Recipe recipe) {
-  recipe.loss = [loss = recipe.loss](const at::Tensor& output, const at::Tensor& target,
-                                     const at::Tensor&) { return loss(output, target, {}); };
+JobRecipe blind_to_absence(JobRecipe recipe) {
+  recipe.course = std::make_shared<ChangedCourse>(
+      recipe.course,
+      CourseChanges{.example_for_loss = [](training::Example example) {
+        example.present.reset();
+        return example;
+      }});
   return recipe;
 }
 
@@ -116,7 +123,7 @@ TEST_CASE("the steps of the glaucoma job are PyTorch's") {
   if (python.empty()) return skip(no_python);
   const training::OneThread one_thread;
   const PytorchRun run(python, "glaucoma", "batches");
-  const Recipe recipe = glaucoma(false);
+  const JobRecipe recipe = glaucoma(false);
   CHECK(leaves_at(recipe, run) == -1);
   check_float_steps(recipe, run);
   CHECK(noticed(with_decay_of_vectors(recipe), run));
@@ -128,7 +135,7 @@ TEST_CASE("the steps of the glaucoma job over micro-batches with absent rows are
   if (python.empty()) return skip(no_python);
   const training::OneThread one_thread;
   const PytorchRun run(python, "glaucoma", "windows");
-  const Recipe recipe = glaucoma(true);
+  const JobRecipe recipe = glaucoma(true);
   CHECK(leaves_at(recipe, run) == -1);
   check_float_steps(recipe, run);
   CHECK(noticed(blind_to_absence(recipe), run));
@@ -139,7 +146,7 @@ TEST_CASE("the steps of the leak job are PyTorch's") {
   if (python.empty()) return skip(no_python);
   const training::OneThread one_thread;
   const PytorchRun run(python, "leak", "batches");
-  const Recipe recipe = leak(run);
+  const JobRecipe recipe = leak(run);
   CHECK(leaves_at(recipe, run) == -1);
   check_float_steps(recipe, run);
   CHECK(noticed(with_decay_of_vectors(recipe), run));
@@ -152,7 +159,7 @@ TEST_CASE("the steps of the leak job over micro-batches with absent rows are PyT
   if (python.empty()) return skip(no_python);
   const training::OneThread one_thread;
   const PytorchRun run(python, "leak", "windows");
-  const Recipe recipe = leak(run);
+  const JobRecipe recipe = leak(run);
   CHECK(leaves_at(recipe, run) == -1);
   check_float_steps(recipe, run);
   CHECK(noticed(blind_to_absence(recipe), run));

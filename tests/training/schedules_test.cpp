@@ -100,8 +100,11 @@ TEST_CASE("early stopping counts evaluations without a better metric") {
   const EarlyStoppingOptions options{.patience = 2, .min_delta = .01};
   EarlyStoppingVerdict verdict = early_stopping_after(options, {}, .5);
   CHECK(verdict.improved);
+  // Better by less than min_delta: the weights are the best, and patience goes on.
   verdict = early_stopping_after(options, verdict.state, .505);
-  CHECK_FALSE(verdict.improved);
+  CHECK(verdict.improved);
+  CHECK(*verdict.state.best == .505);
+  CHECK(verdict.state.bad == 1);
   CHECK_FALSE(verdict.stop);
   verdict = early_stopping_after(options, verdict.state, .52);
   CHECK(verdict.improved);

@@ -5,9 +5,9 @@ using namespace headrace::training;
 TEST_CASE("a run stopped after any step and resumed ends with the same weights, bit for bit") {
   const OneThread one_thread;
   for (const std::int64_t accumulation : {1, 3}) {
-    TrainerOptions options = three_epochs();
-    options.accumulation = accumulation;
-    options.clip_norm = 1.0;
+    Setup options = three_epochs();
+    options.stage.accumulation = accumulation;
+    options.stage.clip_norm = 1.0;
     Run whole(options);
     const RunResult uninterrupted = whole.trainer.run();
     const std::int64_t steps = whole.trainer.progress().step;
@@ -74,7 +74,7 @@ TEST_CASE("a run stopped while it evaluates goes on with that evaluation") {
   whole.trainer.run();
 
   std::stop_source stop;
-  TrainerOptions options = three_epochs();
+  const Setup options = three_epochs();
   Run first(options, {.on_step = [&](const StepReport& step) {
               if (step.step == 7) stop.request_stop();
             }});
@@ -95,8 +95,8 @@ TEST_CASE("a run stopped while it evaluates goes on with that evaluation") {
 
 TEST_CASE("a checkpoint of another configuration is refused") {
   Run first(three_epochs());
-  TrainerOptions other = three_epochs();
-  other.identity = {{"config", "b"}};
+  Setup other = three_epochs();
+  other.options.identity = {{"config", "b"}};
   Run second(other);
   CHECK_THROWS_AS(second.trainer.restore(first.trainer.checkpoint()), CheckpointError);
 }

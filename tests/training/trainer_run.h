@@ -20,6 +20,7 @@
 
 #include <headrace/tests/support/temporary_folder.h>
 #include "../support/torch_doctest.h"
+#include "function_course.h"
 #include "small_network.h"
 
 // What the tests of the trainer share: a small source, loaders, and a run as a program makes it.
@@ -65,28 +66,40 @@ inline headrace::Loader validation_loader() {
   return headrace::Pipeline::from(PatternSource(20)).batch({.size = 7}).build();
 }
 
-inline const Loss loss_of_rows = [](const at::Tensor& logits, const at::Tensor& target,
+inline const test::LossFunction loss_of_rows = [](const at::Tensor& logits, const at::Tensor& target,
                                     const at::Tensor& present) {
   return headrace::models::cross_entropy(logits, target, {.weights = {.of_samples = present}});
 };
 
+// What a run is made of, beside data and network.
+struct Setup {
+  Stage stage = {.epochs = 1};
+  TrainerOptions options = {};
+  test::CourseParts course = {.loss = loss_of_rows};
+  AdamWOptions adamw = {.learning_rate = 5e-3};
+};
+
 // A network, its optimiser, loaders and trainer, as one run of a program would make them.
 struct Run {
-  explicit Run(TrainerOptions options, TrainerCallbacks callbacks = {},
+  explicit Run(const Setup& setup, TrainerCallbacks callbacks = {},
                CheckpointStore* store = nullptr, std::uint64_t seed = 1)
-      : network(make_network<StatefulModule>(seed)),
-        optimizer(network->parameters(), {.learning_rate = 5e-3}),
+      : stage(setup.stage),
+        course(setup.course),
+        network(make_network<StatefulModule>(seed)),
+        optimizer(network->parameters(), setup.adamw),
         train(train_loader()),
         validation(validation_loader()),
-        trainer({.network = *network,
+        trainer({.course = course,
+                 .stage = stage,
+                 .network = *network,
                  .optimizer = optimizer,
-                 .loss = loss_of_rows,
-                 .unpack = unpack_images(),
                  .train = train,
                  .validation = &validation,
                  .checkpoints = store},
-                std::move(options), std::move(callbacks)) {}
+                setup.options, std::move(callbacks)) {}
 
+  Stage stage;
+  test::FunctionCourse course;
   std::unique_ptr<headrace::models::Network> network;
   AdamW optimizer;
   headrace::Loader train;
@@ -94,12 +107,20 @@ struct Run {
   Trainer trainer;
 };
 
-inline TrainerOptions three_epochs() {
-  return {.epochs = 3,
-          .classes = 3,
-          .plateau = PlateauOptions{.factor = .5, .patience = 0},
-          .early_stopping = EarlyStoppingOptions{.patience = 50},
-          .identity = {{"config", "a"}}};
+inline Setup epochs(std::int64_t count) {
+  Setup setup;
+  setup.stage.epochs = count;
+  return setup;
+}
+
+inline Setup three_epochs() {
+  return {.stage = {.epochs = 3,
+                    .schedule = PlateauOptions{.factor = .5, .patience = 0},
+                    .early_stopping = EarlyStoppingOptions{.patience = 50}},
+          .options = {.identity = {{"config", "a"}}},
+          .course = {.loss = loss_of_rows,
+                     .classes = 3,
+                     .selected_by = {.figure = "accuracy", .goal = Goal::maximum}}};
 }
 
 inline void check_same_weights(const headrace::models::Network& a,

@@ -3,11 +3,35 @@
 using namespace headrace::training;
 using doctest::Approx;
 
+namespace {
+
+// "accuracy" as planned, evaluation after evaluation, which is fitted as "threshold", too.
+class PlannedMetric final : public Metric {
+ public:
+  explicit PlannedMetric(double value) : value_(value) {}
+  void add(const Cases&) override {}
+  Figures result() override { return {{"accuracy", value_}}; }
+  TensorMap fitted() const override { return {{"threshold", at::full({}, value_, at::kDouble)}}; }
+
+ private:
+  double value_;
+};
+
+auto planned_metric(std::vector<double>& given, std::vector<double> plan) {
+  return [&given, plan = std::move(plan)](Split split) -> std::unique_ptr<Metric> {
+    if (split == Split::train) return nullptr;
+    given.push_back(plan.at(given.size()));
+    return std::make_unique<PlannedMetric>(given.back());
+  };
+}
+
+}  // namespace
+
 TEST_CASE("a run learns, and reports every step and epoch") {
   std::vector<StepReport> steps;
   std::vector<EpochReport> epochs;
-  TrainerOptions options = three_epochs();
-  options.epochs = 12;
+  Setup options = three_epochs();
+  options.stage.epochs = 12;
   Run run(options, {.on_step = [&](const StepReport& step) { steps.push_back(step); },
                     .on_epoch = [&](const EpochReport& epoch) { epochs.push_back(epoch); }});
   const RunResult result = run.trainer.run();
@@ -18,32 +42,33 @@ TEST_CASE("a run learns, and reports every step and epoch") {
   CHECK(steps[6].epoch_samples == 50);
   CHECK(steps[7].epoch == 1);
   CHECK(steps.back().step == 84);
-  CHECK(epochs[0].train_confusion->total() == 50);
+  CHECK(epochs[0].samples == 50);
+  CHECK(figure(epochs[0].train, "accuracy") > 0.0);
   CHECK(epochs[11].validation->samples == 20);
-  CHECK(epochs[11].train_loss < epochs[0].train_loss);
-  CHECK(epochs[11].validation->accuracy() > .9);
+  CHECK(figure(epochs[11].train, "loss") < figure(epochs[0].train, "loss"));
+  CHECK((*epochs[11].validation)["accuracy"] > .9);
   CHECK(result.best_metric == epochs[static_cast<std::size_t>(result.best_epoch)].metric);
 }
 
 TEST_CASE("the mean loss of an epoch is over its samples and not over its batches") {
   std::vector<StepReport> steps;
   EpochReport epoch;
-  Run run({.epochs = 1}, {.on_step = [&](const StepReport& step) { steps.push_back(step); },
+  Run run(epochs(1), {.on_step = [&](const StepReport& step) { steps.push_back(step); },
                           .on_epoch = [&](const EpochReport& report) { epoch = report; }});
   run.trainer.run();
   double sum = 0.0;
   for (const StepReport& step : steps)
     sum += *step.loss * static_cast<double>(step.samples);
-  CHECK(epoch.train_loss == Approx(sum / 50));
+  CHECK(figure(epoch.train, "loss") == Approx(sum / 50));
 }
 
 TEST_CASE("the end of an epoch's steps is told of behind the last and before the evaluation") {
   std::string order;
-  TrainerOptions options = three_epochs();
-  options.epochs = 2;
-  options.on_validation_logits = [&](const headrace::Batch& batch, const Example&,
-                                     const at::Tensor&) {
-    if (batch.number() == 0) order += 'v';
+  Setup options = three_epochs();
+  options.stage.epochs = 2;
+  options.course.metric = [&](Split split) {
+    if (split == Split::validation) order += 'v';
+    return std::make_unique<ClassificationMetric>(3);
   };
   Run run(options, {.on_step = [&](const StepReport&) { order += 's'; },
                     .on_train_epoch_end = [&] { order += '|'; },
@@ -54,16 +79,17 @@ TEST_CASE("the end of an epoch's steps is told of behind the last and before the
 
 TEST_CASE("evaluation gives the figures of the whole set whatever its batch size") {
   const auto network = make_network<StatefulModule>(4);
+  const test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
   std::vector<Evaluation> found;
   for (const std::int64_t batch : {1, 7, 20}) {
     auto loader = headrace::Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
-    found.push_back(*evaluate(*network, loader, unpack_images(), loss_of_rows, {.classes = 3}));
+    found.push_back(*evaluate(course, *network, loader));
   }
   CHECK(network->is_training());
   for (const Evaluation& evaluation : found) {
     CHECK(evaluation.samples == 20);
-    CHECK(evaluation.loss == Approx(found[0].loss).epsilon(1e-6));
-    CHECK(evaluation.accuracy() == found[0].accuracy());
+    CHECK(evaluation["loss"] == Approx(found[0]["loss"]).epsilon(1e-6));
+    CHECK(evaluation["accuracy"] == found[0]["accuracy"]);
   }
 }
 
@@ -73,12 +99,12 @@ TEST_CASE("rows that only fill a batch do not count in an evaluation") {
                     .batch({.size = 8, .tail = headrace::Tail::pad})
                     .build();
   auto plain = headrace::Pipeline::from(PatternSource(20)).batch({.size = 8}).build();
-  const auto with_padding =
-      evaluate(*network, padded, unpack_images(), loss_of_rows, {.classes = 3});
-  const auto without = evaluate(*network, plain, unpack_images(), loss_of_rows, {.classes = 3});
+  const test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
+  const auto with_padding = evaluate(course, *network, padded);
+  const auto without = evaluate(course, *network, plain);
   CHECK(with_padding->samples == 20);
-  CHECK(with_padding->loss == Approx(without->loss).epsilon(1e-6));
-  CHECK(with_padding->confusion->total() == 20);
+  CHECK((*with_padding)["loss"] == Approx((*without)["loss"]).epsilon(1e-6));
+  CHECK((*with_padding)["accuracy"] == (*without)["accuracy"]);
 }
 
 TEST_CASE("the parts of the step times sum to the wall time") {
@@ -86,7 +112,7 @@ TEST_CASE("the parts of the step times sum to the wall time") {
   StepTimes of_epochs;
   double training = 0.0;
   double whole = 0.0;
-  Run run({.epochs = 2}, {.on_step =
+  Run run(epochs(2), {.on_step =
                               [&](const StepReport& step) {
                                 of_steps += step.times;
                                 std::this_thread::sleep_for(std::chrono::milliseconds(4));
@@ -101,10 +127,10 @@ TEST_CASE("the parts of the step times sum to the wall time") {
   const auto start = std::chrono::steady_clock::now();
   run.trainer.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  CHECK(of_epochs.total() == Approx(training).epsilon(1e-6));
-  CHECK(of_epochs.other >= 14 * .004);
-  CHECK(of_steps.other >= 12 * .004);
-  CHECK(of_steps.total() < of_epochs.total());
+  CHECK(of_epochs.wall_s == Approx(training).epsilon(1e-6));
+  CHECK(of_epochs.other_s() >= 14 * .004);
+  CHECK(of_steps.other_s() >= 12 * .004);
+  CHECK(of_steps.wall_s < of_epochs.wall_s);
   CHECK(training < whole);
   CHECK(whole == Approx(wall.count()).epsilon(.05));
 }
@@ -119,37 +145,41 @@ TEST_CASE("a consumer that waits for slow data says so") {
                     .batch({.size = 8})
                     .build({.runtime = headrace::Runtime({.threads = 1, .io_threads = 1})});
   StepTimes times;
-  Trainer trainer({.network = *network,
+  const test::FunctionCourse course({.loss = loss_of_rows});
+  const Stage stage;
+  Trainer trainer({.course = course,
+                   .stage = stage,
+                   .network = *network,
                    .optimizer = optimizer,
-                   .loss = loss_of_rows,
-                   .unpack = unpack_images(),
                    .train = loader},
-                  {.epochs = 1},
-                  {.on_epoch = [&](const EpochReport& epoch) { times = epoch.times; }});
+                  {}, {.on_epoch = [&](const EpochReport& epoch) { times = epoch.times; }});
   trainer.run();
-  CHECK(times.data_wait > .15);
+  CHECK(times.data_wait_s > .15);
 }
 
 TEST_CASE("the best weights are kept apart from the last") {
   const TemporaryFolder folder;
   CheckpointStore store(folder.path());
   std::vector<double> metrics;
-  TrainerOptions options = three_epochs();
-  options.epochs = 6;
-  options.metric = [&](const Evaluation&) {
-    metrics.push_back(metrics.size() == 1 ? 1.0 : .5);
-    return metrics.back();
-  };
-  options.early_stopping = EarlyStoppingOptions{.patience = 2};
+  Setup options = three_epochs();
+  options.stage.epochs = 6;
+  options.stage.early_stopping = EarlyStoppingOptions{.patience = 2};
+  options.course.metric = planned_metric(metrics, {.5, 1.0, .5, .5, .5, .5});
+  options.options.notes = {{"task", "classification"}};
   Run run(options, {}, &store);
   const RunResult result = run.trainer.run();
   CHECK((result.status == RunStatus::stopped_early));
   CHECK(result.best_epoch == 1);
   CHECK(metrics.size() == 4);
-  const TensorFile best = read_safetensors(store.best_path());
-  CHECK(best.metadata.at("epoch") == "1");
+  const BestWeights best = read_best_weights(store.best_path());
+  CHECK(best.epoch == 1);
+  CHECK(best.selected_by == "accuracy");
+  CHECK(figure(best.validation, "accuracy") == 1.0);
+  CHECK(figure(best.validation, "loss") > 0.0);
+  CHECK(best.fitted.at("threshold").item<double>() == 1.0);
+  CHECK(best.notes.at("task") == "classification");
   CHECK_FALSE(
-      at::equal(best.tensors.at("linear.weight"), snapshot(*run.network).at("linear.weight")));
+      at::equal(best.weights.at("linear.weight"), snapshot(*run.network).at("linear.weight")));
 
   Run again(options, {}, nullptr, 99);
   again.trainer.restore(*store.load_latest());
@@ -158,13 +188,46 @@ TEST_CASE("the best weights are kept apart from the last") {
   CHECK(again.trainer.progress().epoch == 4);
 }
 
+TEST_CASE("a figure that is better by less than min_delta is still the best") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  std::vector<double> metrics;
+  Setup options = three_epochs();
+  options.stage.early_stopping = EarlyStoppingOptions{.patience = 2, .min_delta = .1};
+  options.course.metric = planned_metric(metrics, {.5, .55, .52});
+  Run run(options, {}, &store);
+  CHECK(run.trainer.run().best_epoch == 1);
+  CHECK(figure(read_best_weights(store.best_path()).validation, "accuracy") == .55);
+}
+
+TEST_CASE("best weights that cannot be written are warned of and written later") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path() / "checkpoints");
+  std::filesystem::create_directory(store.best_path());  // nothing can take its place
+  std::vector<std::string> warnings;
+  std::vector<double> metrics;
+  Setup options = three_epochs();
+  options.course.metric = planned_metric(metrics, {1.0, .5, .4});
+  Run run(options,
+          {.on_step =
+               [&](const StepReport& step) {
+                 if (step.epoch == 1) std::filesystem::remove(store.best_path());
+               },
+           .on_warning = [&](const std::string& message) { warnings.push_back(message); }},
+          &store);
+  CHECK(run.trainer.run().best_epoch == 0);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("training goes on") != std::string::npos);
+  CHECK(read_best_weights(store.best_path()).epoch == 0);
+}
+
 TEST_CASE("the first step writes a checkpoint, and others follow at their interval") {
   const TemporaryFolder folder;
   CheckpointStore store(folder.path());
   std::vector<std::int64_t> saved;
-  TrainerOptions options = three_epochs();
-  options.epochs = 1;
-  options.checkpoint_every = 3;
+  Setup options = three_epochs();
+  options.stage.epochs = 1;
+  options.options.checkpoint_every = 3;
   Run run(options,
           {.on_checkpoint = [&](const auto&,
                                 const Progress& progress) { saved.push_back(progress.step); }},
@@ -178,9 +241,9 @@ TEST_CASE("checkpoints that cannot be written are warned of, and end the run whe
   CheckpointStore store(folder.path() / "checkpoints");
   std::vector<std::string> warnings;
   std::int64_t last = 0;
-  TrainerOptions options = three_epochs();
-  options.checkpoint_every = 1;
-  options.failed_saves = 3;
+  Setup options = three_epochs();
+  options.options.checkpoint_every = 1;
+  options.options.failed_saves = 3;
   Run run(options,
           {.on_step =
                [&](const StepReport& step) {
@@ -197,13 +260,72 @@ TEST_CASE("checkpoints that cannot be written are warned of, and end the run whe
 
 TEST_CASE("a schedule sets the rate of every step") {
   std::vector<double> rates;
-  Run run({.epochs = 1,
-           .schedule = [](std::int64_t step) { return 1e-3 / static_cast<double>(step + 1); }},
-          {.on_step = [&](const StepReport& step) { rates.push_back(step.learning_rate); }});
+  Setup setup;
+  setup.stage.optimizer.learning_rate = 1e-3;
+  setup.stage.schedule = PolynomialRate{.power = 1.0};
+  Run run(setup, {.on_step = [&](const StepReport& step) { rates.push_back(step.learning_rate); }});
   run.trainer.run();
   REQUIRE(rates.size() == 7);
   CHECK(rates[0] == 1e-3);
-  CHECK(rates[4] == Approx(2e-4));
+  CHECK(rates[4] == Approx(1e-3 * 3 / 7));
+}
+
+TEST_CASE("a skipped step is counted and said, and the schedule does not go on over it") {
+  std::vector<double> rates;
+  std::vector<std::string> warnings;
+  EpochReport epoch;
+  Setup setup;
+  setup.stage.schedule = PolynomialRate{.power = 1.0};
+  int calls = 0;
+  setup.course.loss = [&](const at::Tensor& logits, const at::Tensor& target,
+                          const at::Tensor& present) {
+    // Finite, with an infinite gradient; the evaluation comes behind the seven steps.
+    if (++calls == 3) return (logits.sum() * 0.0).sqrt();
+    return loss_of_rows(logits, target, present);
+  };
+  Run run(setup,
+          {.on_step = [&](const StepReport& step) { rates.push_back(step.learning_rate); },
+           .on_epoch = [&](const EpochReport& report) { epoch = report; },
+           .on_warning = [&](const std::string& message) { warnings.push_back(message); }});
+  run.trainer.run();
+  REQUIRE(rates.size() == 7);
+  CHECK(rates[2] > rates[3] - 1e-12);
+  CHECK(rates[3] == rates[2]);
+  CHECK(rates[4] < rates[3]);
+  CHECK(epoch.skipped == 1);
+  CHECK(run.trainer.progress().skipped == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "[trainer] step 3 (epoch 0): the gradients must be finite, got some that are not; the step "
+        "was skipped, 1 of 3 so far");
+}
+
+TEST_CASE("weights that are not finite are never saved, and the good checkpoint stays") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  Setup setup;
+  setup.options.checkpoint_every = 4;
+  Run* planted = nullptr;
+  Run run(setup,
+          {.on_step =
+               [&](const StepReport& step) {
+                 if (step.step != 3) return;
+                 // What a batch norm remembers of a bad batch: no gradient, no loss tells.
+                 for (const auto& item : planted->network->buffers())
+                   if (item.name == "norm.running_var")
+                     item.tensor.fill_(std::numeric_limits<double>::infinity());
+               }},
+          &store);
+  planted = &run;
+  std::string message;
+  try {
+    run.trainer.run();
+  } catch (const NumericError& error) {
+    message = error.what();
+  }
+  CHECK(message.starts_with(
+      "[trainer] step 4: all weights must be finite to be saved, \"norm.running_var\" holds"));
+  CHECK(store.load_latest()->progress.step == 1);
 }
 
 TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoint") {
@@ -212,13 +334,15 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
   const auto network = make_network<StatefulModule>(1);
   AdamW optimizer(network->parameters(), {});
   auto loader = headrace::Pipeline::from(PatternSource(50, 33)).batch({.size = 8}).build();
-  Trainer trainer({.network = *network,
+  const test::FunctionCourse course({.loss = loss_of_rows});
+  const Stage stage;
+  Trainer trainer({.course = course,
+                   .stage = stage,
+                   .network = *network,
                    .optimizer = optimizer,
-                   .loss = loss_of_rows,
-                   .unpack = unpack_images(),
                    .train = loader,
                    .checkpoints = &store},
-                  {.epochs = 1});
+                  {});
   std::string message;
   try {
     trainer.run();
@@ -230,11 +354,27 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
   CHECK(store.load_latest()->progress.step == 1);
 }
 
-TEST_CASE("options that contradict each other are refused before the first step") {
-  CHECK_THROWS_AS(Run({.epochs = 0}), headrace::ConfigError);
-  CHECK_THROWS_AS(Run({.accumulation = 0}), headrace::ConfigError);
-  CHECK_THROWS_AS(Run({.schedule = [](std::int64_t) { return 1.0; }, .plateau = PlateauOptions{}}),
-                  headrace::ConfigError);
+TEST_CASE("stages that contradict themselves or ask for the unknown are refused before a step") {
+  const auto refused = [](auto change) {
+    Setup setup;
+    change(setup.stage);
+    CHECK_THROWS_AS(Run{setup}, headrace::ConfigError);
+  };
+  refused([](Stage& stage) { stage.epochs = 0; });
+  refused([](Stage& stage) { stage.accumulation = 0; });
+  refused([](Stage& stage) { stage.schedule = CosineRate{.warmup_epochs = 2}; });
+  const auto unknown = [](const char* name, auto change) {
+    Stage stage;
+    change(stage);
+    CHECK_THROWS_WITH_AS(
+        require_known(stage),
+        ("[stage train] " + std::string(name) + " is not there yet; leave it out").c_str(),
+        headrace::ConfigError);
+  };
+  unknown("ema", [](Stage& stage) { stage.ema = .999; });
+  unknown("frozen_norms", [](Stage& stage) { stage.frozen_norms = true; });
+  unknown("checkpointed", [](Stage& stage) { stage.checkpointed = {"block"}; });
+  unknown("unfreeze", [](Stage& stage) { stage.unfreeze = {{.at = 1, .patterns = {"*"}}}; });
 }
 
 TEST_CASE("integer images of rows in HWC become channels-last floats with their statistics") {
@@ -262,9 +402,10 @@ TEST_CASE("integer images of rows in HWC become channels-last floats with their 
   auto loader = headrace::Pipeline::from(Bytes{}).batch({.size = 2}).build();
   const headrace::NextBatch next = loader.next();
   const Example example = unpack(next.batch, at::kCPU);
-  CHECK(example.input.sizes() == at::IntArrayRef{2, 3, 4, 5});
-  CHECK(example.input.is_contiguous(at::MemoryFormat::ChannelsLast));
-  CHECK(example.input[0][0][1][1].item<double>() == Approx(2.0));
-  CHECK(example.input[0][1][1][1].item<double>() == Approx(-2.0));
-  CHECK(at::equal(example.target, at::arange(2, 4)));
+  const at::Tensor& input = example.inputs.at("image");
+  CHECK(input.sizes() == at::IntArrayRef{2, 3, 4, 5});
+  CHECK(input.is_contiguous(at::MemoryFormat::ChannelsLast));
+  CHECK(input[0][0][1][1].item<double>() == Approx(2.0));
+  CHECK(input[0][1][1][1].item<double>() == Approx(-2.0));
+  CHECK(at::equal(example.targets.at("label"), at::arange(2, 4)));
 }

@@ -28,7 +28,7 @@ class Job : public headrace::test::TrainingFolder {
             "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
             "  validation: data/validation.h5\n  testing: data/testing.h5\n"
             "augment: [spec_augment]\n"
-            "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  warmup_epochs: 1\n"
+            "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  schedule: {cosine: 1}\n"
             "threads:\n  loader: 2\n  torch: 1\n") {
     headrace::test::write_leak_sounds(path() / "sounds");
     const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
@@ -49,13 +49,15 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
   const Job job;
   const Finished finished = job.run(Job::train({"runs=runs"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
-  for (const char* word : {"AUC", "threshold", "F1", "missed"}) {
+  for (const char* word : {"test f1", "threshold", "segment auc", "false negative"}) {
     CHECK_MESSAGE(contains(finished.out, word), word);
   }
   const fs::path run = job.only_run("runs");
   const std::string result = content_of(run / "checkpoints/fold-0/result.json");
-  CHECK(contains(result, "test_segment_auc"));
-  CHECK(contains(content_of(run / "log.txt"), "validation: AUC"));
+  CHECK(contains(result, "segment_auc"));
+  const std::string metrics = content_of(run / "metrics.csv");
+  for (const char* column : {"val_f1", "val_threshold", "val_loss_auxiliary", "train_accuracy"})
+    CHECK_MESSAGE(contains(metrics, column), column);
   const Finished again = job.run({"train", "--resume", run.string()});
   CHECK(again.status == 0);
   CHECK(again.out == finished.out);  // nothing is left to train
@@ -100,7 +102,7 @@ TEST_CASE("train leak refuses keys that are of no use and files that are none") 
   const Finished unused = job.run(Job::train({"data.spec_augment.time_masks=2"}));
   CHECK(unused.status == 2);
   CHECK(contains(unused.err, "spec_augment"));
-  const Finished warm = job.run(Job::train({"training.warmup_epochs=3"}));
+  const Finished warm = job.run(Job::train({"training.schedule.cosine.warmup_epochs=3"}));
   CHECK(warm.status == 2);
   const Finished missing = job.run(Job::train({"data.testing=nowhere.h5"}));
   CHECK(missing.status != 0);
