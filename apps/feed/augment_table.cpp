@@ -52,7 +52,7 @@ std::string short_range(const KeyDoc& key) {
   if (range.starts_with(least) && middle != std::string::npos)
     range = range.substr(least.size(), middle - least.size()) + " to " +
             range.substr(middle + most.size());
-  if (!range.empty() && !key.unit.empty()) range += ", ";
+  if (!range.empty() && !key.unit.empty()) range += ' ';
   return range + key.unit;
 }
 
@@ -62,7 +62,7 @@ std::string augment_table_text() {
   std::string text;
   for (const AugmentRow& row : augment_table()) {
     text += fmt::format(
-        "\n### {}\n\n{}. Works on {}.{}\n", row.name, row.doc, words(row.on),
+        "\n### {}\n\nWhat it does: {}. Works on {}.{}\n", row.name, row.doc, words(row.on),
         row.main.empty() ? "" : fmt::format(" `{}: value` sets `{}`.", row.name, row.main));
     std::any parameters = row.make();
     Fields fields;

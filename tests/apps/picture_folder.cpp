@@ -1,8 +1,10 @@
 #include <headrace/tests/apps/picture_folder.h>
 
+#include <headrace/engine/base/random.h>
 #include <headrace/tests/loaders/image_files.h>
 
 #include <fstream>
+#include <utility>
 
 namespace headrace::test {
 
@@ -32,6 +34,10 @@ std::string bytes_of(Loader loader) {
     }
   }
   return bytes;
+}
+
+std::uint64_t hash_of(Loader loader) {
+  return hash_name(bytes_of(std::move(loader)));
 }
 
 }  // namespace headrace::test
