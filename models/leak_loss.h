@@ -26,8 +26,8 @@ struct LeakLossTerms {
   at::Tensor auxiliary;  ///< mean binary cross entropy of the last column against `target == leak`
 };
 
-/// The terms of `output` `[N, K + 1]` and `target` `[N]` int64. Throws `ConfigError` for an output of
-/// fewer than three columns.
+/// The terms of `output` `[N, K + 1]` and `target` `[N]` int64. Throws `ConfigError` for an output
+/// of fewer than three columns.
 HEADRACE_API LeakLossTerms leak_loss_terms(const at::Tensor& output, const at::Tensor& target,
                                            const LeakLossOptions& options = {});
 

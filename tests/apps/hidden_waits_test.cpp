@@ -37,9 +37,8 @@ Steps steps_on_meta(Maker make, const StepVariant& variant, const Change& change
   if (change) change(job);
   HostCopies copies;
   job.course = std::make_shared<ChangedCourse>(
-      job.course, CourseChanges{.before_example = [&copies](const Batch& batch) {
-        copies.allow(batch);
-      }});
+      job.course,
+      CourseChanges{.before_example = [&copies](const Batch& batch) { copies.allow(batch); }});
   Steps steps;
   try {
     run_steps(job, variant, Device::cpu(), [&](const training::StepReport&) { ++steps.taken; });
@@ -129,11 +128,11 @@ TEST_CASE("a planted read is found") {
                         }),
                         {.padded = true}),
             "nonzero"));
-  CHECK(has(found_after(with_loss([](const at::Tensor& loss, auto&,
-                                     const training::Example& example) {
-              return loss + training::only(example.targets, "target").bincount().sum();
-            })),
-            "bincount"));
+  CHECK(has(
+      found_after(with_loss([](const at::Tensor& loss, auto&, const training::Example& example) {
+        return loss + training::only(example.targets, "target").bincount().sum();
+      })),
+      "bincount"));
   CHECK(has(found_after(with_loss([](const at::Tensor& loss, const at::Tensor& logits, auto&) {
               return loss + logits.cpu().sum().to(at::kMeta);
             })),

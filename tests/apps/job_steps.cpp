@@ -82,9 +82,9 @@ void evaluate(JobStep& job, const StepVariant& variant, Device deliver_to) {
   const ChangedCourse course(job.course, stopping_at(loader.batches_per_epoch(), stop));
   training::Stage stage = job.stage;
   stage.precision = variant.precision;
-  const auto evaluation = training::evaluate(
-      course, *job.network, loader, {.device = job.options.device, .stage = stage},
-      stop.get_token());
+  const auto evaluation =
+      training::evaluate(course, *job.network, loader,
+                         {.device = job.options.device, .stage = stage}, stop.get_token());
   CHECK_FALSE(evaluation.has_value());
 }
 
@@ -94,8 +94,8 @@ JobStep glaucoma_step(c10::Device device) {
   const app::GlaucomaConfig config;
   JobStep job{
       .name = "glaucoma",
-      .course = std::make_shared<app::GlaucomaCourse>(config, app::GlaucomaRecords{},
-                                                      training::Member{}),
+      .course =
+          std::make_shared<app::GlaucomaCourse>(config, app::GlaucomaRecords{}, training::Member{}),
       .stage = app::stage_of(config.training),
       .options = {.device = device},
       .rows = std::make_shared<Zeros>(FieldSpec::fixed("image", DType::float32, {16, 16, 3}), 5)};
@@ -113,8 +113,8 @@ JobStep leak_step(c10::Device device) {
                            .mean = -40.0,
                            .deviation = 12.0};
   JobStep job{.name = "leak",
-              .course = std::make_shared<app::LeakCourse>(
-                  config, app::LeakSplits{file, file, file}, app::LeakSources{}, device),
+              .course = std::make_shared<app::LeakCourse>(config, app::LeakSplits{file, file, file},
+                                                          app::LeakSources{}, device),
               .stage = app::stage_of(config.training),
               .options = {.device = device},
               .rows = std::make_shared<Zeros>(FieldSpec::fixed("mel", DType::float16, {64, 2}), 2)};

@@ -184,8 +184,7 @@ TEST_CASE("train with a key that is not known ends with exit 2 before anything i
 
 TEST_CASE("train with a key that is of no use ends with exit 2") {
   const Job job;
-  const Finished finished =
-      job.run(Job::train({"loss.name=cross-entropy", "loss.gamma=2"}));
+  const Finished finished = job.run(Job::train({"loss.name=cross-entropy", "loss.gamma=2"}));
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "loss.gamma"));
 }

@@ -78,9 +78,8 @@ TEST_CASE("a checkpoint comes back as it was written") {
 TEST_CASE("a checkpoint with a weight that is not finite is not gone on from") {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;
-  CheckpointStore store(folder.path(), {.warn = [&](const std::string& text) {
-                          warnings.push_back(text);
-                        }});
+  CheckpointStore store(folder.path(),
+                        {.warn = [&](const std::string& text) { warnings.push_back(text); }});
   store.save(sample(7));
   Checkpoint bad = sample(8);
   bad.weights["layer.weight"][1][2] = std::numeric_limits<double>::infinity();

@@ -39,7 +39,8 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
 // In the layout that the jobs use.
 Example example_of(const TensorMap& batches, const std::string& prefix) {
   Example example{
-      .inputs = {{"input", batches.at(prefix + "input").contiguous(at::MemoryFormat::ChannelsLast)}},
+      .inputs = {{"input",
+                  batches.at(prefix + "input").contiguous(at::MemoryFormat::ChannelsLast)}},
       .targets = {{"target", batches.at(prefix + "target")}}};
   const auto present = batches.find(prefix + "present");
   if (present != batches.end()) example.present = present->second;

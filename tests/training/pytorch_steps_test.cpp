@@ -39,11 +39,10 @@ JobRecipe leak(const PytorchRun& run) {
     files.training.labels.insert(files.training.labels.end(),
                                  static_cast<std::size_t>(run.class_counts()[label]),
                                  static_cast<std::uint8_t>(label));
-  return {
-      .make_network = [] { return models::make_leak_cnn({.dropout = false}); },
-      .course = std::make_shared<app::LeakCourse>(config, files, app::LeakSources{}, at::kCPU),
-      .stage = app::stage_of(config.training),
-      .steps_per_epoch = 2};
+  return {.make_network = [] { return models::make_leak_cnn({.dropout = false}); },
+          .course = std::make_shared<app::LeakCourse>(config, files, app::LeakSources{}, at::kCPU),
+          .stage = app::stage_of(config.training),
+          .steps_per_epoch = 2};
 }
 
 // The step after which a run in double has left PyTorch's; -1 for none.
@@ -108,8 +107,7 @@ JobRecipe with_clip(JobRecipe recipe, double norm) {
 
 JobRecipe blind_to_absence(JobRecipe recipe) {
   recipe.course = std::make_shared<ChangedCourse>(
-      recipe.course,
-      CourseChanges{.example_for_loss = [](training::Example example) {
+      recipe.course, CourseChanges{.example_for_loss = [](training::Example example) {
         example.present.reset();
         return example;
       }});

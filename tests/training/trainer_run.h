@@ -66,10 +66,10 @@ inline headrace::Loader validation_loader() {
   return headrace::Pipeline::from(PatternSource(20)).batch({.size = 7}).build();
 }
 
-inline const test::LossFunction loss_of_rows = [](const at::Tensor& logits, const at::Tensor& target,
-                                    const at::Tensor& present) {
-  return headrace::models::cross_entropy(logits, target, {.weights = {.of_samples = present}});
-};
+inline const test::LossFunction loss_of_rows =
+    [](const at::Tensor& logits, const at::Tensor& target, const at::Tensor& present) {
+      return headrace::models::cross_entropy(logits, target, {.weights = {.of_samples = present}});
+    };
 
 // What a run is made of, beside data and network.
 struct Setup {

@@ -54,7 +54,7 @@ TEST_CASE("the mean loss of an epoch is over its samples and not over its batche
   std::vector<StepReport> steps;
   EpochReport epoch;
   Run run(epochs(1), {.on_step = [&](const StepReport& step) { steps.push_back(step); },
-                          .on_epoch = [&](const EpochReport& report) { epoch = report; }});
+                      .on_epoch = [&](const EpochReport& report) { epoch = report; }});
   run.trainer.run();
   double sum = 0.0;
   for (const StepReport& step : steps)
@@ -79,7 +79,7 @@ TEST_CASE("the end of an epoch's steps is told of behind the last and before the
 
 TEST_CASE("evaluation gives the figures of the whole set whatever its batch size") {
   const auto network = make_network<StatefulModule>(4);
-  const test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
+  const headrace::test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
   std::vector<Evaluation> found;
   for (const std::int64_t batch : {1, 7, 20}) {
     auto loader = headrace::Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
@@ -99,7 +99,7 @@ TEST_CASE("rows that only fill a batch do not count in an evaluation") {
                     .batch({.size = 8, .tail = headrace::Tail::pad})
                     .build();
   auto plain = headrace::Pipeline::from(PatternSource(20)).batch({.size = 8}).build();
-  const test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
+  const headrace::test::FunctionCourse course({.loss = loss_of_rows, .classes = 3});
   const auto with_padding = evaluate(course, *network, padded);
   const auto without = evaluate(course, *network, plain);
   CHECK(with_padding->samples == 20);
@@ -113,17 +113,17 @@ TEST_CASE("the parts of the step times sum to the wall time") {
   double training = 0.0;
   double whole = 0.0;
   Run run(epochs(2), {.on_step =
-                              [&](const StepReport& step) {
-                                of_steps += step.times;
-                                std::this_thread::sleep_for(std::chrono::milliseconds(4));
-                              },
-                          .on_epoch =
-                              [&](const EpochReport& epoch) {
-                                of_epochs += epoch.times;
-                                training += epoch.training_seconds;
-                                whole += epoch.seconds;
-                                CHECK(epoch.steps == 7);
-                              }});
+                          [&](const StepReport& step) {
+                            of_steps += step.times;
+                            std::this_thread::sleep_for(std::chrono::milliseconds(4));
+                          },
+                      .on_epoch =
+                          [&](const EpochReport& epoch) {
+                            of_epochs += epoch.times;
+                            training += epoch.training_seconds;
+                            whole += epoch.seconds;
+                            CHECK(epoch.steps == 7);
+                          }});
   const auto start = std::chrono::steady_clock::now();
   run.trainer.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
@@ -145,7 +145,7 @@ TEST_CASE("a consumer that waits for slow data says so") {
                     .batch({.size = 8})
                     .build({.runtime = headrace::Runtime({.threads = 1, .io_threads = 1})});
   StepTimes times;
-  const test::FunctionCourse course({.loss = loss_of_rows});
+  const headrace::test::FunctionCourse course({.loss = loss_of_rows});
   const Stage stage;
   Trainer trainer({.course = course,
                    .stage = stage,
@@ -283,10 +283,9 @@ TEST_CASE("a skipped step is counted and said, and the schedule does not go on o
     if (++calls == 3) return (logits.sum() * 0.0).sqrt();
     return loss_of_rows(logits, target, present);
   };
-  Run run(setup,
-          {.on_step = [&](const StepReport& step) { rates.push_back(step.learning_rate); },
-           .on_epoch = [&](const EpochReport& report) { epoch = report; },
-           .on_warning = [&](const std::string& message) { warnings.push_back(message); }});
+  Run run(setup, {.on_step = [&](const StepReport& step) { rates.push_back(step.learning_rate); },
+                  .on_epoch = [&](const EpochReport& report) { epoch = report; },
+                  .on_warning = [&](const std::string& message) { warnings.push_back(message); }});
   run.trainer.run();
   REQUIRE(rates.size() == 7);
   CHECK(rates[2] > rates[3] - 1e-12);
@@ -334,7 +333,7 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
   const auto network = make_network<StatefulModule>(1);
   AdamW optimizer(network->parameters(), {});
   auto loader = headrace::Pipeline::from(PatternSource(50, 33)).batch({.size = 8}).build();
-  const test::FunctionCourse course({.loss = loss_of_rows});
+  const headrace::test::FunctionCourse course({.loss = loss_of_rows});
   const Stage stage;
   Trainer trainer({.course = course,
                    .stage = stage,

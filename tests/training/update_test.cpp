@@ -20,10 +20,10 @@ using doctest::Approx;
 
 namespace {
 
-const headrace::test::LossFunction cross_entropy_loss = [](const at::Tensor& logits, const at::Tensor& target,
-                                   const at::Tensor& present) {
-  return cross_entropy(logits, target, {.weights = {.of_samples = present}});
-};
+const headrace::test::LossFunction cross_entropy_loss =
+    [](const at::Tensor& logits, const at::Tensor& target, const at::Tensor& present) {
+      return cross_entropy(logits, target, {.weights = {.of_samples = present}});
+    };
 
 struct Data {
   at::Tensor input;
@@ -130,13 +130,14 @@ TEST_CASE("micro-batches weigh in a step as their examples say") {
   const at::Tensor voxels = at::tensor({1.0F, 0.0F, 0.0F, 1.0F, 1.0F, 1.0F});
   const auto stepped = [&](const std::vector<std::int64_t>& ends, bool weighed) {
     const auto network = make_network<PlainModule>(1);
-    Steps steps(*network, [](const at::Tensor& logits, const at::Tensor& counted, const at::Tensor&) {
-      return (logits.select(1, 0) * counted).sum() / counted.sum();
-    });
+    Steps steps(*network,
+                [](const at::Tensor& logits, const at::Tensor& counted, const at::Tensor&) {
+                  return (logits.select(1, 0) * counted).sum() / counted.sum();
+                });
     std::int64_t first = 0;
     for (const std::int64_t end : ends) {
-      Example part = headrace::test::example_of(input.slice(0, first, end),
-                                                voxels.slice(0, first, end));
+      Example part =
+          headrace::test::example_of(input.slice(0, first, end), voxels.slice(0, first, end));
       if (weighed) part.weight = voxels.slice(0, first, end).sum();
       steps.accumulate(part, ends.size() == 1);
       first = end;
