@@ -90,10 +90,10 @@ Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64
 }
 
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
-  PlannedSource planned = plan_glaucoma_source(config.data);
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
   const auto rows =
       std::make_shared<const GlaucomaRows>(read_glaucoma_rows(config.data.file, config.seed));
+  PlannedSource planned = plan_glaucoma_source(config.data);
   return {.source = std::move(planned),
           .pipeline =
               [config, device, rows](std::shared_ptr<const Source> records) {

@@ -31,9 +31,9 @@ void check_rows(const GlaucomaRows& rows, const std::filesystem::path& file) {
 }  // namespace
 
 monitor::MemoryForecast GlaucomaRecipe::plan() {
-  planned_ = plan_glaucoma_source(config_.data);
   rows_ = read_glaucoma_rows(config_.data.file, config_.seed);
   check_rows(rows_, config_.data.file);
+  planned_ = plan_glaucoma_source(config_.data);
   records_ = glaucoma_records(planned_.outline, config_);
   monitor::MemoryForecast forecast;
   if (planned_.resident_bytes > 0) forecast.add("data in memory", planned_.resident_bytes);

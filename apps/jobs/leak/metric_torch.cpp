@@ -4,7 +4,7 @@
 #include <headrace/models/metrics.h>
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <span>
 
@@ -72,7 +72,7 @@ training::Figures LeakMetric::result() {
 }
 
 training::TensorMap LeakMetric::fitted() const {
-  return {{threshold, at::tensor(threshold_, at::kDouble)}};
+  return {{threshold, at::scalar_tensor(threshold_, at::kDouble)}};
 }
 
 }  // namespace headrace::inline v1::app

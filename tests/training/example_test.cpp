@@ -1,0 +1,112 @@
+#include <headrace/augment/mix.h>
+#include <headrace/models/focal_loss.h>
+
+#include "trainer_run.h"
+
+using namespace headrace::training;
+using doctest::Approx;
+
+namespace {
+
+// Pictures of bytes with a label of their class.
+class Pictures final : public headrace::Source {
+ public:
+  std::string name() const override { return "pictures"; }
+  std::int64_t size() const override { return 8; }
+  headrace::Schema fields() const override {
+    return {headrace::FieldSpec::fixed("image", headrace::DType::uint8, {4, 4, 3}),
+            headrace::FieldSpec::fixed("label", headrace::DType::int64, {})};
+  }
+  void read(std::int64_t index, headrace::Sample& sample) const override {
+    auto* bytes = sample.make("image", headrace::DType::uint8, {4, 4, 3}).data<std::uint8_t>();
+    std::fill(bytes, bytes + 48, static_cast<std::uint8_t>(30 * index));
+    sample.set_scalar<std::int64_t>("label", index % 3);
+  }
+};
+
+Example mixed(int classes, const ImageFields& fields) {
+  auto loader = headrace::Pipeline::from(Pictures{})
+                    .batch({.size = 8})
+                    .then(headrace::MixBatch{.cutmix_alpha = 0.0, .classes = classes, .seed = 3})
+                    .build();
+  const headrace::NextBatch next = loader.next();
+  const Example example = unpack_images(fields)(next.batch, at::kCPU);
+  return {.inputs = {{"image", example.inputs.at("image").clone()}},
+          .targets = {{"label", example.targets.at("label").clone()}},
+          .rows = example.rows,
+          .mixed = example.mixed};
+}
+
+const ImageFields fields{.rows_are_hwc = true, .classes = 3};
+
+}  // namespace
+
+TEST_CASE("what Mixup made of labels reaches the loss, as shares or as lambda and partner") {
+  const Example shares = mixed(3, fields);
+  const Example partners = mixed(0, fields);
+  const at::Tensor soft = shares.targets.at("label");
+  CHECK(soft.sizes() == at::IntArrayRef{8, 3});
+  CHECK(((soft > 0.0) & (soft < 1.0)).any().item<bool>());
+  CHECK(at::allclose(soft, partners.targets.at("label"), 1e-6, 1e-6));
+  CHECK(partners.mixed);
+
+  const at::Tensor logits = at::randn({8, 3});
+  for (const double gamma : {0.0, 2.0}) {
+    CAPTURE(gamma);
+    const at::Tensor log_p = logits.log_softmax(1);
+    const at::Tensor each = (1.0 - log_p.exp()).pow(gamma) * -log_p;
+    const double expected = (each * soft).sum(1).mean().item<double>();
+    CHECK(headrace::models::focal_loss(logits, soft, {.gamma = gamma}).item<double>() ==
+          Approx(expected).epsilon(1e-5));
+    // Taken as its largest class, as before, the loss is another.
+    CHECK(headrace::models::focal_loss(logits, soft.argmax(1), {.gamma = gamma}).item<double>() !=
+          Approx(expected).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("mixed labels of an unknown number of classes are refused") {
+  ImageFields unknown = fields;
+  unknown.classes = 0;
+  CHECK_THROWS_AS(mixed(0, unknown), headrace::ConfigError);
+}
+
+TEST_CASE("accuracy of soft labels is that of their largest share") {
+  ClassificationMetric metric(3);
+  metric.add({.output = {.main = at::eye(3)},
+              .example = headrace::test::example_of(
+                  at::zeros({3, 1}),
+                  at::tensor({.6F, .4F, .0F, .2F, .5F, .3F, .5F, .1F, .4F}).view({3, 3}))});
+  CHECK(figure(metric.result(), "accuracy") == Approx(2.0 / 3.0));
+}
+
+TEST_CASE("fields become inputs and targets by their names") {
+  auto loader =
+      headrace::Pipeline::from(Pictures{}).batch({.size = 5, .tail = headrace::Tail::pad}).build();
+  static_cast<void>(loader.next());
+  const headrace::NextBatch next = loader.next();
+  const Example example = example_of_fields(next.batch, at::kCPU);
+  CHECK(example.inputs.size() == 1);
+  CHECK(example.inputs.at("image").scalar_type() == at::kByte);
+  CHECK(example.targets.size() == 1);
+  CHECK(example.present.sum().item<std::int64_t>() == 3);
+  CHECK(counted_rows(example) == 3);
+}
+
+TEST_CASE("sums of loss terms go on from a checkpoint") {
+  const Example example{.rows = 4};
+  const auto terms = [](double a, double b) {
+    return std::vector<Term>{{.name = "a", .value = at::scalar_tensor(a)},
+                             {.name = "b", .value = at::scalar_tensor(b), .factor = 2.0}};
+  };
+  LossMeans whole;
+  whole.add(terms(1.0, 2.0), example);
+  LossMeans resumed;
+  resumed.restore(whole.state());
+  for (LossMeans* means : {&whole, &resumed})
+    means->add(terms(4.0, 8.0), {.rows = 12});
+  CHECK(figure(resumed.figures(), "loss_a") == 3.25);
+  CHECK(figure(resumed.figures(), "loss") == 3.25 + 2.0 * 6.5);
+  CHECK((whole.figures() == resumed.figures()));
+  CHECK_THROWS_AS(whole.add({{.name = "other", .value = at::zeros({})}}, example),
+                  headrace::ConfigError);
+}

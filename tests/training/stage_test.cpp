@@ -1,0 +1,59 @@
+#include <headrace/training/stage.h>
+
+#include "trainer_run.h"
+
+using namespace headrace::training;
+using doctest::Approx;
+
+TEST_CASE("patterns fit names that have their parts in order") {
+  CHECK(fits_pattern("layer1.conv.weight", "conv"));
+  CHECK(fits_pattern("layer1.conv.weight", "layer*weight"));
+  CHECK(fits_pattern("layer1.conv.weight", "*"));
+  CHECK_FALSE(fits_pattern("layer1.conv.weight", "weight*layer"));
+  CHECK_FALSE(fits_pattern("layer1.conv.weight", "norm"));
+}
+
+TEST_CASE("groups take parameters by name, the first rule that fits, and leave frozen ones out") {
+  const auto network = make_network<StatefulModule>(1);
+  const Stage stage{.optimizer = {.weight_decay = .1},
+                    .groups = {{.pattern = "linear", .rate_factor = 10.0, .weight_decay = 0.0},
+                               {.pattern = "weight", .rate_factor = .5}},
+                    .frozen = {"conv.bias"}};
+  const std::vector<ParameterGroup> groups = parameter_groups(stage, network->parameters());
+  REQUIRE(groups.size() == 5);
+  CHECK(groups[0].parameters[0].name == "linear.weight");
+  CHECK(groups[0].rate_factor == 10.0);
+  CHECK(groups[0].weight_decay == 0.0);
+  CHECK(groups[1].parameters[0].name == "linear.bias");
+  CHECK(groups[2].parameters[0].name == "conv.weight");
+  CHECK(groups[2].rate_factor == .5);
+  CHECK(groups[2].weight_decay == .1);
+  CHECK(groups[3].parameters[0].name == "norm.weight");
+  CHECK(groups[3].weight_decay == 0.0);
+  CHECK(groups[4].parameters[0].name == "norm.bias");
+  for (const auto& item : network->parameters())
+    CHECK(item.tensor.requires_grad() == (item.name != "conv.bias"));
+}
+
+TEST_CASE("patterns that fit nothing, and stages that train nothing, are refused") {
+  const auto network = make_network<StatefulModule>(1);
+  CHECK_THROWS_AS(parameter_groups({.frozen = {"cnov"}}, network->parameters()),
+                  headrace::ConfigError);
+  CHECK_THROWS_AS(parameter_groups({.groups = {{.pattern = "head"}}}, network->parameters()),
+                  headrace::ConfigError);
+  CHECK_THROWS_AS(parameter_groups({.frozen = {"*"}}, network->parameters()),
+                  headrace::ConfigError);
+}
+
+TEST_CASE("a stage's schedules go over its steps") {
+  const auto cosine = rate_of(CosineRate{.warmup_epochs = 1, .lowest = 1e-5}, 1e-3, 10, 4);
+  CHECK(cosine(0) == Approx(1e-4));
+  CHECK(cosine(10) == Approx(1e-3));
+  CHECK(cosine(40) == Approx(1e-5));
+  const auto cycle = rate_of(OneCycleRate{}, 1e-2, 10, 4);
+  CHECK(cycle(0) == Approx(1e-2 / 25));
+  CHECK(cycle(39) == Approx(1e-2 / 25 / 1e4));
+  CHECK_FALSE(static_cast<bool>(rate_of(ConstantRate{}, 1e-3, 10, 4)));
+  CHECK_FALSE(static_cast<bool>(rate_of(PlateauOptions{}, 1e-3, 10, 4)));
+  CHECK_THROWS_AS(rate_of(CosineRate{.warmup_epochs = 5}, 1e-3, 10, 4), headrace::ConfigError);
+}
