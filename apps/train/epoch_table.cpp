@@ -129,13 +129,15 @@ void add_figure(std::vector<Entry>& entries, const EpochFacts& epoch, const Show
 
 }  // namespace
 
-// The loss, what selects, what else there is: names that came later go behind those of before.
+// The loss, what selects, what else there is but the terms of the loss: names that came later go
+// behind those of before.
 void EpochTable::note_figures(const EpochFacts& epoch) {
   std::vector<std::string> names{"loss"};
   if (!epoch.selected_by.empty()) names.push_back(epoch.selected_by);
   for (const Figures* all : {&epoch.validation, &epoch.train}) {
-    for (const auto& [name, value] : *all)
-      names.push_back(name);
+    for (const auto& [name, value] : *all) {
+      if (!name.starts_with("loss_")) names.push_back(name);
+    }
   }
   for (const std::string& name : names) {
     const bool train = has(epoch.train, name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <system_error>
 
 #include <doctest/doctest.h>
@@ -36,9 +37,20 @@ std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {
   return found;
 }
 
+namespace {
+
+// The folder of the run's first member.
+fs::path first_member(const fs::path& run) {
+  const std::set<fs::path> members{fs::directory_iterator(run / "checkpoints"), {}};
+  REQUIRE_FALSE(members.empty());
+  return *members.begin();
+}
+
+}  // namespace
+
 fs::path newest_checkpoint(const fs::path& run) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints/fold-0")) {
+  for (const auto& entry : fs::directory_iterator(first_member(run))) {
     if (entry.path().filename().string().starts_with("checkpoint-")) files.push_back(entry.path());
   }
   REQUIRE_FALSE(files.empty());
@@ -56,7 +68,7 @@ bool has_first_checkpoint(const fs::path& runs) {
 }
 
 std::string best_weights(const fs::path& run) {
-  return content_of(run / "checkpoints/fold-0/best.safetensors");
+  return content_of(first_member(run) / "best.safetensors");
 }
 
 }  // namespace headrace::test

@@ -86,7 +86,7 @@ TEST_CASE("fields become inputs and targets by their names") {
   const headrace::NextBatch next = loader.next();
   const Example example = example_of_fields(next.batch, at::kCPU);
   CHECK(example.inputs.size() == 1);
-  CHECK(example.inputs.at("image").scalar_type() == at::kByte);
+  CHECK((example.inputs.at("image").scalar_type() == at::kByte));
   CHECK(example.targets.size() == 1);
   CHECK(example.present.sum().item<std::int64_t>() == 3);
   CHECK(counted_rows(example) == 3);

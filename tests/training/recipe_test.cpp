@@ -1,6 +1,9 @@
 #include <headrace/training/member_run.h>
 #include <headrace/training/vote.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "trainer_run.h"
 
 using namespace headrace::training;
@@ -191,14 +194,18 @@ TEST_CASE("a checkpoint of another stage, member or number of records is refused
   other[1].name = "another";
   CHECK_THROWS_AS(train_member(PatternRecipe(other), recipe.members()[0], in(folder)),
                   CheckpointError);
-  MemberOptions options = in(folder);
+
+  const TemporaryFolder elsewhere;
+  MemberOptions options = in(elsewhere);
   options.identity = {{"training.learning_rate", "0.1"}};
+  train_member(recipe, recipe.members()[0], options);
+  options.identity = {{"training.learning_rate", "0.2"}};
   CHECK_THROWS_AS(train_member(recipe, recipe.members()[0], options), CheckpointError);
 }
 
 TEST_CASE("a class-weighted validation loss does not depend on the batch size") {
   const auto network = make_network<StatefulModule>(4);
-  const PatternCourse course({{}}, {});
+  const PatternCourse course(std::vector<Stage>(1), {});
   std::vector<Evaluation> found;
   for (const std::int64_t batch : {1, 3, 20}) {
     auto loader = Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
@@ -213,7 +220,7 @@ TEST_CASE("a class-weighted validation loss does not depend on the batch size") 
 }
 
 TEST_CASE("members vote with the mean of their scores, and only about the same records") {
-  const PatternRecipe recipe({{}});
+  const PatternRecipe recipe(std::vector<Stage>(1));
   const auto course = recipe.begin({});
   const auto scores = [](std::vector<float> values) {
     return MemberScores{.scores = at::tensor(values).view({2, 3}),

@@ -53,7 +53,7 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
     CHECK_MESSAGE(contains(finished.out, word), word);
   }
   const fs::path run = job.only_run("runs");
-  const std::string result = content_of(run / "checkpoints/fold-0/result.json");
+  const std::string result = content_of(run / "checkpoints/run/result.json");
   CHECK(contains(result, "segment_auc"));
   const std::string metrics = content_of(run / "metrics.csv");
   for (const char* column : {"val_f1", "val_threshold", "val_loss_auxiliary", "train_accuracy"})
@@ -74,7 +74,7 @@ TEST_CASE(
   program.signal(SIGINT);
   CHECK(program.wait() == 130);
   const fs::path cut = job.only_run("cut");
-  CHECK_FALSE(fs::exists(cut / "checkpoints/fold-0/result.json"));
+  CHECK_FALSE(fs::exists(cut / "checkpoints/run/result.json"));
   CHECK(content_of(cut / "metrics.csv").empty());  // stopped inside the first epoch
 
   const Finished resumed =
