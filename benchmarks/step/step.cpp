@@ -20,14 +20,6 @@ namespace {
 
 using monitor::StepPart;
 
-Budget& operator+=(Budget& sum, const Budget& step) {
-  sum.wall_s += step.wall_s;
-  sum.data_wait_s += step.data_wait_s;
-  sum.copy_s += step.copy_s;
-  sum.compute_s += step.compute_s;
-  return sum;
-}
-
 Budget mean(const Budget& sum, std::size_t steps) {
   const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, steps));
   return {sum.wall_s * share, sum.data_wait_s * share, sum.copy_s * share, sum.compute_s * share};
