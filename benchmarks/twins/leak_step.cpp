@@ -156,7 +156,7 @@ Plan plan_of(const Options& options) {
   config.data.training = options.text("data");
   if (options.text("residence") == "device") config.data.residence = app::LeakResidence::device;
   config.training.batch = options.number("batch");
-  if (options.text("precision") == "bf16") config.training.precision = app::LeakPrecision::bf16;
+  if (options.text("precision") == "bf16") config.training.precision = training::Precision::bf16;
   config.training.epochs = 1'000'000;  // the steps end it
   config.threads.loader = options.number("workers");
   return plan;

@@ -13,12 +13,12 @@ namespace headrace::test {
 
 /// What `headrace train` makes of a job for one device, but for the files: rows are made here.
 struct JobStep {
-  std::string name;
-  std::shared_ptr<const training::Course> course;
-  training::Stage stage;
-  training::TrainerOptions options;
-  std::unique_ptr<models::Network> network;
-  std::shared_ptr<const Source> rows;
+  std::string name{};
+  std::shared_ptr<const training::Course> course{};
+  training::Stage stage{};
+  training::TrainerOptions options{};
+  std::unique_ptr<models::Network> network{};
+  std::shared_ptr<const Source> rows{};
 };
 
 JobStep glaucoma_step(c10::Device device);

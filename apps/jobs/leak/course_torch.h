@@ -11,16 +11,16 @@ namespace headrace::inline v1::app {
 
 /// The three files of the job and their segments.
 struct LeakSplits {
-  LeakFile training;
-  LeakFile validation;
-  LeakFile testing;
+  LeakFile training{};
+  LeakFile validation{};
+  LeakFile testing{};
 };
 
 /// The files' segments, as they are planned or opened.
 struct LeakSources {
-  std::shared_ptr<const Source> training;
-  std::shared_ptr<const Source> validation;
-  std::shared_ptr<const Source> testing;
+  std::shared_ptr<const Source> training{};
+  std::shared_ptr<const Source> validation{};
+  std::shared_ptr<const Source> testing{};
 };
 
 /// The job's network over segments, its loss and its figures over segments and recordings.
