@@ -44,7 +44,8 @@ test_install() {
 test_symbols() {
   # Images, tables and operations reach the device and modules through the engine.
   local shared header
-  for header in device/internal/device_objects device/internal/kernel base/internal/atomic_file base/internal/open_module; do
+  for header in device/internal/device_objects device/internal/kernel base/internal/atomic_file base/internal/open_module \
+    base/internal/proc_files; do
     shared+=":$here/../../engine/$header.h"
   done
   "$PYTHON3" "$here/symbols.py" "$installed/include$shared" "$installed"/lib/libheadrace_*.so

@@ -63,9 +63,10 @@ void ImagePack::State::call_failed(const char* what) const {
 detail::FileDescriptor ImagePack::State::open_file(const std::filesystem::path& name,
                                                    const ImagePackOptions& options) {
   detail::FileDescriptor original(name.c_str());
+  if (options.stage.empty() || original.number() < 0) return original;  // open() goes by errno
   struct stat status {};
   const bool regular = ::fstat(original.number(), &status) == 0 && S_ISREG(status.st_mode);
-  if (options.stage.empty() || !regular) return original;  // open() says what is wrong
+  if (!regular) return original;  // open() says so
   return detail::FileDescriptor(
       detail::stage_file(original.number(), name, {options.stage, options.log}));
 }
