@@ -1,11 +1,10 @@
 #include <headrace/augment/affine.h>
-
-#include <cmath>
-
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/portable_math.h>
 #include <headrace/augment/detail/warp.h>
 #include <headrace/engine/base/error.h>
+
+#include <cmath>
 
 namespace headrace::inline v1 {
 namespace {

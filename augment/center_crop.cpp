@@ -1,11 +1,10 @@
 #include <headrace/augment/center_crop.h>
-
-#include <cmath>
-#include <cstring>
-
 #include <headrace/augment/detail/picture.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/mask.h>
+
+#include <cmath>
+#include <cstring>
 
 namespace headrace::inline v1 {
 namespace {

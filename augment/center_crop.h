@@ -1,11 +1,11 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1 {
 

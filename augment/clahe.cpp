@@ -1,15 +1,14 @@
 #include <headrace/augment/clahe.h>
+#include <headrace/augment/detail/lab.h>
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/detail/scratch.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-
-#include <headrace/augment/detail/lab.h>
-#include <headrace/augment/detail/picture.h>
-#include <headrace/augment/detail/scratch.h>
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <cstddef>
+#include <string>
 
 namespace headrace::inline v1 {
 

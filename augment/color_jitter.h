@@ -1,13 +1,13 @@
 #pragma once
 
-#include <array>
-#include <optional>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <array>
+#include <optional>
+#include <string>
 
 namespace headrace::inline v1 {
 

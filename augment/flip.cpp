@@ -1,10 +1,9 @@
-#include <headrace/augment/flip.h>
-
-#include <cstring>
-
 #include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>
+
+#include <cstring>
 
 namespace headrace::inline v1 {
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1 {
 

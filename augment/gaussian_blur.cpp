@@ -1,11 +1,10 @@
-#include <headrace/augment/gaussian_blur.h>
-
-#include <vector>
-
 #include <headrace/augment/detail/blur.h>
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/portable_math.h>
+#include <headrace/augment/gaussian_blur.h>
 #include <headrace/engine/base/error.h>
+
+#include <vector>
 
 namespace headrace::inline v1 {
 namespace {

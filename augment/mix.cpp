@@ -1,13 +1,12 @@
+#include <headrace/augment/detail/beta.h>
+#include <headrace/augment/detail/blend.h>
+#include <headrace/augment/detail/picture.h>
 #include <headrace/augment/mix.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-
-#include <headrace/augment/detail/beta.h>
-#include <headrace/augment/detail/blend.h>
-#include <headrace/augment/detail/picture.h>
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

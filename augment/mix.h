@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/batch/batch.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <cstdint>
+#include <string>
 
 namespace headrace::inline v1 {
 

@@ -1,7 +1,6 @@
-#include <headrace/augment/normalize.h>
-
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/normalize.h>
 #include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {

@@ -1,9 +1,9 @@
-#include <algorithm>
-
 #include <headrace/augment/detail/device_floats.h>
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,11 +1,10 @@
-#include <headrace/augment/rand_augment.h>
-
-#include <cmath>
-
 #include <headrace/augment/detail/colour_steps.h>
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/warp.h>
+#include <headrace/augment/rand_augment.h>
 #include <headrace/engine/base/error.h>
+
+#include <cmath>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,13 +1,12 @@
+#include <headrace/augment/detail/normal_quantiles.h>
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/detail/portable_math.h>
 #include <headrace/augment/random_erasing.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-
-#include <headrace/augment/detail/normal_quantiles.h>
-#include <headrace/augment/detail/picture.h>
-#include <headrace/augment/detail/portable_math.h>
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

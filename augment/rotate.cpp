@@ -1,7 +1,6 @@
-#include <headrace/augment/rotate.h>
-
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/detail/warp.h>
+#include <headrace/augment/rotate.h>
 #include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {

@@ -1,14 +1,15 @@
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/scatter_add.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/confusion_accumulator.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/scatter_add.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 namespace headrace::inline v1::models {
 

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/models/metrics.h>
 
 #include <cstdint>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::models {
 

@@ -1,3 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/cross_entropy.h>
+
+#include <string>
+
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
@@ -5,10 +10,6 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/models/cross_entropy.h>
-
-#include <string>
 
 namespace headrace::inline v1::models {
 

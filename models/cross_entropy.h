@@ -1,7 +1,8 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::models {
 

@@ -1,13 +1,14 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/module_network.h>
+
+#include <sstream>
+
 #include <torch/nn/init.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
-
-#include <sstream>
 
 namespace headrace::inline v1::models {
 

@@ -1,11 +1,12 @@
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/expm1.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/pow.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/focal_loss.h>
 
 #include <string>
+
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/pow.h>
 
 namespace headrace::inline v1::models {
 

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/models/cross_entropy.h>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::models {
 

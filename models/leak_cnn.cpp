@@ -1,15 +1,16 @@
-#include <ATen/ops/adaptive_avg_pool2d.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/max_pool2d.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/leak_cnn.h>
 #include <headrace/models/module_network.h>
+
+#include <sstream>
+
+#include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/max_pool2d.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
-
-#include <sstream>
 
 namespace headrace::inline v1::models {
 

@@ -1,4 +1,3 @@
-#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/leak_loss.h>
@@ -6,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 
 namespace headrace::inline v1::models {
 

@@ -2,10 +2,11 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/network.h>
-#include <torch/nn/module.h>
 
 #include <memory>
 #include <utility>
+
+#include <torch/nn/module.h>
 
 namespace headrace::inline v1::models {
 

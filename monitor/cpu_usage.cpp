@@ -1,15 +1,14 @@
-#include <headrace/monitor/cpu_usage.h>
-
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/process_memory.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <string_view>
 #include <utility>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::monitor {
 namespace {

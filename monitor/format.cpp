@@ -1,10 +1,10 @@
 #include <headrace/monitor/format.h>
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::monitor {
 namespace {

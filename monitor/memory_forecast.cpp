@@ -1,13 +1,12 @@
-#include <headrace/monitor/memory_forecast.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
-
-#include <fmt/format.h>
+#include <headrace/monitor/memory_forecast.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::monitor {
 namespace {

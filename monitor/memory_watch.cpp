@@ -1,14 +1,13 @@
-#include <headrace/monitor/memory_watch.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/memory_watch.h>
+
+#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <pthread.h>
-
-#include <algorithm>
-#include <utility>
 
 namespace headrace::inline v1::monitor {
 

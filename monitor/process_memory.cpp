@@ -1,12 +1,11 @@
-#include <headrace/monitor/process_memory.h>
-
 #include <headrace/engine/base/internal/proc_files.h>
-
-#include <sys/resource.h>
+#include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
 #include <string_view>
 #include <vector>
+
+#include <sys/resource.h>
 
 namespace headrace::inline v1::monitor {
 namespace {

@@ -1,12 +1,12 @@
 #include <headrace/monitor/step_budget.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::monitor {
 namespace {

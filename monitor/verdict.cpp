@@ -1,13 +1,12 @@
-#include <headrace/monitor/verdict.h>
-
 #include <headrace/monitor/detail/loader_advice.h>
 #include <headrace/monitor/format.h>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <headrace/monitor/verdict.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::monitor {
 namespace {

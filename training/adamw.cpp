@@ -1,9 +1,3 @@
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_sub.h>
-#include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/checkpoint_error.h>
@@ -12,6 +6,13 @@
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_sub.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,12 +1,13 @@
-#include <ATen/core/TensorBody.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/stack.h>
-#include <c10/core/Event.h>
 #include <headrace/training/async_scalars.h>
 #include <headrace/training/detail/device_event.h>
 
 #include <memory>
 #include <utility>
+
+#include <ATen/core/TensorBody.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+#include <c10/core/Event.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,5 +1,6 @@
-#include <ATen/autocast_mode.h>
 #include <headrace/training/autocast.h>
+
+#include <ATen/autocast_mode.h>
 
 namespace headrace::inline v1::training {
 

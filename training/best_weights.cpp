@@ -1,4 +1,3 @@
-#include <ATen/ops/tensor.h>
 #include <headrace/training/best_weights.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_error.h>
@@ -6,9 +5,11 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
+
+#include <ATen/ops/tensor.h>
+#include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::training {
 

@@ -2,16 +2,17 @@
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_file.h>
 #include <headrace/training/safetensors.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+#include <zlib.h>
 
 namespace headrace::inline v1::training {
 

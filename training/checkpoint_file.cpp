@@ -1,7 +1,6 @@
-#include <headrace/training/checkpoint_file.h>
-
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/training/checkpoint_error.h>
+#include <headrace/training/checkpoint_file.h>
 
 namespace headrace::inline v1::training {
 namespace {

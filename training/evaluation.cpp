@@ -1,9 +1,10 @@
-#include <ATen/core/grad_mode.h>
 #include <headrace/training/autocast.h>
 #include <headrace/training/evaluation.h>
 
 #include <chrono>
 #include <utility>
+
+#include <ATen/core/grad_mode.h>
 
 namespace headrace::inline v1::training {
 

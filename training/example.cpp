@@ -1,6 +1,3 @@
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/tensor.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/example.h>
@@ -9,6 +6,10 @@
 #include <array>
 #include <string_view>
 #include <utility>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,3 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/training/gradients.h>
+
+#include <cmath>
+
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/clamp_max.h>
@@ -7,10 +12,6 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/training/gradients.h>
-
-#include <cmath>
 
 namespace headrace::inline v1::training {
 

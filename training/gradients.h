@@ -1,9 +1,10 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::training {
 

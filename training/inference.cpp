@@ -1,7 +1,8 @@
-#include <ATen/ops/flip.h>
 #include <headrace/training/inference.h>
 
 #include <utility>
+
+#include <ATen/ops/flip.h>
 
 namespace headrace::inline v1::training {
 

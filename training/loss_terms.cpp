@@ -1,12 +1,13 @@
-#include <ATen/ops/full.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/loss_terms.h>
 
 #include <algorithm>
 #include <limits>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,4 +1,3 @@
-#include <ATen/Context.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/checkpoint_error.h>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include <ATen/Context.h>
 
 namespace headrace::inline v1::training {
 

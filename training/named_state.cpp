@@ -1,9 +1,10 @@
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/isfinite.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/named_state.h>
 
 #include <sstream>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/models/network.h>
 
 #include <map>
 #include <optional>
 #include <string>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,6 +1,7 @@
-#include <ATen/ops/softmax.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/recipe.h>
+
+#include <ATen/ops/softmax.h>
 
 namespace headrace::inline v1::training {
 

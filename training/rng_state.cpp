@@ -1,8 +1,9 @@
-#include <ATen/Context.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/rng_state.h>
 
 #include <mutex>
+
+#include <ATen/Context.h>
 
 namespace headrace::inline v1::training {
 

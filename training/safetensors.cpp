@@ -1,4 +1,3 @@
-#include <ATen/ops/empty.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_file.h>
 #include <headrace/training/safetensors.h>
@@ -11,6 +10,8 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include <ATen/ops/empty.h>
 
 namespace headrace::inline v1::training {
 

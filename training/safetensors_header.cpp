@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::training::detail {
 

@@ -1,8 +1,9 @@
-#include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/isfinite.h>
 #include <headrace/training/autocast.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/update.h>
+
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/isfinite.h>
 
 namespace headrace::inline v1::training {
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::training {
 

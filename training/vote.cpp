@@ -1,9 +1,10 @@
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 
 namespace headrace::inline v1::training {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
 
 namespace headrace::inline v1::app {

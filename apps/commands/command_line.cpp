@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/command_line.h>
-
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/run_command.h>
 #include <headrace/apps/commands/start_train_program.h>

@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/command_table.h>
-
 #include <headrace/apps/jobs/jobs.h>
 
 namespace headrace::inline v1::app {

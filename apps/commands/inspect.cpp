@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

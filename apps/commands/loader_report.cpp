@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/loader_report.h>
-
 #include <headrace/apps/terminal/table.h>
 #include <headrace/monitor/format.h>
 

@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <numeric>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <libdeflate.h>
-#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {

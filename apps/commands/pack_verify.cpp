@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/start_train_program.h>
-
 #include <headrace/engine/base/error.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+
 #include <unistd.h>
 
 namespace headrace::inline v1::app {

@@ -1,7 +1,6 @@
-#include <headrace/apps/train/train.h>
-
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/run/log_level.h>
+#include <headrace/apps/train/train.h>
 #include <headrace/apps/train/train_options.h>
 
 #include <CLI/CLI.hpp>

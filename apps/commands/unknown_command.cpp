@@ -1,12 +1,11 @@
 #include <headrace/apps/commands/unknown_command.h>
-
 #include <headrace/apps/config/nearest.h>
 
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 namespace headrace::inline v1::app {
 namespace {

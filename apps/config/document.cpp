@@ -1,16 +1,15 @@
 #include <headrace/apps/config/document.h>
-
 #include <headrace/apps/config/document_builder.h>
 #include <headrace/engine/base/error.h>
-
-#include <fmt/format.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
 
 namespace headrace::inline v1::app {
 namespace {

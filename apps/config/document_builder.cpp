@@ -1,12 +1,11 @@
 #include <headrace/apps/config/document_builder.h>
-
 #include <headrace/engine/base/error.h>
-
-#include <fmt/format.h>
-#include <yaml-cpp/mark.h>
 
 #include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/mark.h>
 
 namespace headrace::inline v1::app::detail {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <headrace/apps/config/document.h>
 
-#include <yaml-cpp/eventhandler.h>
-
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <yaml-cpp/eventhandler.h>
 
 namespace headrace::inline v1::app::detail {
 

@@ -1,8 +1,8 @@
 #include <headrace/apps/config/exit_codes.h>
 
-#include <fmt/format.h>
-
 #include <new>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,13 +1,12 @@
 #include <headrace/apps/config/fields.h>
-
 #include <headrace/apps/config/nearest.h>
 #include <headrace/engine/base/error.h>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace detail {

@@ -1,10 +1,10 @@
 #include <headrace/apps/config/units.h>
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

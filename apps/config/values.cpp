@@ -1,10 +1,10 @@
 #include <headrace/apps/config/values.h>
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app::detail {
 namespace {

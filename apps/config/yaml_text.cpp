@@ -1,9 +1,9 @@
 #include <headrace/apps/config/fields.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

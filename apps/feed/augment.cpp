@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/augment.h>
-
 #include <headrace/apps/feed/augment/operation.h>
 #include <headrace/augment/flip.h>
 

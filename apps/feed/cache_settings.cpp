@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/cache_settings.h>
-
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/subset.h>

@@ -1,6 +1,5 @@
-#include <headrace/apps/feed/debian_package.h>
-
 #include <headrace/apps/feed/child_process.h>
+#include <headrace/apps/feed/debian_package.h>
 #include <headrace/engine/base/error.h>
 
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+
 #include <unistd.h>
 
 namespace headrace::inline v1::app {

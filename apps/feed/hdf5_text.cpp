@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/hdf5_text.h>
-
 #include <headrace/loaders/hdf5/hdf5_thread.h>
 
 #include <H5Cpp.h>

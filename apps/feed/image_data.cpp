@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/image_data.h>
-
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/image_folder.h>

@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/loader_config.h>
-
 #include <headrace/apps/feed/old_keys.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #include <headrace/apps/feed/loader_job.h>
-
 #include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/terminal/text_width.h>

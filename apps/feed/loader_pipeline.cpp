@@ -1,7 +1,6 @@
-#include <headrace/apps/feed/loader_pipeline.h>
-
 #include <headrace/apps/feed/augment/operation.h>
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>

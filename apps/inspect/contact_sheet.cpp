@@ -1,6 +1,5 @@
-#include <headrace/apps/inspect/contact_sheet.h>
-
 #include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/sample/subset.h>

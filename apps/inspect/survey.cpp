@@ -1,5 +1,4 @@
 #include <headrace/apps/inspect/survey.h>
-
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>

@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/jobs.h>
-
 #include <headrace/apps/jobs/job_list.h>
+#include <headrace/apps/jobs/jobs.h>
 
 #include <algorithm>
 

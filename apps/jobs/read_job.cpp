@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/read_job.h>
-
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/run_identity.h>
 
 #include <string_view>

@@ -1,5 +1,4 @@
 #include <headrace/apps/run/command.h>
-
 #include <headrace/engine/runtime/runtime.h>
 
 #include <CLI/CLI.hpp>

@@ -2,13 +2,13 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/process_memory.h>
 
+#include <fstream>
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include <fstream>
-#include <thread>
 
 namespace headrace::inline v1::app {
 namespace {

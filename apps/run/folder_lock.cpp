@@ -1,14 +1,13 @@
 #include <headrace/apps/run/folder_lock.h>
-
 #include <headrace/engine/base/error.h>
+
+#include <cerrno>
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace headrace::inline v1::app {
 

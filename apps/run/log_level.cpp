@@ -1,5 +1,4 @@
 #include <headrace/apps/run/log_level.h>
-
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #include <headrace/apps/run/make_folder.h>
-
 #include <headrace/engine/base/error.h>
 
 #include <system_error>

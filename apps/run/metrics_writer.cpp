@@ -1,16 +1,15 @@
-#include <headrace/apps/run/metrics_writer.h>
-
 #include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/run/metrics_writer.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,17 +1,16 @@
 #include <headrace/apps/run/run_folder.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <fstream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <sys/stat.h>
 
 namespace headrace::inline v1::app {
 namespace {

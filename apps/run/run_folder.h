@@ -5,14 +5,14 @@
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
 
-#include <spdlog/logger.h>
-
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <spdlog/logger.h>
 
 namespace headrace::inline v1::app {
 

@@ -1,14 +1,14 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/base/error.h>
 
+#include <algorithm>
+#include <mutex>
+
 #include <fmt/format.h>
 #include <spdlog/details/log_msg.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
-
-#include <algorithm>
-#include <mutex>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,15 +1,14 @@
 #include <headrace/apps/terminal/live_block.h>
-
 #include <headrace/apps/terminal/text_width.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <ctime>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,5 +1,4 @@
 #include <headrace/apps/terminal/progress.h>
-
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/monitor/format.h>
 

@@ -1,12 +1,12 @@
 #include <headrace/apps/terminal/terminal_mode.h>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {

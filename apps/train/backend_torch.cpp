@@ -1,6 +1,5 @@
-#include <headrace/apps/train/backend_torch.h>
-
 #include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/train/backend_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>

@@ -1,5 +1,4 @@
 #include <headrace/apps/train/choose_device_torch.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/device_runtime.h>
 

@@ -1,7 +1,6 @@
-#include <headrace/apps/train/fold_outcome.h>
-
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/train/fold_outcome.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>

@@ -1,19 +1,18 @@
-#include <headrace/apps/train/predict_torch.h>
-
 #include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/prediction_csv.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/training/best_weights.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/evaluation.h>
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
+
+#include <ATen/Parallel.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,11 +1,10 @@
-#include <headrace/apps/train/run_view.h>
-
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/train/run_view.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/step_budget.h>

@@ -1,10 +1,9 @@
-#include <headrace/apps/train/train.h>
-
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/run_identity.h>
+#include <headrace/apps/train/train.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>

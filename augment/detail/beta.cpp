@@ -1,8 +1,7 @@
 #include <headrace/augment/detail/beta.h>
+#include <headrace/augment/detail/portable_math.h>
 
 #include <cmath>
-
-#include <headrace/augment/detail/portable_math.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/augment/detail/picture.h>
+
 #include <cstddef>
 #include <cstdint>
-
-#include <headrace/augment/detail/picture.h>
 
 namespace headrace::inline v1::detail {
 

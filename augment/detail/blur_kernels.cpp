@@ -1,11 +1,10 @@
 // Compiled once for every vector target; Highway picks one at run time.
 #include <headrace/augment/detail/blur.h>
+#include <headrace/augment/detail/scratch.h>
+#include <headrace/augment/detail/vector_target.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include <headrace/augment/detail/scratch.h>
-#include <headrace/augment/detail/vector_target.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/augment/detail/blur_kernels.cpp"

@@ -1,9 +1,8 @@
 // Compiled once for every vector target; Highway picks one at run time.
 #include <headrace/augment/detail/colour.h>
+#include <headrace/augment/detail/vector_target.h>
 
 #include <algorithm>
-
-#include <headrace/augment/detail/vector_target.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/augment/detail/colour_kernels.cpp"

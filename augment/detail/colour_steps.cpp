@@ -1,11 +1,10 @@
+#include <headrace/augment/detail/colour.h>
 #include <headrace/augment/detail/colour_steps.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-
-#include <headrace/augment/detail/colour.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,12 +1,11 @@
 #include <headrace/augment/detail/lab.h>
+#include <headrace/augment/detail/portable_math.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <vector>
-
-#include <headrace/augment/detail/portable_math.h>
 
 namespace headrace::inline v1::detail {
 namespace {

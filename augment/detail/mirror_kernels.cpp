@@ -1,6 +1,5 @@
 // Compiled once for every vector target; Highway picks one at run time.
 #include <headrace/augment/detail/mirror.h>
-
 #include <headrace/augment/detail/vector_target.h>
 
 #undef HWY_TARGET_INCLUDE

@@ -1,9 +1,8 @@
 #include <headrace/augment/detail/normal_quantiles.h>
+#include <headrace/augment/detail/portable_math.h>
 
 #include <array>
 #include <cstddef>
-
-#include <headrace/augment/detail/portable_math.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,15 +1,14 @@
 // Compiled once for every vector target; Highway picks one at run time.
+#include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/detail/normalize_task.h>
+#include <headrace/augment/detail/scratch.h>
+#include <headrace/augment/detail/vector_target.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
 #include <utility>
-
-#include <headrace/augment/detail/mirror.h>
-#include <headrace/augment/detail/scratch.h>
-#include <headrace/augment/detail/vector_target.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/augment/detail/normalize_kernels.cpp"

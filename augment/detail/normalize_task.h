@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
 #include <headrace/engine/device/internal/kernel.h>
 #include <headrace/engine/tensor/dtype.h>
+
+#include <cstdint>
 
 namespace headrace::inline v1::detail {
 

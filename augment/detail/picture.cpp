@@ -1,5 +1,4 @@
 #include <headrace/augment/detail/picture.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/mask.h>
 

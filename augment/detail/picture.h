@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <headrace/engine/sample/sample.h>
-#include <headrace/engine/tensor/field.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstddef>
-
 #include <headrace/engine/tensor/internal/aligned_memory.h>
+
+#include <cstddef>
 
 namespace headrace::inline v1::detail {
 

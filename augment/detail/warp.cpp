@@ -1,12 +1,11 @@
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/detail/portable_math.h>
 #include <headrace/augment/detail/warp.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
 
 #include <cmath>
 #include <cstring>
-
-#include <headrace/augment/detail/picture.h>
-#include <headrace/augment/detail/portable_math.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/sample/mask.h>
 
 namespace headrace::inline v1::detail {
 namespace {

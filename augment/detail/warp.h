@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/augment/interpolation.h>
+#include <headrace/engine/sample/sample.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <headrace/augment/interpolation.h>
-#include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1::detail {
 

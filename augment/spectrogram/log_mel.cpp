@@ -1,6 +1,6 @@
 #include <headrace/augment/spectrogram/log_mel.h>
-
-#include <kissfft/kiss_fftr.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/half_floats.h>
+#include <kissfft/kiss_fftr.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/sample/sample.h>
-#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 

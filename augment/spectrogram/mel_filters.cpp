@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <cmath>
-
 #include <headrace/augment/spectrogram/log_mel.h>
 #include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace headrace::inline v1 {
 namespace {

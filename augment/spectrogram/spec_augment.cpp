@@ -1,12 +1,11 @@
+#include <headrace/augment/spectrogram/detail/spec_masks.h>
+#include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/augment/spectrogram/spec_augment.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include <headrace/augment/spectrogram/detail/spec_masks.h>
-#include <headrace/augment/spectrogram/detail/spec_task.h>
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

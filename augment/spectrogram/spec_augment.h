@@ -1,15 +1,15 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/batch/batch.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace headrace::inline v1 {
 

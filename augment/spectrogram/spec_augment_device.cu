@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <cstring>
-
 #include <headrace/augment/detail/device_floats.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
+
+#include <algorithm>
+#include <cstring>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,13 +1,12 @@
+#include <headrace/augment/spectrogram/detail/spec_masks.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
 #include <vector>
-
-#include <headrace/augment/spectrogram/detail/spec_masks.h>
-#include <headrace/engine/tensor/half_floats.h>
 
 namespace headrace::inline v1::detail {
 namespace {

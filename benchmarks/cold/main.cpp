@@ -1,11 +1,11 @@
 // What reading from cold storage costs beside bare readers of the same queue depth.
-#include <cstdio>
-#include <memory>
-#include <string>
-
 #include <headrace/benchmarks/cold/page_cache.h>
 #include <headrace/benchmarks/cold/readers.h>
 #include <headrace/benchmarks/harness/report.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
 
 using namespace headrace;
 using namespace headrace::bench;

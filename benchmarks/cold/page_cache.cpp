@@ -1,14 +1,13 @@
 #include <headrace/benchmarks/cold/page_cache.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::bench {
 

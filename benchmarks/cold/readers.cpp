@@ -1,7 +1,6 @@
 #include <headrace/benchmarks/cold/readers.h>
-
-#include <fcntl.h>
-#include <unistd.h>
+#include <headrace/benchmarks/loader/bare.h>
+#include <headrace/engine/base/error.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include <headrace/benchmarks/loader/bare.h>
-#include <headrace/engine/base/error.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::bench {
 

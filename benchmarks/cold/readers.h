@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/benchmarks/loader/workload.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
-
-#include <headrace/benchmarks/loader/workload.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,11 +1,5 @@
 // What a random crop of a photograph costs one thread: after a whole decode, decoded alone, and
 // from a crop-indexed file. Files and windows are the same for all and in memory.
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/random.h>
@@ -15,6 +9,12 @@
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/resize.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <span>
+#include <vector>
 
 using namespace headrace;
 using namespace headrace::bench;

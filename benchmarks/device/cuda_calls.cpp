@@ -1,15 +1,15 @@
 // The CUDA runtime is the one that the engine has opened; no header of CUDA's is needed, and none
 // of its libraries is linked.
-#include <dlfcn.h>
+#include <headrace/benchmarks/device/side.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/device_runtime.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include <headrace/benchmarks/device/side.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/device/device_runtime.h>
+#include <dlfcn.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,12 +1,11 @@
+#include <headrace/benchmarks/device/kernel_alone.h>
 #include <headrace/benchmarks/device/sections.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/loaders/memory/device_table.h>
 
 #include <memory>
 #include <string>
 #include <utility>
-
-#include <headrace/benchmarks/device/kernel_alone.h>
-#include <headrace/engine/plan/pipeline.h>
-#include <headrace/loaders/memory/device_table.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,9 +1,8 @@
 #include <headrace/benchmarks/device/kernel_alone.h>
+#include <headrace/loaders/memory/detail/table_gather.h>
 
 #include <memory>
 #include <utility>
-
-#include <headrace/loaders/memory/detail/table_gather.h>
 
 namespace headrace::inline v1::bench {
 

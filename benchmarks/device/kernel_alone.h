@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-
 #include <headrace/benchmarks/device/side.h>
 #include <headrace/engine/tensor/tensor.h>
+
+#include <cstdint>
+#include <functional>
 
 namespace headrace::inline v1::bench {
 

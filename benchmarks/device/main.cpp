@@ -1,13 +1,13 @@
 // What the device makes of our copies and kernels, beside bare copies in the same run.
+#include <headrace/benchmarks/device/sections.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
+
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/benchmarks/device/sections.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/runtime.h>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -1,10 +1,9 @@
+#include <headrace/augment/normalize.h>
 #include <headrace/benchmarks/device/sections.h>
+#include <headrace/engine/plan/pipeline.h>
 
 #include <memory>
 #include <string>
-
-#include <headrace/augment/normalize.h>
-#include <headrace/engine/plan/pipeline.h>
 
 namespace headrace::inline v1::bench {
 

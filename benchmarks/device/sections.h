@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/benchmarks/device/side.h>
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/benchmarks/device/side.h>
-#include <headrace/benchmarks/harness/report.h>
-#include <headrace/engine/loader/loader.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::bench {
 

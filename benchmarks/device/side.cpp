@@ -1,12 +1,11 @@
 #include <headrace/benchmarks/device/side.h>
+#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/engine/base/error.h>
 
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
-
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::bench {
 

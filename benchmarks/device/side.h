@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/tensor/huge_pages.h>
+
 #include <cstddef>
 #include <functional>
 #include <string>
-
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,12 +1,11 @@
+#include <headrace/augment/spectrogram/detail/spec_masks.h>
+#include <headrace/augment/spectrogram/spec_augment.h>
 #include <headrace/benchmarks/device/sections.h>
+#include <headrace/engine/plan/pipeline.h>
 
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/augment/spectrogram/detail/spec_masks.h>
-#include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/plan/pipeline.h>
 
 namespace headrace::inline v1::bench {
 

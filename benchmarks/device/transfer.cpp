@@ -1,11 +1,10 @@
 #include <headrace/benchmarks/device/sections.h>
+#include <headrace/engine/plan/pipeline.h>
 
 #include <array>
 #include <functional>
 #include <memory>
 #include <utility>
-
-#include <headrace/engine/plan/pipeline.h>
 
 namespace headrace::inline v1::bench {
 

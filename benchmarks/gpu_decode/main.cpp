@@ -1,11 +1,11 @@
 // Whether a GPU's JPEG decoder takes work off the CPU: the same pipeline, delivered to the GPU,
 // with DecodeImage on either and on both.
-#include <cstdio>
-
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/device_decode.h>
+
+#include <cstdio>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -1,8 +1,8 @@
 #include <headrace/benchmarks/harness/gpu_busy.h>
 
-#include <dlfcn.h>
-
 #include <chrono>
+
+#include <dlfcn.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,12 +1,11 @@
 #include <headrace/benchmarks/harness/harness.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-
-#include <headrace/engine/runtime/runtime.h>
 
 #include <sys/resource.h>
 #include <unistd.h>

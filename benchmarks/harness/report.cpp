@@ -1,13 +1,12 @@
+#include <headrace/benchmarks/harness/gpu_busy.h>
 #include <headrace/benchmarks/harness/report.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <cstdio>
 #include <fstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-
-#include <headrace/benchmarks/harness/gpu_busy.h>
-#include <headrace/engine/runtime/runtime.h>
 
 namespace headrace::inline v1::bench {
 

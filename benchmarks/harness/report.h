@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/harness/options.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/harness/options.h>
 
 namespace headrace::inline v1::bench {
 

@@ -3,10 +3,6 @@
 //
 // FOLDER gets the manifests and as many names as the largest has, hard links to a few small
 // photographs.
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -15,14 +11,18 @@
 #include <string>
 #include <vector>
 
-// jpeglib.h needs FILE and size_t before it.
-#include <jpeglib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+// jpeglib.h needs FILE and size_t before it.
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/tests/loaders/image_files.h>
+
+#include <jpeglib.h>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <thread>
-#include <vector>
-
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/huge_pages.h>
+
+#include <thread>
+#include <vector>
 
 namespace headrace::inline v1::bench {
 

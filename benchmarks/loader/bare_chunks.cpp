@@ -1,10 +1,10 @@
-#include <atomic>
-#include <memory>
-#include <vector>
-
 #include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
 
 namespace headrace::inline v1::bench {
 

@@ -1,9 +1,9 @@
+#include <headrace/benchmarks/loader/bare.h>
+#include <headrace/benchmarks/loader/workload.h>
+
 #include <atomic>
 #include <memory>
 #include <utility>
-
-#include <headrace/benchmarks/loader/bare.h>
-#include <headrace/benchmarks/loader/workload.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,3 +1,8 @@
+#include <headrace/benchmarks/loader/bare.h>
+#include <headrace/benchmarks/loader/workload.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -5,11 +10,6 @@
 #include <cstdio>
 #include <functional>
 #include <string>
-
-#include <headrace/benchmarks/loader/bare.h>
-#include <headrace/benchmarks/loader/workload.h>
-#include <headrace/engine/runtime/runtime.h>
-#include <headrace/loaders/hdf5/hdf5_writer.h>
 
 #include <jpeglib.h>
 

@@ -1,16 +1,16 @@
 // What a pipeline costs beside bare threads that do the same work, and beside LibTorch's own
 // loader.
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/benchmarks/loader/scaling.h>
+#include <headrace/benchmarks/loader/workload.h>
+#include <headrace/loaders/memory/table.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <thread>
-
-#include <headrace/benchmarks/harness/report.h>
-#include <headrace/benchmarks/loader/scaling.h>
-#include <headrace/benchmarks/loader/workload.h>
-#include <headrace/loaders/memory/table.h>
 
 using namespace headrace;
 using namespace headrace::bench;

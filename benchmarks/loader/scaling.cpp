@@ -1,12 +1,11 @@
 #include <headrace/benchmarks/loader/scaling.h>
+#include <headrace/benchmarks/loader/workload.h>
 
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <headrace/benchmarks/loader/workload.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <filesystem>
-
 #include <headrace/benchmarks/harness/report.h>
+
+#include <filesystem>
 
 namespace headrace::inline v1::bench {
 

@@ -1,6 +1,6 @@
-#include <torch/data.h>
-
 #include <headrace/benchmarks/loader/workload.h>
+
+#include <torch/data.h>
 
 namespace headrace::inline v1::bench {
 

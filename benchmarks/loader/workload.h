@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <vector>
-
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_folder.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
 
 namespace headrace::inline v1::bench {
 

@@ -1,4 +1,9 @@
 // What masks cost on top of a copy, beside torchaudio on the same batches in the same run.
+#include <headrace/augment/spectrogram/spec_augment.h>
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/benchmarks/specaugment/peer.h>
+#include <headrace/engine/sample/sample.h>
+
 #include <atomic>
 #include <barrier>
 #include <cstdio>
@@ -9,11 +14,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/benchmarks/harness/report.h>
-#include <headrace/benchmarks/specaugment/peer.h>
-#include <headrace/engine/sample/sample.h>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -1,10 +1,10 @@
 // What an empty stage costs: each sample, and each block.
-#include <cstdio>
-#include <string>
-
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/table.h>
+
+#include <cstdio>
+#include <string>
 
 using namespace headrace;
 using namespace headrace::bench;

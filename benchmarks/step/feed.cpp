@@ -1,11 +1,10 @@
+#include <headrace/benchmarks/loader/workload.h>
 #include <headrace/benchmarks/step/feed.h>
-
-#include <torch/data.h>
+#include <headrace/engine/torch/as_tensor.h>
 
 #include <utility>
 
-#include <headrace/benchmarks/loader/workload.h>
-#include <headrace/engine/torch/as_tensor.h>
+#include <torch/data.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/loaders/image/image_folder.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include <headrace/engine/tensor/device.h>
-#include <headrace/loaders/image/image_folder.h>
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,14 +1,14 @@
 // A training step of ResNet-50 size behind our image loader and behind LibTorch's own.
-#include <torch/utils.h>
+#include <headrace/benchmarks/harness/gpu_busy.h>
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/benchmarks/loader/workload.h>
+#include <headrace/benchmarks/step/step.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 
-#include <headrace/benchmarks/harness/gpu_busy.h>
-#include <headrace/benchmarks/harness/report.h>
-#include <headrace/benchmarks/loader/workload.h>
-#include <headrace/benchmarks/step/step.h>
+#include <torch/utils.h>
 
 using namespace headrace;
 using namespace headrace::bench;

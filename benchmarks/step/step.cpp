@@ -1,18 +1,18 @@
+#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/benchmarks/step/resnet50.h>
 #include <headrace/benchmarks/step/step.h>
-
-#include <c10/core/Event.h>
-#include <dlfcn.h>
-#include <torch/optim/sgd.h>
-#include <unistd.h>
+#include <headrace/monitor/step_clock.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
 
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/benchmarks/step/resnet50.h>
-#include <headrace/monitor/step_clock.h>
+#include <c10/core/Event.h>
+#include <torch/optim/sgd.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/benchmarks/step/feed.h>
+#include <headrace/monitor/step_budget.h>
+
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <headrace/benchmarks/step/feed.h>
-#include <headrace/monitor/step_budget.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,14 +1,5 @@
 // The leak job's training steps as `headrace train` runs them, without what comes between epochs:
 // what its Python twins are held against.
-#include <ATen/Context.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <optional>
-#include <stop_token>
-#include <string>
-
 #include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
@@ -20,6 +11,15 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/models/leak_cnn.h>
 #include <headrace/training/trainer.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 using namespace headrace;
 using namespace headrace::bench;

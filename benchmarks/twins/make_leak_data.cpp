@@ -1,9 +1,8 @@
 #include <headrace/benchmarks/twins/make_leak_data.h>
-
-#include <algorithm>
-
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1::bench {
 

@@ -1,9 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +8,10 @@
 #include <system_error>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/origin.h>
+
 #include <exception>
 #include <stdexcept>
 #include <string>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/base/origin.h>
 
 namespace headrace::inline v1 {
 

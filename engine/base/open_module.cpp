@@ -1,11 +1,11 @@
 #include <headrace/engine/base/internal/open_module.h>
 
-#include <dlfcn.h>
-#include <link.h>
-
 #include <filesystem>
 #include <system_error>
 #include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstdint>
 #include <string>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

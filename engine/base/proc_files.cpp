@@ -1,11 +1,11 @@
+#include <headrace/engine/base/internal/proc_files.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 #include <thread>
-
-#include <headrace/engine/base/internal/proc_files.h>
 
 #include <sched.h>
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/internal/mix.h>
 #include <headrace/engine/base/random.h>
 
 #include <cmath>
 #include <numbers>
-
-#include <headrace/engine/base/internal/mix.h>
 
 namespace headrace::inline v1 {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

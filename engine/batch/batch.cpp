@@ -1,9 +1,8 @@
 #include <headrace/engine/batch/batch.h>
+#include <headrace/engine/batch/internal/loan.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/batch/internal/loan.h>
 
 namespace headrace::inline v1 {
 

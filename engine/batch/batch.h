@@ -1,17 +1,17 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/position.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/batch/position.h>
-#include <headrace/engine/tensor/device.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

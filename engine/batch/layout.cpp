@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/batch/internal/layout.h>
 
 #include <algorithm>
@@ -6,8 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/batch/internal/loan.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

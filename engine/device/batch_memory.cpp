@@ -1,9 +1,8 @@
 #include <headrace/engine/device/internal/batch_memory.h>
-
-#include <algorithm>
-
 #include <headrace/engine/tensor/internal/byte_count.h>
 #include <headrace/engine/tensor/internal/within.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1::detail {
 

@@ -1,13 +1,13 @@
 // The device module's side of the engine: CUDA's calls, nothing decided. Built with CUDA's headers
 // and with nothing of the engine's, so that the module links the CUDA runtime alone.
-#include <cuda_runtime_api.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/device/internal/device_api.h>
 
 #include <array>
 #include <atomic>
 #include <mutex>
 
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/device/internal/device_api.h>
+#include <cuda_runtime_api.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,7 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/open_module.h>
 #include <headrace/engine/device/detail/device_module.h>
-
-#include <dlfcn.h>
-#include <link.h>
+#include <headrace/engine/device/device_runtime.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,9 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/open_module.h>
-#include <headrace/engine/device/device_runtime.h>
+#include <dlfcn.h>
+#include <link.h>
 
 namespace headrace::inline v1::detail {
 

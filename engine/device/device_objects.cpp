@@ -1,16 +1,15 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/detail/device_module.h>
+#include <headrace/engine/device/device_runtime.h>
 #include <headrace/engine/device/internal/device_objects.h>
-
-#include <sys/mman.h>
+#include <headrace/engine/device/internal/kernel.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/device/detail/device_module.h>
-#include <headrace/engine/device/device_runtime.h>
-#include <headrace/engine/device/internal/kernel.h>
+#include <sys/mman.h>
 
 namespace headrace::inline v1::detail {
 

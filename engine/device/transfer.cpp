@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/device/internal/transfer.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/home_process.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
 // Which batches are in the making: admission by free slabs, and the reading ahead that a byte
 // budget bounds.
+#include <headrace/engine/loader/detail/loader_core.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/loader/detail/loader_core.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 // What happens to rows that failed: the part of BlockRunner that a healthy run never enters.
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/detail/block_runner.h>
+
 #include <new>
 #include <string>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/loader/detail/block_runner.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/detail/block_runner.h>
+#include <headrace/engine/runtime/internal/crew.h>
+#include <headrace/engine/stats/internal/trace_range.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/internal/crew.h>
-#include <headrace/engine/stats/internal/trace_range.h>
 
 namespace headrace::inline v1::detail {
 

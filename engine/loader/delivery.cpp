@@ -1,10 +1,10 @@
 // The consumer's side of a loader: delivery in order, errors, batches that nobody wants any more.
-#include <algorithm>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/detail/loader_core.h>
 #include <headrace/engine/loader/detail/waiting_scope.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 

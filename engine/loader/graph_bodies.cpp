@@ -1,13 +1,13 @@
 // The nodes of a loader's graph and what their bodies do. A message is a permit; work is taken
 // oldest first.
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/detail/loader_core.h>
+#include <headrace/engine/stats/internal/trace_range.h>
+
 #include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/loader/detail/loader_core.h>
-#include <headrace/engine/stats/internal/trace_range.h>
 
 namespace headrace::inline v1::detail {
 

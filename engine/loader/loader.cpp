@@ -1,8 +1,7 @@
+#include <headrace/engine/loader/detail/loader_core.h>
 #include <headrace/engine/loader/loader.h>
 
 #include <utility>
-
-#include <headrace/engine/loader/detail/loader_core.h>
 
 namespace headrace::inline v1 {
 

@@ -1,5 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/plan/graph_format.h>
+#include <headrace/engine/plan/memory_forecast.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/stats/stats.h>
+#include <headrace/engine/tensor/field.h>
+
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -8,14 +16,6 @@
 #include <stop_token>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/batch/batch.h>
-#include <headrace/engine/plan/graph_format.h>
-#include <headrace/engine/plan/memory_forecast.h>
-#include <headrace/engine/plan/pipeline.h>
-#include <headrace/engine/stats/stats.h>
-#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 

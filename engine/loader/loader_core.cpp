@@ -1,10 +1,9 @@
 // Life of a loader: starting, leaving and seeking epochs, statistics, its end.
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/detail/loader_core.h>
+#include <headrace/engine/loader/detail/waiting_scope.h>
 
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/loader/detail/waiting_scope.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
 // Memory of a loader: taken with its first epoch, given back while it has no work; and what comes
 // back from loans and from the device.
+#include <headrace/engine/loader/detail/loader_core.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/loader/detail/loader_core.h>
 
 namespace headrace::inline v1::detail {
 

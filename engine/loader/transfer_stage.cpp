@@ -1,12 +1,12 @@
 // The last stage of a loader's graph: batches leave it in order, on their device where they have
 // one.
-#include <exception>
-#include <optional>
-#include <utility>
-
 #include <headrace/engine/loader/detail/block_runner.h>
 #include <headrace/engine/loader/detail/loader_core.h>
 #include <headrace/engine/stats/internal/trace_range.h>
+
+#include <exception>
+#include <optional>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,7 @@
+#include <headrace/engine/order/detail/drawn_stream.h>
+
 #include <algorithm>
 #include <numeric>
-
-#include <headrace/engine/order/detail/drawn_stream.h>
 
 namespace headrace::inline v1 {
 

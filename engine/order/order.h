@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -1,8 +1,7 @@
+#include <headrace/engine/order/detail/pass_stream.h>
 #include <headrace/engine/order/order.h>
 
 #include <numeric>
-
-#include <headrace/engine/order/detail/pass_stream.h>
 
 namespace headrace::inline v1 {
 

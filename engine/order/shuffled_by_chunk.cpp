@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <array>
-
 #include <headrace/engine/base/internal/divider.h>
 #include <headrace/engine/order/detail/feistel.h>
 #include <headrace/engine/order/detail/pass_stream.h>
 #include <headrace/engine/order/order.h>
+
+#include <algorithm>
+#include <array>
 
 namespace headrace::inline v1 {
 

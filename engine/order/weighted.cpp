@@ -1,8 +1,8 @@
+#include <headrace/engine/order/detail/drawn_stream.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <headrace/engine/order/detail/drawn_stream.h>
 
 namespace headrace::inline v1 {
 

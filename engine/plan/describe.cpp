@@ -1,8 +1,8 @@
-#include <sstream>
-#include <vector>
-
 #include <headrace/engine/plan/internal/plan.h>
 #include <headrace/engine/tensor/device.h>
+
+#include <sstream>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

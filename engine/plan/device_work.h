@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/tensor/device.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/batch/batch.h>
-#include <headrace/engine/tensor/device.h>
 
 namespace headrace::inline v1 {
 

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/plan/device_work.h>
+#include <headrace/engine/sample/sample.h>
+
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -8,11 +13,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <headrace/engine/base/random.h>
-#include <headrace/engine/batch/batch.h>
-#include <headrace/engine/plan/device_work.h>
-#include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1 {
 

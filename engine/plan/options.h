@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/log.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/engine/runtime/watchdog.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-
-#include <headrace/engine/base/log.h>
-#include <headrace/engine/runtime/runtime.h>
-#include <headrace/engine/runtime/watchdog.h>
 
 namespace headrace::inline v1 {
 

@@ -1,8 +1,7 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/plan/pipeline.h>
 
 #include <utility>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 

@@ -1,16 +1,16 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/literals.h>
+#include <headrace/engine/plan/options.h>
+#include <headrace/engine/plan/recipe.h>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/base/literals.h>
-#include <headrace/engine/plan/options.h>
-#include <headrace/engine/plan/recipe.h>
 
 namespace headrace::inline v1 {
 

@@ -1,9 +1,9 @@
 // What sample steps leave to whole batches: steps of the batch, before all others.
-#include <algorithm>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/plan/internal/plan.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 

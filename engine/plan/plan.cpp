@@ -1,14 +1,13 @@
-#include <headrace/engine/plan/internal/plan.h>
-
-#include <algorithm>
-#include <map>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/batch/internal/slab_pool.h>
 #include <headrace/engine/device/device_runtime.h>
 #include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/plan/internal/plan.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 

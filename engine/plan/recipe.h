@@ -1,17 +1,17 @@
 #pragma once
 
+#include <headrace/engine/order/order.h>
+#include <headrace/engine/plan/operation.h>
+#include <headrace/engine/plan/options.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/device.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/order/order.h>
-#include <headrace/engine/plan/operation.h>
-#include <headrace/engine/plan/options.h>
-#include <headrace/engine/sample/source.h>
-#include <headrace/engine/tensor/device.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,3 +1,6 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/detail/own_thread.h>
+#include <headrace/engine/runtime/detail/tbb_graph.h>
 #include <headrace/engine/runtime/internal/crew.h>
 
 #include <condition_variable>
@@ -11,10 +14,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/detail/own_thread.h>
-#include <headrace/engine/runtime/detail/tbb_graph.h>
 
 #include <pthread.h>
 

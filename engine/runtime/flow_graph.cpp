@@ -1,3 +1,4 @@
+#include <headrace/engine/runtime/detail/tbb_graph.h>
 #include <headrace/engine/runtime/internal/flow_graph.h>
 
 #include <atomic>
@@ -10,8 +11,6 @@
 #include <new>
 #include <tuple>
 #include <utility>
-
-#include <headrace/engine/runtime/detail/tbb_graph.h>
 
 namespace headrace::inline v1::detail {
 

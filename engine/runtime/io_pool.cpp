@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/detail/own_thread.h>
 #include <headrace/engine/runtime/internal/io_pool.h>
 
 #include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/detail/own_thread.h>
 
 #include <pthread.h>
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/internal/runtime_core.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/internal/runtime_core.h>
 
 namespace headrace::inline v1 {
 

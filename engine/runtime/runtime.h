@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <memory>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

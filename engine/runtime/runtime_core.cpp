@@ -1,7 +1,6 @@
-#include <headrace/engine/runtime/internal/runtime_core.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/detail/own_thread.h>
+#include <headrace/engine/runtime/internal/runtime_core.h>
 
 #include <unistd.h>
 

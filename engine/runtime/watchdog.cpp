@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/internal/watchdog.h>
 #include <headrace/engine/runtime/watchdog.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <system_error>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/runtime/internal/watchdog.h>
 
 #include <pthread.h>
 

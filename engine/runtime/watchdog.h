@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/sample/detail/required.h>
 #include <headrace/engine/sample/expanded.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/sample/detail/required.h>
 
 namespace headrace::inline v1 {
 

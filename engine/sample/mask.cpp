@@ -1,6 +1,5 @@
-#include <headrace/engine/sample/mask.h>
-
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/engine/tensor/tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
 
 namespace headrace::inline v1 {
 

@@ -1,14 +1,12 @@
 #include <headrace/engine/sample/sample.h>
-
-#include <cstring>
-
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include <headrace/engine/tensor/internal/aligned_memory.h>
 #include <headrace/engine/tensor/internal/byte_count.h>
 #include <headrace/engine/tensor/internal/within.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
 
 namespace headrace::inline v1 {
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/engine/tensor/tensor.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace headrace::inline v1 {
 

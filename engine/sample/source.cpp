@@ -1,6 +1,5 @@
-#include <headrace/engine/sample/source.h>
-
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

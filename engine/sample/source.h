@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/sample/sample.h>
-#include <headrace/engine/tensor/field.h>
 
 namespace headrace::inline v1 {
 

@@ -1,11 +1,10 @@
+#include <headrace/engine/sample/detail/required.h>
 #include <headrace/engine/sample/subset.h>
 
 #include <algorithm>
 #include <array>
 #include <memory_resource>
 #include <utility>
-
-#include <headrace/engine/sample/detail/required.h>
 
 namespace headrace::inline v1 {
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

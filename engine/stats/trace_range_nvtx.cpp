@@ -1,8 +1,8 @@
 // NVTX is headers alone: it opens a profiler's library where one asks for it, and else does
 // nothing.
-#include <nvtx3/nvToolsExt.h>
-
 #include <headrace/engine/stats/internal/trace_range.h>
+
+#include <nvtx3/nvToolsExt.h>
 
 namespace headrace::inline v1::detail {
 

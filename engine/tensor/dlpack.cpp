@@ -1,3 +1,5 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/detail/dlpack_abi.h>
 #include <headrace/engine/tensor/dlpack.h>
 
 #include <array>
@@ -5,9 +7,6 @@
 #include <span>
 #include <string>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/detail/dlpack_abi.h>
 
 namespace headrace::inline v1 {
 

@@ -1,10 +1,9 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/field.h>
+#include <headrace/engine/tensor/internal/byte_count.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/internal/byte_count.h>
 
 namespace headrace::inline v1 {
 

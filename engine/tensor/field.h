@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/tensor/dtype.h>
-#include <headrace/engine/tensor/shape.h>
 
 namespace headrace::inline v1 {
 

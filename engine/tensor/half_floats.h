@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/tensor/dtype.h>
+
 #include <bit>
 #include <cstdint>
-
-#include <headrace/engine/tensor/dtype.h>
 
 namespace headrace::inline v1 {
 

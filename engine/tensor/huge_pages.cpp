@@ -1,7 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -9,7 +7,8 @@
 #include <limits>
 #include <string>
 
-#include <headrace/engine/base/error.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 namespace {

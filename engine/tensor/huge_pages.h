@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

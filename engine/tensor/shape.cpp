@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/shape.h>
 
 #include <algorithm>
 #include <limits>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/internal/aligned_memory.h>
+#include <headrace/engine/tensor/internal/byte_count.h>
 #include <headrace/engine/tensor/tensor.h>
 
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/internal/aligned_memory.h>
-#include <headrace/engine/tensor/internal/byte_count.h>
 
 namespace headrace::inline v1 {
 

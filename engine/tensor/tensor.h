@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/engine/tensor/shape.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 
 namespace headrace::inline v1 {
 

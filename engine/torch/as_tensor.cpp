@@ -1,11 +1,11 @@
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/torch/as_tensor.h>
 
 #include <array>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/torch/as_tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
 namespace headrace::inline v1 {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/tensor.h>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1 {
 

@@ -1,13 +1,13 @@
 // Batches of a known table, handed out as DLPack tensors through a C interface: row r of field "x"
 // is {3 r, 3 r + 1, 3 r + 2}.
+#include <headrace/engine/headrace.h>
+#include <headrace/engine/tensor/dlpack.h>
+#include <headrace/loaders/memory/table.h>
+
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/headrace.h>
-#include <headrace/engine/tensor/dlpack.h>
-#include <headrace/loaders/memory/table.h>
 
 namespace {
 

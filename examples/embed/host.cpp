@@ -1,5 +1,7 @@
 #include "host.h"
 
+#include <headrace/engine/headrace.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,8 +12,6 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
-
-#include <headrace/engine/headrace.h>
 
 namespace embed {
 namespace {

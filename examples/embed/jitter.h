@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
+
+#include <string>
 
 namespace embed {
 

@@ -1,5 +1,13 @@
 // Trains on a file of points with a reader and an augmentation of its own, then asserts what a good
 // guest must not have changed, and that a host which limits TBB to one thread starves nobody.
+#include <headrace/engine/headrace.h>
+
+#include "host.h"
+#include "jitter.h"
+#include "point_file.h"
+#include "process_state.h"
+#include "train.h"
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -9,14 +17,6 @@
 #include <stdexcept>
 
 #include <unistd.h>
-
-#include <headrace/engine/headrace.h>
-
-#include "host.h"
-#include "jitter.h"
-#include "point_file.h"
-#include "process_state.h"
-#include "train.h"
 
 namespace {
 

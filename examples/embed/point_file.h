@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <vector>
-
-#include <headrace/engine/sample/source.h>
 
 namespace embed {
 

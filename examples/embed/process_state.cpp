@@ -1,23 +1,23 @@
 #include "process_state.h"
 
-#include <dlfcn.h>
-#include <fenv.h>
-#include <sched.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <clocale>
 #include <csignal>
 #include <exception>
+#include <fenv.h>
 #include <filesystem>
 #include <locale>
 #include <new>
 #include <sstream>
 
 #include <oneapi/tbb/global_control.h>
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #ifdef WATCH_OPENCV
 #include <opencv2/core/utility.hpp>
 #endif

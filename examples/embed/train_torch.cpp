@@ -1,10 +1,10 @@
 // Two linear layers with LibTorch: a batch becomes two tensors without a copy.
+#include <headrace/engine/torch/as_tensor.h>
+
 #include "train.h"
 
 #include <torch/nn.h>
 #include <torch/optim/adam.h>
-
-#include <headrace/engine/torch/as_tensor.h>
 
 namespace embed {
 

@@ -1,6 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/audio_decoder.h>
-
-#include <sndfile.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <headrace/engine/base/error.h>
+#include <sndfile.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/audio_folder.h>
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/file/read_file.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/folder_entries.h>
-#include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/file/read_file.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

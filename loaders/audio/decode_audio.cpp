@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/decode_audio.h>
+#include <headrace/loaders/audio/resample.h>
 
 #include <algorithm>
 #include <memory>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/audio/resample.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/audio/audio_decoder.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 namespace headrace::inline v1 {
 

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/resample.h>
 
 #include <algorithm>
@@ -5,8 +6,6 @@
 #include <numbers>
 #include <numeric>
 #include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,7 +1,6 @@
 #include <headrace/loaders/cache/decoded_cache.h>
-
-#include <fcntl.h>
-#include <unistd.h>
+#include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/read_file.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <headrace/loaders/file/cached_file.h>
-#include <headrace/loaders/file/read_file.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/plan/operation.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +14,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/plan/operation.h>
-#include <headrace/engine/plan/pipeline.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

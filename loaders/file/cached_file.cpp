@@ -1,5 +1,7 @@
 #include <headrace/loaders/file/cached_file.h>
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -7,8 +9,6 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,6 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
-
-#include <dirent.h>
-#include <sys/stat.h>
+#include <headrace/loaders/file/printable.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/printable.h>
+#include <dirent.h>
+#include <sys/stat.h>
 
 namespace headrace::inline v1::detail {
 namespace {

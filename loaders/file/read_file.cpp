@@ -1,17 +1,16 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <system_error>
 #include <thread>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/cached_file.h>
-#include <headrace/loaders/file/printable.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

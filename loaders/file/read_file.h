@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,7 +1,6 @@
-#include <headrace/loaders/hdf5/hdf5_datasets.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
 
 namespace headrace::inline v1 {
 namespace {

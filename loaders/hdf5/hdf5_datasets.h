@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

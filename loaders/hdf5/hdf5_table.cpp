@@ -1,16 +1,15 @@
-#include <headrace/loaders/hdf5/hdf5_table.h>
-
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/memory/detail/gather_rows.h>
 #include <headrace/loaders/memory/detail/require_index.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace headrace::inline v1 {
 

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -7,10 +11,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/plan/pipeline.h>
-#include <headrace/engine/sample/source.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

@@ -1,6 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
-
-#include <H5Cpp.h>
 
 #include <cerrno>
 #include <condition_variable>
@@ -12,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-#include <headrace/engine/base/error.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1 {
 namespace {

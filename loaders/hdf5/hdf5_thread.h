@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <functional>
 #include <memory>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

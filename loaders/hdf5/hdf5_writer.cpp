@@ -1,8 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_encoder.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
-
-#include <H5Cpp.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,11 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_encoder.h>
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
-#include <headrace/loaders/hdf5/hdf5_thread.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <H5Cpp.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 namespace {

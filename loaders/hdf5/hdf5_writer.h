@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <headrace/engine/tensor/dtype.h>
-#include <headrace/engine/tensor/shape.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

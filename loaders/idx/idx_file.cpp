@@ -1,6 +1,7 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/idx/idx_file.h>
-
-#include <zlib.h>
+#include <headrace/loaders/memory/detail/byte_order.h>
 
 #include <algorithm>
 #include <array>
@@ -12,9 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/huge_pages.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <zlib.h>
 
 namespace headrace::inline v1 {
 namespace {

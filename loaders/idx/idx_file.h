@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
-
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/tensor.h>
 #include <headrace/loaders/memory/table.h>
+
+#include <cstddef>
+#include <filesystem>
 
 namespace headrace::inline v1 {
 

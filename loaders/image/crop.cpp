@@ -1,10 +1,9 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
-#include <string>
-#include <variant>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/image_header.h>
+
+#include <array>
+#include <string>
+#include <variant>
 
 namespace headrace::inline v1 {
 

@@ -1,10 +1,9 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_image.h>
+#include <headrace/loaders/image/detail/label_sampler.h>
 
 #include <cstdint>
 #include <type_traits>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/label_sampler.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/mask.h>
@@ -11,6 +7,10 @@
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/resize.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1 {
 

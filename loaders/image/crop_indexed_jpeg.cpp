@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
+#include <headrace/loaders/image/detail/crop_index.h>
+#include <headrace/loaders/image/detail/jpeg_scan.h>
 
 #include <algorithm>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/crop_index.h>
-#include <headrace/loaders/image/detail/jpeg_scan.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <span>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/jpeg_row.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
 
 namespace headrace::inline v1 {
 

@@ -1,14 +1,13 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/detail/batch_decoder.h>
+#include <headrace/loaders/image/device_decode.h>
+#include <headrace/loaders/image/image_decoder.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/batch_decoder.h>
-#include <headrace/loaders/image/device_decode.h>
-#include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1 {
 namespace {

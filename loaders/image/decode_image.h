@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/base/random.h>
@@ -17,6 +10,13 @@
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/resize.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace headrace::inline v1 {
 

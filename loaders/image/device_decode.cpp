@@ -1,9 +1,8 @@
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/loaders/image/detail/nvjpeg_handle.h>
 #include <headrace/loaders/image/device_decode.h>
 
 #include <atomic>
-
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
+
+#include <cstdint>
+#include <string>
 
 namespace headrace::inline v1 {
 

@@ -1,9 +1,8 @@
+#include <headrace/loaders/image/detail/file_numbers.h>
 #include <headrace/loaders/image/exif.h>
 
 #include <cstdint>
 #include <cstring>
-
-#include <headrace/loaders/image/detail/file_numbers.h>
 
 namespace headrace::inline v1 {
 namespace {

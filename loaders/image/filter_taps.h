@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/loaders/image/resize.h>
+
 #include <cstdint>
 #include <vector>
-
-#include <headrace/loaders/image/resize.h>
 
 namespace headrace::inline v1::detail {
 

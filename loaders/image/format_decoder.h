@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/loaders/image/image_header.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {
 

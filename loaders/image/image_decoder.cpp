@@ -1,8 +1,3 @@
-#include <headrace/loaders/image/image_decoder.h>
-
-#include <cstring>
-#include <string>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/device_jpeg.h>
 #include <headrace/loaders/image/detail/device_picture.h>
@@ -10,9 +5,13 @@
 #include <headrace/loaders/image/detail/nvjpeg_handle.h>
 #include <headrace/loaders/image/detail/stored_window.h>
 #include <headrace/loaders/image/filter_taps.h>
+#include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/resize_kernels.h>
+
+#include <cstring>
+#include <string>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,17 +1,17 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/format_decoder.h>
 #include <headrace/loaders/image/resize.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace headrace::inline v1 {
 

@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/image/detail/list_folder.h>
 #include <headrace/loaders/image/image_folder.h>
 
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/folder_entries.h>
-#include <headrace/loaders/image/detail/list_folder.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <filesystem>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/listed_images.h>
+
+#include <filesystem>
 
 namespace headrace::inline v1 {
 

@@ -1,12 +1,11 @@
-#include <headrace/loaders/image/image_formats.h>
-
-#include <algorithm>
-
 #include <headrace/loaders/image/detail/bmp_decoder.h>
 #include <headrace/loaders/image/detail/jpeg_format.h>
 #include <headrace/loaders/image/detail/webp_decoder.h>
+#include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/loaders/image/tiff_decoder.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1 {
 namespace {

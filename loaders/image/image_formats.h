@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/format_decoder.h>
+
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/format_decoder.h>
 
 namespace headrace::inline v1 {
 

@@ -1,8 +1,7 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_header.h>
 
 #include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1 {
 void check_image_size(std::string_view format, std::int64_t width, std::int64_t height) {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

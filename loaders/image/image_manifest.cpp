@@ -1,7 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/manifest_rows.h>
 #include <headrace/loaders/image/image_manifest.h>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,11 +14,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/list_folder.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
-#include <headrace/loaders/image/detail/manifest_rows.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace headrace::inline v1 {
 namespace {

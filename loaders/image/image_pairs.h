@@ -1,10 +1,10 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/loaders/image/listed_images.h>
+
+#include <filesystem>
+#include <string>
 
 namespace headrace::inline v1 {
 

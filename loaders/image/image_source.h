@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/sample/source.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1 {
 

@@ -1,19 +1,18 @@
 #include <headrace/loaders/image/jpeg_decoder.h>
 
 // jerror.h needs jpeglib.h before it.
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
-
-#include <jerror.h>
+#include <headrace/loaders/image/detail/jpeg_memory.h>
+#include <headrace/loaders/image/exif.h>
+#include <headrace/loaders/image/pixel_buffer.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_entropy.h>
-#include <headrace/loaders/image/detail/jpeg_memory.h>
-#include <headrace/loaders/image/exif.h>
-#include <headrace/loaders/image/pixel_buffer.h>
+#include <jerror.h>
 
 namespace headrace::inline v1 {
 namespace {

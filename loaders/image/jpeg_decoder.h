@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/image_header.h>
+#include <headrace/loaders/image/jpeg_row.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/image_header.h>
-#include <headrace/loaders/image/jpeg_row.h>
 
 namespace headrace::inline v1 {
 

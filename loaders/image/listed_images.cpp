@@ -1,9 +1,8 @@
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
 
 #include <utility>
-
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/image_listing.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,10 +1,9 @@
-#include <headrace/loaders/image/make_crop_index.h>
-
-#include <algorithm>
-
 #include <headrace/loaders/image/detail/crop_index.h>
 #include <headrace/loaders/image/detail/jpeg_transcode.h>
 #include <headrace/loaders/image/exif.h>
+#include <headrace/loaders/image/make_crop_index.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1 {
 

@@ -1,12 +1,12 @@
 // The module: the only code of ours that links OpenCV's codecs.
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/opencv_codecs_abi.h>
+
 #include <cstdio>
 #include <exception>
 
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/opencv_codecs_abi.h>
 
 namespace {
 

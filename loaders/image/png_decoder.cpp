@@ -1,6 +1,6 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/png_decoder.h>
-
-#include <png.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/pixel_buffer.h>
+#include <png.h>
 
 namespace headrace::inline v1 {
 namespace {

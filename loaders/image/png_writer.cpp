@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/png_writer.h>
-
-#include <png.h>
 
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_header.h>
+#include <png.h>
 
 namespace headrace::inline v1 {
 

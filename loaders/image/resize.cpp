@@ -1,12 +1,11 @@
+#include <headrace/loaders/image/filter_taps.h>
+#include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/resize.h>
+#include <headrace/loaders/image/resize_kernels.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
-
-#include <headrace/loaders/image/filter_taps.h>
-#include <headrace/loaders/image/pixel_buffer.h>
-#include <headrace/loaders/image/resize_kernels.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <cmath>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
 #include <headrace/loaders/image/detail/device_picture.h>
 #include <headrace/loaders/image/resize_kernels.h>
+
+#include <algorithm>
+#include <cmath>
 
 // The arithmetic of filter_taps.cpp and resize_kernels.cpp, operation by operation, so that equal
 // pixels give equal bytes: weights of 16 bits from doubles that are rounded one by one, products of

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/label_sampler.h>
 #include <headrace/loaders/image/resize_image.h>
 
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/label_sampler.h>
 
 namespace headrace::inline v1 {
 

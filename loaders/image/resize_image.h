@@ -1,13 +1,13 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/sample/mask.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/resize.h>
+
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1 {
 

@@ -1,15 +1,14 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/tiff_file.h>
+#include <headrace/loaders/image/pixel_buffer.h>
 #include <headrace/loaders/image/tiff_decoder.h>
-
-#include <tiff.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/tiff_file.h>
-#include <headrace/loaders/image/pixel_buffer.h>
+#include <tiff.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/image_header.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1 {
 

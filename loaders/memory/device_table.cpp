@@ -1,10 +1,3 @@
-#include <headrace/loaders/memory/device_table.h>
-
-#include <algorithm>
-#include <cstring>
-#include <utility>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/engine/tensor/huge_pages.h>
@@ -12,6 +5,12 @@
 #include <headrace/loaders/memory/detail/record_reader.h>
 #include <headrace/loaders/memory/detail/require_index.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
+#include <headrace/loaders/memory/device_table.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 namespace headrace::inline v1 {
 namespace {

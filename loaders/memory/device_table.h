@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/device.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-
-#include <headrace/engine/batch/batch.h>
-#include <headrace/engine/sample/source.h>
-#include <headrace/engine/tensor/device.h>
 
 namespace headrace::inline v1 {
 

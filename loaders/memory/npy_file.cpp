@@ -1,6 +1,7 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/memory/detail/byte_order.h>
 #include <headrace/loaders/memory/npy_file.h>
-
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/memory/detail/byte_order.h>
+#include <sys/stat.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/memory/detail/gather_rows.h>
+#include <headrace/loaders/memory/detail/require_index.h>
 #include <headrace/loaders/memory/table.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/gather_rows.h>
-#include <headrace/loaders/memory/detail/require_index.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/sample/source.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1 {
 

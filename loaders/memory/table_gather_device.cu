@@ -1,8 +1,8 @@
-#include <algorithm>
-
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/device/internal/launch.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
+
+#include <algorithm>
 
 namespace headrace::inline v1::detail {
 namespace {

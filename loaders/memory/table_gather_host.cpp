@@ -1,10 +1,10 @@
-#include <cstring>
-#include <span>
-#include <string>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/detail/gather_rows.h>
 #include <headrace/loaders/memory/detail/table_gather.h>
+
+#include <cstring>
+#include <span>
+#include <string>
 
 namespace headrace::inline v1::detail {
 

@@ -1,14 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/tensor/huge_pages.h>
+#include <headrace/loaders/memory/detail/require_index.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
 #include <algorithm>
 #include <cstring>
 #include <thread>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/random.h>
-#include <headrace/engine/tensor/huge_pages.h>
-#include <headrace/loaders/memory/detail/require_index.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+#include <headrace/loaders/memory/table.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +10,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/sample/source.h>
-#include <headrace/loaders/memory/table.h>
 
 namespace headrace::inline v1 {
 

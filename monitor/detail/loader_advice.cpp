@@ -1,12 +1,11 @@
 #include <headrace/monitor/detail/loader_advice.h>
-
 #include <headrace/monitor/format.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::monitor::detail {
 namespace {

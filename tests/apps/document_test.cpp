@@ -1,9 +1,9 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/document.h>
 #include <headrace/engine/base/error.h>
 
 #include <string>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 using headrace::ConfigError;

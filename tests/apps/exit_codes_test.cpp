@@ -1,9 +1,9 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/exit_codes.h>
 
 #include <new>
 #include <stdexcept>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::app;

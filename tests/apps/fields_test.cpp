@@ -1,5 +1,3 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -11,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 using headrace::ConfigError;

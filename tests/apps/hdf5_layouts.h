@@ -3,12 +3,11 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/engine/loader/loader.h>
 
-#include <H5Cpp.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include <H5Cpp.h>
 #include <doctest/doctest.h>
 
 namespace headrace::test {

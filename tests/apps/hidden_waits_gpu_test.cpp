@@ -1,16 +1,18 @@
 // The steps of hidden_waits_test.cpp on a GPU, under LibTorch's synchronisation debug mode.
-#include <ATen/Functions.h>
-#include <dlfcn.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/support/skip.h>
 #include <headrace/tests/training/changed_course.h>
 
+#include "../support/torch_doctest.h"
+
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
+
+#include <dlfcn.h>
 
 using namespace headrace;
 using namespace headrace::test;

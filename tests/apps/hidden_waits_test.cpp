@@ -1,9 +1,10 @@
 // Neither a training step nor an evaluation's waits for the device: on `meta` whatever reads a
 // value throws, and copies from the host are listed.
-#include <ATen/Functions.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/apps/meta_device.h>
 #include <headrace/tests/training/changed_course.h>
+
+#include "../support/torch_doctest.h"
 
 #include <functional>
 #include <memory>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -5,11 +5,11 @@
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/training/changed_course.h>
 
+#include "../support/torch_doctest.h"
+
 #include <cstring>
 #include <stop_token>
 #include <utility>
-
-#include "../support/torch_doctest.h"
 
 namespace headrace::test {
 

@@ -1,10 +1,5 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -13,6 +8,11 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <doctest/doctest.h>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 using namespace headrace::app;
 using namespace std::chrono_literals;

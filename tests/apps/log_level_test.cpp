@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/run/log_level.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
+
+#include <doctest/doctest.h>
 
 using headrace::test::Environment;
 using namespace headrace::app;

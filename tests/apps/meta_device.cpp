@@ -1,15 +1,16 @@
-#include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/record_function.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <headrace/tests/apps/meta_device.h>
-#include <torch/library.h>
 
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
 
 namespace headrace::test {
 

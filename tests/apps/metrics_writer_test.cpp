@@ -1,11 +1,7 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +9,9 @@
 #include <iterator>
 #include <limits>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace headrace::app;
 using headrace::test::content_of;

@@ -1,7 +1,6 @@
-#include <headrace/tests/apps/moved_keys.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/verdict.h>
+#include <headrace/tests/apps/moved_keys.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -1,9 +1,9 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/nearest.h>
 
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 

@@ -1,6 +1,5 @@
-#include <headrace/tests/apps/picture_folder.h>
-
 #include <headrace/engine/base/random.h>
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/loaders/image_files.h>
 
 #include <fstream>

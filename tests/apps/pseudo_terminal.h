@@ -1,15 +1,15 @@
 #pragma once
 
+#include <cstdlib>
+#include <string>
+
+#include <doctest/doctest.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <string>
-
-#include <doctest/doctest.h>
 
 namespace headrace::test {
 

@@ -1,15 +1,7 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
-
-#include <spdlog/spdlog.h>
-#include <nlohmann/json.hpp>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -20,6 +12,13 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace headrace::app;
 using headrace::test::content_of;

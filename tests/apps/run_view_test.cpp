@@ -8,8 +8,6 @@
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -19,6 +17,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <unistd.h>
 
 using namespace headrace;
 using app::ShownLoss;

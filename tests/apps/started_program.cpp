@@ -1,5 +1,4 @@
 #include <headrace/tests/apps/started_program.h>
-
 #include <headrace/tests/support/content_of.h>
 
 #include <cerrno>

@@ -1,10 +1,10 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
 
 #include <stdexcept>
 #include <string>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 

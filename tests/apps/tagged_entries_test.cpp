@@ -1,5 +1,3 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
 
@@ -8,6 +6,8 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 using headrace::ConfigError;

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include <headrace/apps/config/units.h>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::app;
 

@@ -1,15 +1,5 @@
 // No operation takes memory for a sample once it is warm. Counts what the thread asks operator new
 // for, so it replaces it for this test program.
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <functional>
-#include <new>
-#include <string>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/affine.h>
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
@@ -21,6 +11,16 @@
 #include <headrace/augment/random_erasing.h>
 #include <headrace/augment/rotate.h>
 #include <headrace/tests/augment/pixels.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 namespace {
 thread_local long taken = 0;

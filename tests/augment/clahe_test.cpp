@@ -1,3 +1,8 @@
+#include <headrace/augment/clahe.h>
+#include <headrace/augment/detail/lab.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/tests/augment/pixels.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -5,11 +10,6 @@
 
 #include <doctest/doctest.h>
 #include <opencv2/imgproc.hpp>
-
-#include <headrace/augment/clahe.h>
-#include <headrace/augment/detail/lab.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

@@ -1,12 +1,12 @@
-#include <cstdint>
-#include <functional>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/color_jitter.h>
 #include <headrace/augment/detail/colour.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
+
+#include <cstdint>
+#include <functional>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

@@ -1,15 +1,15 @@
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/detail/blur.h>
 #include <headrace/augment/detail/normal_quantiles.h>
 #include <headrace/augment/gaussian_blur.h>
 #include <headrace/augment/random_erasing.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

@@ -1,9 +1,3 @@
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/affine.h>
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/detail/mirror.h>
@@ -11,6 +5,12 @@
 #include <headrace/augment/rotate.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

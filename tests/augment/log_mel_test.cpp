@@ -1,15 +1,15 @@
+#include <headrace/augment/spectrogram/log_mel.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/augment/reference/audio_reference.inc>
+#include <headrace/tests/augment/waves.h>
+
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/spectrogram/log_mel.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/augment/waves.h>
-#include <headrace/tests/augment/reference/audio_reference.inc>
 
 using namespace headrace;
 

@@ -1,3 +1,10 @@
+#include <headrace/augment/detail/beta.h>
+#include <headrace/augment/detail/blend.h>
+#include <headrace/augment/mix.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/augment/pixels.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -5,13 +12,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/detail/beta.h>
-#include <headrace/augment/detail/blend.h>
-#include <headrace/augment/mix.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

@@ -1,12 +1,12 @@
 // Normalising on a device that is not there. The kernel itself: tests/kernels.
-#include <cstdint>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>
+
+#include <cstdint>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using test::device_present;

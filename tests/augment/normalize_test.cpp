@@ -1,3 +1,10 @@
+#include <headrace/augment/detail/normalize_task.h>
+#include <headrace/augment/flip.h>
+#include <headrace/augment/normalize.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/augment/pixels.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -5,13 +12,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/detail/normalize_task.h>
-#include <headrace/augment/flip.h>
-#include <headrace/augment/normalize.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

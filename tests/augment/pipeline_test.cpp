@@ -1,10 +1,4 @@
 // All random operations in one pipeline: the same bytes on any number of threads.
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/affine.h>
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
@@ -17,6 +11,12 @@
 #include <headrace/augment/rotate.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/pixels.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

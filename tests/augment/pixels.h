@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <vector>
-
-#include <headrace/engine/sample/sample.h>
 
 namespace headrace::test {
 

@@ -1,12 +1,12 @@
+#include <headrace/augment/rand_augment.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/tests/augment/pixels.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/rand_augment.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/augment/pixels.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

@@ -1,3 +1,9 @@
+#include <headrace/augment/spectrogram/spec_augment.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/augment/reference/audio_reference.inc>
+#include <headrace/tests/augment/waves.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -5,12 +11,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/augment/waves.h>
-#include <headrace/tests/augment/reference/audio_reference.inc>
 
 using namespace headrace;
 

@@ -1,3 +1,8 @@
+#include <headrace/augment/spectrogram/spec_augment.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/augment/reference/audio_reference.inc>
+#include <headrace/tests/engine/statistics.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -5,11 +10,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/augment/spectrogram/spec_augment.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/engine/statistics.h>
-#include <headrace/tests/augment/reference/audio_reference.inc>
 
 using namespace headrace;
 using headrace::test::chi_square_excess;

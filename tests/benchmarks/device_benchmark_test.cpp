@@ -1,7 +1,8 @@
 // The device benchmark against the stand-in for the CUDA runtime and kernels for the host: its
 // calls come in an order that CUDA takes, on the right streams, and all it made is given back. Its
 // figures say nothing here.
-#include <doctest/doctest.h>
+#include <headrace/benchmarks/device/sections.h>
+#include <headrace/tests/transfer/cuda_stand_in.h>
 
 #include <chrono>
 #include <cstring>
@@ -10,8 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/benchmarks/device/sections.h>
-#include <headrace/tests/transfer/cuda_stand_in.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

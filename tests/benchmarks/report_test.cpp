@@ -1,13 +1,12 @@
-#include <doctest/doctest.h>
+#include <headrace/benchmarks/harness/report.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
-
-#include <headrace/benchmarks/harness/report.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 namespace {

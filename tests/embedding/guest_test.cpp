@@ -1,15 +1,3 @@
-#include <malloc.h>
-
-#include <clocale>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
-#include <doctest/doctest.h>
-#include <oneapi/tbb/global_control.h>
-
 #include <headrace/augment/flip.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/augment/rotate.h>
@@ -24,6 +12,18 @@
 #include "../../examples/embed/process_state.h"
 #include "../loaders/image_files.h"
 #include "../support/temporary_folder.h"
+
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <oneapi/tbb/global_control.h>
+
+#include <malloc.h>
 
 using namespace headrace;
 

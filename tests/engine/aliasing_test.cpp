@@ -1,5 +1,6 @@
 // Values that share memory: rows, views and fields made anew.
-#include <doctest/doctest.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 

@@ -2,11 +2,6 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/tests/support/temporary_folder.h>
 
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -14,6 +9,11 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using headrace::read_whole_file;
 using headrace::remove_stale_temporaries;

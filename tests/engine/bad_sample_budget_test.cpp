@@ -1,5 +1,7 @@
 // Which bad samples count against a budget: those of delivered batches, once in each pass.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -9,11 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
-
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using namespace headrace::test;

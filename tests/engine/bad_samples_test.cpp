@@ -1,18 +1,19 @@
-#include <doctest/doctest.h>
-#include <unistd.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,10 +1,10 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/internal/divider.h>
 
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 
-#include <headrace/engine/base/internal/divider.h>
+#include <doctest/doctest.h>
 
 namespace {
 

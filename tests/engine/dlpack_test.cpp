@@ -1,13 +1,13 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/detail/dlpack_abi.h>
+#include <headrace/engine/tensor/dlpack.h>
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <thread>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/detail/dlpack_abi.h>
-#include <headrace/engine/tensor/dlpack.h>
+#include <doctest/doctest.h>
 
 namespace {
 

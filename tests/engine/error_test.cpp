@@ -1,7 +1,7 @@
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/device.h>
+
+#include <doctest/doctest.h>
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/field.h>
 
 #include <type_traits>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/field.h>
+#include <doctest/doctest.h>
 
 namespace {
 

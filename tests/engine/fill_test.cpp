@@ -1,5 +1,7 @@
 // The fill of padded fields: what each dtype can hold, and the refusal of what it cannot.
-#include <doctest/doctest.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

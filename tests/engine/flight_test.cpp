@@ -1,4 +1,6 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/engine/loader/detail/flight.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
 #include <array>
@@ -7,9 +9,7 @@
 #include <random>
 #include <thread>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/engine/loader/detail/flight.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,17 +1,17 @@
 // A process that is forked from one with a loader: it has the loader's memory and none of its
 // threads.
-#include <doctest/doctest.h>
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace headrace;
 using namespace headrace::test;

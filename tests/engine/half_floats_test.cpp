@@ -1,11 +1,11 @@
+#include <headrace/engine/tensor/half_floats.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/tensor/half_floats.h>
 
 using namespace headrace;
 

@@ -1,4 +1,5 @@
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <atomic>
 #include <cstdint>
@@ -11,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

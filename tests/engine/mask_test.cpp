@@ -1,10 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/mask.h>
+
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/sample/mask.h>
 
 using namespace headrace;
 

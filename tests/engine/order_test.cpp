@@ -1,12 +1,12 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/order/order.h>
+#include <headrace/tests/engine/statistics.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/order/order.h>
-#include <headrace/tests/engine/statistics.h>
+#include <doctest/doctest.h>
 
 namespace {
 

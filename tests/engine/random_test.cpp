@@ -1,4 +1,5 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/tests/engine/statistics.h>
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +7,7 @@
 #include <set>
 #include <vector>
 
-#include <headrace/engine/base/random.h>
-#include <headrace/tests/engine/statistics.h>
+#include <doctest/doctest.h>
 
 namespace {
 

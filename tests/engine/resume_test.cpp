@@ -1,11 +1,11 @@
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,5 +1,5 @@
-#include <doctest/doctest.h>
-#include <sched.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <clocale>
 #include <csignal>
@@ -9,8 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
+
+#include <sched.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,4 +1,5 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/sample.h>
 
 #include <cstdlib>
 #include <memory>
@@ -7,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/sample/sample.h>
+#include <doctest/doctest.h>
 
 namespace {
 

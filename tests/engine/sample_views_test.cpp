@@ -1,5 +1,5 @@
 // Fields that are set from other fields: what is done to the one never changes the other.
-#include <doctest/doctest.h>
+#include <headrace/engine/sample/sample.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/sample/sample.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 

@@ -1,11 +1,11 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
 
 #include <array>
 #include <limits>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/dtype.h>
-#include <headrace/engine/tensor/shape.h>
+#include <doctest/doctest.h>
 
 namespace {
 

@@ -1,4 +1,6 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/expanded.h>
+#include <headrace/engine/sample/subset.h>
 
 #include <cstring>
 #include <memory>
@@ -6,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/sample/expanded.h>
-#include <headrace/engine/sample/subset.h>
+#include <doctest/doctest.h>
 
 namespace {
 

@@ -1,4 +1,5 @@
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,14 +1,14 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/tensor.h>
+#include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/support/skip.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/tensor.h>
-#include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/support/skip.h>
+#include <doctest/doctest.h>
 
 namespace {
 

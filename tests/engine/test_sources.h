@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/headrace.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/headrace.h>
 
 namespace headrace::test {
 

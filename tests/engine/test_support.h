@@ -1,9 +1,5 @@
 #pragma once
 
-#include <dirent.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -14,7 +10,11 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <time.h>
 #include <utility>
+
+#include <dirent.h>
+#include <unistd.h>
 
 namespace headrace::test {
 

@@ -1,6 +1,7 @@
 // What users hang into a loader - orders, sources, deleters of tensors, the log - may call the
 // loader back, and may keep what they were given.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <atomic>
 #include <functional>
@@ -12,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,5 +1,5 @@
-#include <doctest/doctest.h>
-#include <pthread.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -10,8 +10,9 @@
 #include <string>
 #include <thread>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
+
+#include <pthread.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,15 +1,15 @@
-#include <ATen/ATen.h>
-#include <ATen/DLConvertor.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/dlpack.h>
+#include <headrace/engine/torch/as_tensor.h>
+#include <headrace/tests/support/torch_doctest.h>
 
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/dlpack.h>
-#include <headrace/engine/torch/as_tensor.h>
-#include <headrace/tests/support/torch_doctest.h>
+#include <ATen/ATen.h>
+#include <ATen/DLConvertor.h>
 
 namespace {
 

@@ -1,7 +1,11 @@
-#include <doctest/doctest.h>
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,14 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/loaders/hdf5/hdf5_writer.h>
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/image_folder.h>
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/loaders/image_files.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -1,9 +1,6 @@
-#include <doctest/doctest.h>
-
-#include <fcntl.h>
-#include <malloc.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <atomic>
 #include <functional>
@@ -17,11 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/support/temporary_folder.h>
-
+#include <doctest/doctest.h>
 #include <oneapi/tbb/parallel_for.h>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace headrace;
 using namespace headrace::test;

@@ -6,10 +6,9 @@
 //
 // TIMES calls in a row fail, else one. Started with the library of fault_shim.cpp in LD_PRELOAD.
 // HEADRACE_FAULTS=full tries every k, else those above 60 are a sample.
+#include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/faults/fault_scenario.h>
 #include <headrace/tests/faults/fault_shim.h>
-
-#include <headrace/tests/engine/test_support.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cerrno>

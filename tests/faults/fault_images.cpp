@@ -1,14 +1,13 @@
-#include <headrace/tests/faults/fault_parts.h>
-
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
-
-#include <unistd.h>
+#include <headrace/tests/faults/fault_parts.h>
 
 #include <memory>
+
+#include <unistd.h>
 
 namespace headrace::test {
 namespace {

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/tests/faults/fault_scenario.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
-
-#include <headrace/tests/faults/fault_scenario.h>
-#include <headrace/tests/loaders/image_files.h>
 
 /// What the makers of scenarios share.
 namespace headrace::test {

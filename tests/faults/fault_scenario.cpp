@@ -1,19 +1,18 @@
-#include <headrace/tests/faults/fault_scenario.h>
-
 #include <headrace/loaders/audio/audio_folder.h>
 #include <headrace/loaders/audio/decode_audio.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/tests/faults/fault_parts.h>
+#include <headrace/tests/faults/fault_scenario.h>
 #include <headrace/tests/loaders/hdf5_files.h>
-
-#include <zlib.h>
 
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include <zlib.h>
 
 namespace headrace::test {
 namespace {

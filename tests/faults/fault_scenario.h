@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/headrace.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/headrace.h>
 
 namespace headrace::test {
 

@@ -1,11 +1,13 @@
 // Loaded with LD_PRELOAD. It uses no C++ library and takes no memory: it stands below both.
 #include <headrace/tests/faults/fault_shim.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,9 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <iterator>
 
 using headrace::test::Fault;
 using headrace::test::FaultCall;

@@ -1,8 +1,8 @@
+#include <headrace/tests/fuzz/stored_inputs.h>
+
 #include <cstdint>
 
 #include <doctest/doctest.h>
-
-#include <headrace/tests/fuzz/stored_inputs.h>
 
 using namespace headrace;
 

@@ -1,14 +1,14 @@
 // An image file of any content must give pixels or a DataError, and the same ones whatever the
 // thread decoded before.
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/tests/loaders/image_files.h>
 
 using namespace headrace;
 

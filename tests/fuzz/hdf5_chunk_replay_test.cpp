@@ -1,10 +1,10 @@
+#include <headrace/tests/fuzz/stored_inputs.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/tests/fuzz/stored_inputs.h>
 
 using namespace headrace;
 

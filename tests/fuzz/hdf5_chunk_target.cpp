@@ -4,6 +4,10 @@
 // Input: number of filters (1 byte, modulo 5); for each its kind (1, modulo 7), number of settings
 // (1, modulo 7) and those (4 each, little-endian); the mask (4); the chunk's size (4, modulo 1
 // MiB); what is left is the stored chunk.
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/detail/unshuffle.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -12,10 +16,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
 
 using namespace headrace;
 

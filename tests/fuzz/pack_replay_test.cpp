@@ -1,11 +1,11 @@
+#include <headrace/engine/base/random.h>
+#include <headrace/tests/fuzz/pack_edits.h>
+#include <headrace/tests/fuzz/stored_inputs.h>
+
 #include <cstdint>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/random.h>
-#include <headrace/tests/fuzz/pack_edits.h>
-#include <headrace/tests/fuzz/stored_inputs.h>
 
 using namespace headrace;
 

@@ -1,8 +1,3 @@
-#include <fstream>
-#include <iterator>
-#include <stdexcept>
-#include <string>
-
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
@@ -10,6 +5,11 @@
 #include <headrace/tests/fuzz/pack_edits.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
 
 namespace headrace::test {
 namespace {

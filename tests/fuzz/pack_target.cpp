@@ -1,7 +1,9 @@
 // A pack or crop index of any content, checksums made right, must give pixels or a DataError, and
 // the same ones again after another picture.
-#include <sys/mman.h>
-#include <unistd.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/tests/fuzz/pack_edits.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -9,10 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/image/pack/image_pack.h>
-#include <headrace/tests/fuzz/pack_edits.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace headrace;
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/tests/loaders/image_corpus.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <headrace/tests/loaders/image_corpus.h>
 
 namespace headrace::test {
 

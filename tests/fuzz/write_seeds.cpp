@@ -1,8 +1,8 @@
 // headrace_fuzz_seeds FOLDER: the decoder's seeds as files, for the fuzzer to begin with.
+#include <headrace/tests/fuzz/stored_inputs.h>
+
 #include <cstdio>
 #include <exception>
-
-#include <headrace/tests/fuzz/stored_inputs.h>
 
 namespace {
 

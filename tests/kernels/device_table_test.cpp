@@ -1,14 +1,15 @@
 // Batches out of a table on the device against the host's: the gather kernel in a loader.
-#include <doctest/doctest.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/memory/device_table.h>
+#include <headrace/tests/loaders/device_table_data.h>
+
+#include "kernel_device.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/memory/device_table.h>
-#include <headrace/tests/loaders/device_table_data.h>
-#include "kernel_device.h"
+#include <doctest/doctest.h>
 
 TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 

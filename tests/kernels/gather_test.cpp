@@ -1,14 +1,14 @@
 // The gather kernel against its twin on the host and against plain copies.
+#include <headrace/loaders/memory/detail/table_gather.h>
+
+#include "kernel_device.h"
+
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/loaders/memory/detail/table_gather.h>
-
-#include "kernel_device.h"
 
 TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-
 #include <headrace/engine/device/internal/kernel.h>
 #include <headrace/tests/support/device_bytes.h>
 #include <headrace/tests/support/skip.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 
 namespace headrace::test {
 

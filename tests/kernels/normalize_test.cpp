@@ -1,15 +1,15 @@
 // The fused kernel against its twin on the host and against plain arithmetic.
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/tests/augment/pixels.h>
 
 #include "kernel_device.h"
 #include "plain_floats.h"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 

@@ -1,10 +1,10 @@
 // A GPU, where there is one.
-#include <algorithm>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/tests/kernels/kernel_device.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace headrace::test {
 

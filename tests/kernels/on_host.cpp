@@ -1,9 +1,9 @@
 // The host in place of a GPU: kernels of the shim, streams and memory of the stand-in.
-#include <sys/mman.h>
-
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/tests/kernels/kernel_device.h>
 #include <headrace/tests/kernels/shim/grid.h>
+
+#include <sys/mman.h>
 
 namespace headrace::test {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/tensor/dtype.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include <headrace/engine/tensor/dtype.h>
 
 namespace headrace::test {
 

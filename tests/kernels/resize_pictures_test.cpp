@@ -1,5 +1,10 @@
 // The kernel that resizes decoded pictures into a batch, against the CPU's resize: the same bytes.
-#include <doctest/doctest.h>
+#include <headrace/loaders/image/detail/device_picture.h>
+#include <headrace/loaders/image/filter_taps.h>
+#include <headrace/loaders/image/resize.h>
+#include <headrace/loaders/image/resize_kernels.h>
+
+#include "kernel_device.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,12 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/loaders/image/detail/device_picture.h>
-#include <headrace/loaders/image/filter_taps.h>
-#include <headrace/loaders/image/resize.h>
-#include <headrace/loaders/image/resize_kernels.h>
-
-#include "kernel_device.h"
+#include <doctest/doctest.h>
 
 TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 

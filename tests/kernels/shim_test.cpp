@@ -1,14 +1,14 @@
 // The shim itself: barriers mean something, and what lacks one gives other bytes in some order.
 #include "shim/shim.h"
 
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/device/internal/launch.h>
 #include <headrace/tests/transfer/cuda_stand_in.h>
 
 #include "shim/grid.h"
+
+#include <vector>
+
+#include <doctest/doctest.h>
 
 namespace headrace::test::kernels {
 namespace {

@@ -1,17 +1,17 @@
 // The kernels of SpecAugment against their twin on the host and against plain arithmetic.
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/augment/spectrogram/detail/spec_masks.h>
 #include <headrace/augment/spectrogram/detail/spec_task.h>
 #include <headrace/tests/augment/waves.h>
 
 #include "kernel_device.h"
 #include "plain_floats.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 TEST_SUITE_BEGIN(HEADRACE_KERNEL_SUITE);
 

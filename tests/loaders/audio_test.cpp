@@ -1,3 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/audio/audio_decoder.h>
+#include <headrace/loaders/audio/audio_folder.h>
+#include <headrace/loaders/audio/decode_audio.h>
+#include <headrace/loaders/audio/resample.h>
+#include <headrace/tests/augment/reference/audio_reference.inc>
+#include <headrace/tests/augment/waves.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -10,16 +20,6 @@
 
 #include <doctest/doctest.h>
 #include <sndfile.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/audio/audio_decoder.h>
-#include <headrace/loaders/audio/audio_folder.h>
-#include <headrace/loaders/audio/decode_audio.h>
-#include <headrace/loaders/audio/resample.h>
-#include <headrace/tests/augment/waves.h>
-#include <headrace/tests/support/temporary_folder.h>
-#include <headrace/tests/augment/reference/audio_reference.inc>
 
 using namespace headrace;
 

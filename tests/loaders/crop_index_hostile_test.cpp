@@ -1,3 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/make_crop_index.h>
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -5,12 +11,6 @@
 #include <cstring>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/image/make_crop_index.h>
-#include <headrace/loaders/image/pack/detail/pack_format.h>
-#include <headrace/tests/loaders/image_files.h>
 
 using namespace headrace;
 using test::Bytes;

@@ -1,11 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/crop.h>
@@ -14,6 +6,14 @@
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/tests/loaders/image_files.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using test::Bytes;

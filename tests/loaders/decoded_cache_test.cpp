@@ -1,22 +1,21 @@
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/cache/decoded_cache.h>
+#include <headrace/loaders/memory/table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <csignal>
-
 #include <doctest/doctest.h>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/cache/decoded_cache.h>
-#include <headrace/loaders/memory/table.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace headrace;
 using test::contains;

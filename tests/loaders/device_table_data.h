@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/batch/batch.h>
+#include <headrace/loaders/memory/table.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/batch/batch.h>
-#include <headrace/loaders/memory/table.h>
 
 namespace headrace::test {
 

@@ -1,16 +1,15 @@
+#include <headrace/engine/headrace.h>
 #include <headrace/loaders/memory/device_table.h>
-
-#include <doctest/doctest.h>
+#include <headrace/loaders/memory/table.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/loaders/device_table_data.h>
+#include <headrace/tests/loaders/gathered.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/memory/table.h>
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/loaders/device_table_data.h>
-#include <headrace/tests/loaders/gathered.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/tests/support/content_of.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +11,6 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <headrace/tests/support/content_of.h>
 
 namespace headrace::test {
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,8 +9,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::test {
 

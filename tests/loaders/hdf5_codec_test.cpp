@@ -1,6 +1,9 @@
-#include <doctest/doctest.h>
-
-#include <libdeflate.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/detail/filters.h>
+#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
 
 #include <array>
 #include <cstring>
@@ -8,12 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
-#include <headrace/loaders/hdf5/detail/filters.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
+#include <doctest/doctest.h>
+#include <libdeflate.h>
 
 namespace headrace::test {
 namespace {

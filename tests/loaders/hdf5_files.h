@@ -1,6 +1,7 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/loaders/hdf5/hdf5_thread.h>
+#include <H5Cpp.h>
 
 namespace headrace::test {
 

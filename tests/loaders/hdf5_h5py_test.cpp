@@ -1,4 +1,9 @@
-#include <doctest/doctest.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -7,12 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/loaders/hdf5/hdf5_datasets.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/support/skip.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/gathered.h>
 
 #include <array>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/tests/loaders/gathered.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 

@@ -1,5 +1,10 @@
-#include <doctest/doctest.h>
-#include <zlib.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/file_bytes.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hdf5_hostile.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
 #include <chrono>
@@ -8,13 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/tests/loaders/file_bytes.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/loaders/hdf5_hostile.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
+#include <zlib.h>
 
 namespace headrace::test {
 namespace {

@@ -1,10 +1,3 @@
-#include <doctest/doctest.h>
-
-#include <chrono>
-#include <fstream>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
@@ -12,6 +5,13 @@
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/tests/loaders/hdf5_files.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include <headrace/tests/loaders/hdf5_files.h>
+#include <H5Cpp.h>
 
 namespace headrace::test {
 

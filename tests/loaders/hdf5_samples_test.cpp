@@ -1,4 +1,8 @@
-#include <doctest/doctest.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <cstring>
@@ -7,11 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,12 +1,3 @@
-#include <doctest/doctest.h>
-#include <zlib.h>
-
-#include <algorithm>
-#include <array>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
@@ -15,6 +6,15 @@
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_hostile.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <zlib.h>
 
 // What a dataset declares (extents, element type, selections of its sources) against what the file
 // stores of it.

@@ -1,6 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
-
-#include <doctest/doctest.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <array>
@@ -9,10 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

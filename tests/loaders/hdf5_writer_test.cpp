@@ -1,6 +1,10 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
-
-#include <doctest/doctest.h>
+#include <headrace/loaders/synthetic/synthetic.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,12 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/loaders/synthetic/synthetic.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/loaders/hdf5_files.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

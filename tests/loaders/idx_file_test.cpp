@@ -1,16 +1,15 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/idx/idx_file.h>
-
-#include <doctest/doctest.h>
-#include <zlib.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
+#include <zlib.h>
 
 namespace headrace::test {
 namespace {

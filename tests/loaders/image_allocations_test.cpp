@@ -1,12 +1,12 @@
 // A program of its own: it stands in for malloc.
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/tests/loaders/image_files.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 constexpr bool counts = false;  // a sanitizer has a malloc of its own

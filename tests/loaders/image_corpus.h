@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/random.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/random.h>
-#include <headrace/tests/loaders/image_files_tiff.h>
 
 /// Odd and broken image files, made from a seed: what a folder full of other people's pictures may
 /// hold.

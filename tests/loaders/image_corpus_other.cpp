@@ -1,6 +1,6 @@
-#include <zlib.h>
-
 #include <headrace/tests/loaders/image_corpus.h>
+
+#include <zlib.h>
 
 namespace headrace::test {
 namespace {

@@ -1,12 +1,12 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/tests/loaders/image_corpus.h>
+
 #include <cstdint>
 #include <set>
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/tests/loaders/image_corpus.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

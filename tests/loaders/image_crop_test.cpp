@@ -1,13 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/crop_image.h>
+#include <headrace/loaders/image/resize_image.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/crop_image.h>
-#include <headrace/loaders/image/resize_image.h>
 
 using namespace headrace;
 

@@ -1,3 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/resize_image.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -5,11 +10,6 @@
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/resize_image.h>
-#include <headrace/tests/loaders/image_files.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

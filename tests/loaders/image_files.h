@@ -1,16 +1,15 @@
 #pragma once
 
-#include <cstdio>
-
-#include <jpeglib.h>
-#include <png.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
+
+#include <jpeglib.h>
+#include <png.h>
 
 /// Image files made by the libraries' own writers, so that tests need no data.
 namespace headrace::test {

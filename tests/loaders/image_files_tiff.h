@@ -1,13 +1,13 @@
 #pragma once
 
-#include <tiffio.h>
+#include <headrace/tests/loaders/image_files.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include <headrace/tests/loaders/image_files.h>
+#include <tiffio.h>
 
 namespace headrace::test {
 

@@ -1,13 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_folder.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 namespace fs = std::filesystem;

@@ -1,3 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/image_formats.h>
+#include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -8,14 +16,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/image/image_folder.h>
-#include <headrace/loaders/image/image_formats.h>
-#include <headrace/tests/loaders/image_corpus.h>
-#include <headrace/tests/support/content_of.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

@@ -1,14 +1,14 @@
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/jpeg_decoder.h>
 #include <headrace/tests/loaders/image_files.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

@@ -1,15 +1,15 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_manifest.h>
+#include <headrace/loaders/image/image_pairs.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_manifest.h>
-#include <headrace/loaders/image/image_pairs.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::contains;

@@ -1,3 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/resize_image.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -5,12 +11,6 @@
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/image/resize_image.h>
-#include <headrace/tests/loaders/image_files_tiff.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

@@ -1,5 +1,8 @@
-#include <dlfcn.h>
-#include <sys/wait.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,11 +13,8 @@
 
 #include <doctest/doctest.h>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/skip.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <dlfcn.h>
+#include <sys/wait.h>
 
 using namespace headrace;
 

@@ -1,15 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <string>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/crop_indexed_jpeg.h>
 #include <headrace/loaders/image/image_decoder.h>
@@ -21,6 +9,18 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using test::Bytes;

@@ -1,15 +1,15 @@
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/resize_image.h>
+#include <headrace/tests/loaders/image_corpus.h>
+#include <headrace/tests/loaders/picture_pairs.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/resize_image.h>
-#include <headrace/tests/loaders/image_corpus.h>
-#include <headrace/tests/loaders/picture_pairs.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

@@ -1,12 +1,12 @@
-#include <cstdint>
-#include <string>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/tests/loaders/image_files.h>
+
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

@@ -1,12 +1,12 @@
+#include <headrace/loaders/image/resize.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/loaders/image/resize.h>
-#include <headrace/tests/loaders/image_files.h>
 
 using namespace headrace;
 using headrace::test::Pixels;

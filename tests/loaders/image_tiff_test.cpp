@@ -1,13 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/image/tiff_decoder.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
+
 #include <cstdarg>
 #include <cstdint>
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/tiff_decoder.h>
-#include <headrace/tests/loaders/image_files_tiff.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

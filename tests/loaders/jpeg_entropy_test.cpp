@@ -1,12 +1,12 @@
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/image/detail/jpeg_entropy.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/detail/jpeg_entropy.h>
-#include <headrace/tests/loaders/image_files.h>
 
 using namespace headrace;
 using headrace::test::Bytes;

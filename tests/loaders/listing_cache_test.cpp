@@ -1,3 +1,8 @@
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/image_manifest.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -7,11 +12,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/loaders/image/image_folder.h>
-#include <headrace/loaders/image/image_manifest.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 using namespace headrace;
 using test::contains;

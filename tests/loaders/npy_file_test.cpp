@@ -1,15 +1,14 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/npy_file.h>
-
-#include <doctest/doctest.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,12 +1,3 @@
-#include <sys/resource.h>
-
-#include <filesystem>
-#include <fstream>
-#include <stop_token>
-#include <string>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
@@ -16,6 +7,15 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stop_token>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <sys/resource.h>
 
 using namespace headrace;
 namespace fs = std::filesystem;

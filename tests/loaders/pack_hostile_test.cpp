@@ -1,13 +1,3 @@
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
-
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
@@ -17,6 +7,16 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/temporary_folder.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using detail::PackEntry;

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/sample/sample.h>
-#include <headrace/engine/sample/source.h>
-#include <headrace/tests/loaders/image_files.h>
 
 namespace headrace::test {
 

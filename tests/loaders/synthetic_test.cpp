@@ -1,6 +1,6 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/synthetic/synthetic.h>
-
-#include <doctest/doctest.h>
+#include <headrace/tests/loaders/gathered.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,7 @@
 #include <set>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/tests/loaders/gathered.h>
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

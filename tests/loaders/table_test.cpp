@@ -1,21 +1,21 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/table.h>
-
-#include <dlfcn.h>
-#include <doctest/doctest.h>
-#include <stdio.h>
-#include <unistd.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/skip.h>
 
 #include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <stdio.h>
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/tensor/huge_pages.h>
-#include <headrace/tests/loaders/gathered.h>
-#include <headrace/tests/support/skip.h>
+#include <doctest/doctest.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
 
 namespace headrace::test {
 namespace {

@@ -1,14 +1,15 @@
-#include <ATen/Functions.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/focal_loss.h>
-#include <torch/csrc/autograd/autograd.h>
+
+#include "../support/torch_doctest.h"
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
+#include <torch/csrc/autograd/autograd.h>
 
 using namespace headrace::models;
 using doctest::Approx;

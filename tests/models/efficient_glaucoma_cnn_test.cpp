@@ -1,14 +1,15 @@
-#include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
-#include <torch/csrc/autograd/autograd.h>
+
+#include "../support/torch_doctest.h"
 
 #include <set>
 #include <string>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
 
 using namespace headrace::models;
 using doctest::Approx;

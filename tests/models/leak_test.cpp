@@ -1,16 +1,17 @@
-#include <ATen/Functions.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/confusion_accumulator.h>
 #include <headrace/models/leak_cnn.h>
 #include <headrace/models/leak_decision.h>
 #include <headrace/models/leak_loss.h>
 
+#include "../support/torch_doctest.h"
+
 #include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using namespace headrace::models;
 using doctest::Approx;

@@ -1,13 +1,14 @@
-#include <ATen/Functions.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/confusion_accumulator.h>
 #include <headrace/models/metrics.h>
+
+#include "../support/torch_doctest.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using namespace headrace::models;
 using doctest::Approx;

@@ -1,11 +1,10 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/verdict.h>
-
-#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace headrace::monitor;
 

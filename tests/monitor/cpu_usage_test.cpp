@@ -1,16 +1,16 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/cpu_usage.h>
 
-#include <pthread.h>
-#include <unistd.h>
+#include "fake_root.h"
 
 #include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
 
-#include "fake_root.h"
+#include <doctest/doctest.h>
+
+#include <pthread.h>
+#include <unistd.h>
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/tests/support/temporary_folder.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
-
-#include <headrace/tests/support/temporary_folder.h>
 
 namespace headrace::test {
 

@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/format.h>
 
 #include <limits>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::monitor;
 

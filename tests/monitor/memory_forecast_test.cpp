@@ -1,10 +1,10 @@
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory_forecast.h>
 
 #include <cstdint>
 #include <string>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::monitor;
 

@@ -1,7 +1,7 @@
-#include <doctest/doctest.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory_watch.h>
+
+#include "fake_root.h"
 
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "fake_root.h"
+#include <doctest/doctest.h>
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;

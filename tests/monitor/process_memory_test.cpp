@@ -1,11 +1,11 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/process_memory.h>
+
+#include "fake_root.h"
 
 #include <cstring>
 #include <memory>
 
-#include "fake_root.h"
+#include <doctest/doctest.h>
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/stage_load.h>
+
+#include <doctest/doctest.h>
 
 using namespace headrace;
 using namespace headrace::monitor;

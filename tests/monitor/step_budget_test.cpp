@@ -1,5 +1,3 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/step_clock.h>
 
@@ -8,6 +6,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 using namespace headrace::monitor;
 

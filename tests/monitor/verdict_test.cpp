@@ -1,13 +1,12 @@
-#include <doctest/doctest.h>
-
 #include <headrace/monitor/verdict.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace headrace::monitor;
 

@@ -1,12 +1,11 @@
 // What we say of nvJPEG's interface, against its own header.
-#include <nvjpeg.h>
+#include <headrace/loaders/image/detail/nvjpeg_abi.h>
 
 #include <cstddef>
 #include <type_traits>
 
 #include <doctest/doctest.h>
-
-#include <headrace/loaders/image/detail/nvjpeg_abi.h>
+#include <nvjpeg.h>
 
 namespace {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <utility>
-
 #include <headrace/tests/transfer/cuda_stand_in.h>
 
 #include "nvjpeg_stand_in.h"
+
+#include <utility>
 
 namespace headrace::test {
 

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/device_decode.h>
+#include <headrace/tests/loaders/image_files.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -9,12 +15,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/image/decode_image.h>
-#include <headrace/loaders/image/device_decode.h>
-#include <headrace/tests/loaders/image_files.h>
 
 /// Decoding as a loader does it, for a comparison of devices.
 namespace headrace::test {

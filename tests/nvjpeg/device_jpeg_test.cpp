@@ -1,15 +1,15 @@
 // What a file must be like before a device sees it.
+#include <headrace/loaders/image/detail/device_jpeg.h>
+#include <headrace/tests/loaders/image_corpus.h>
+
+#include "decoding.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <headrace/loaders/image/detail/device_jpeg.h>
-#include <headrace/tests/loaders/image_corpus.h>
-
-#include "decoding.h"
 
 namespace headrace::test {
 namespace {

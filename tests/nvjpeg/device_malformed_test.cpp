@@ -1,14 +1,14 @@
 // Malformed JPEGs on hardware, in a suite of their own, which a check runs last: what a driver
 // makes of them nobody knows before.
-#include <random>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/loaders/image_corpus.h>
 #include <headrace/tests/support/skip.h>
 
 #include "decoding.h"
 #include "hardware.h"
+
+#include <random>
+#include <vector>
 
 #ifndef HEADRACE_MALFORMED_SUITE
 #define HEADRACE_MALFORMED_SUITE "gpu malformed"

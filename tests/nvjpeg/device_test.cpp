@@ -1,10 +1,4 @@
 // nvJPEG itself: what it answers without a driver, and how far its pixels are from the CPU's.
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
@@ -14,6 +8,12 @@
 
 #include "decoding.h"
 #include "hardware.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace headrace::test {
 namespace {

@@ -1,14 +1,14 @@
 // What happens when nvJPEG, its device or its library will not play along.
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/nvjpeg_handle.h>
 #include <headrace/tests/engine/test_support.h>
 
 #include "begin.h"
 #include "decoding.h"
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace headrace::test {
 namespace {

@@ -1,12 +1,5 @@
 // Loaders whose pictures a device decodes: their bytes depend on the records alone, and what they
 // held is given back.
-#include <algorithm>
-#include <atomic>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/tests/engine/test_support.h>
@@ -14,6 +7,13 @@
 
 #include "begin.h"
 #include "decoding.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace headrace::test {
 namespace {

@@ -1,18 +1,17 @@
 #include "nvjpeg_stand_in.h"
 
-#include <cstddef>
-#include <cstdio>
-
-#include <jpeglib.h>
-
 #include <atomic>
 #include <chrono>
 #include <csetjmp>
+#include <cstddef>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <jpeglib.h>
 
 namespace {
 

@@ -1,15 +1,15 @@
 // What comes out of a decode on a device, with stand-ins for CUDA and nvJPEG and the kernel as host
 // code: libjpeg-turbo is below both ways, so the pixels are equal.
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/make_crop_index.h>
 #include <headrace/tests/loaders/image_corpus.h>
 
 #include "begin.h"
 #include "decoding.h"
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace headrace::test {
 namespace {

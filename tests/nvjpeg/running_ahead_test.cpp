@@ -1,10 +1,10 @@
 // Hosts that are far ahead of their device: memory that it has yet to use stays, and is bounded.
+#include "begin.h"
+#include "decoding.h"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "begin.h"
-#include "decoding.h"
 
 namespace headrace::test {
 namespace {

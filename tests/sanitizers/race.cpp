@@ -1,13 +1,13 @@
 // Loaders in all their forms whose operation counts samples: on an atomic, or, with
 // HEADRACE_PLANT_RACE, on a plain integer that all workers share. ThreadSanitizer must be silent on
 // the first and find the second, at the one line that counts.
+#include <headrace/engine/headrace.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <thread>
-
-#include <headrace/engine/headrace.h>
 
 namespace {
 

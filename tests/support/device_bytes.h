@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/device/internal/device_objects.h>
 
 namespace headrace::test {
 

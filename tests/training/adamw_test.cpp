@@ -1,15 +1,16 @@
-#include <ATen/Functions.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/named_state.h>
 
+#include "../support/torch_doctest.h"
+
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using namespace headrace::training;
 using doctest::Approx;

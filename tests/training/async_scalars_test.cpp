@@ -1,14 +1,15 @@
-#include <ATen/Functions.h>
 #include <headrace/training/async_scalars.h>
 #include <headrace/training/detail/exposed_copy.h>
 #include <headrace/training/detail/step_reports.h>
 #include <headrace/training/numeric_error.h>
 
+#include "../support/torch_doctest.h"
+
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using namespace headrace::training;
 using doctest::Approx;

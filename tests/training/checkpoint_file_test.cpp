@@ -1,12 +1,12 @@
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_file.h>
+
+#include "../support/torch_doctest.h"
 
 #include <cstddef>
 #include <string>
 #include <vector>
-
-#include <headrace/tests/support/temporary_folder.h>
-#include "../support/torch_doctest.h"
 
 using headrace::test::TemporaryFolder;
 

@@ -1,10 +1,12 @@
-#include <ATen/Functions.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
 #include <headrace/training/rng_state.h>
 #include <headrace/training/safetensors.h>
+
+#include "../support/torch_doctest.h"
 
 #include <cmath>
 #include <fstream>
@@ -12,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/tests/support/temporary_folder.h>
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using headrace::test::TemporaryFolder;
 

@@ -1,12 +1,13 @@
 #include "pytorch_run.h"
 
-#include <ATen/Functions.h>
 #include <headrace/training/safetensors.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+
+#include <ATen/Functions.h>
 
 namespace headrace::test {
 

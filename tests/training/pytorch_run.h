@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/models/network.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/recipe.h>
@@ -11,8 +12,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/tests/support/temporary_folder.h>
 
 // What the comparison with PyTorch is made of: the run that pytorch_steps.py wrote, and the same
 // steps by our own code.

@@ -3,12 +3,11 @@
 #include <headrace/apps/train/stage_torch.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/leak_cnn.h>
-
-#include "trainer_run.h"
-
 #include <headrace/tests/support/skip.h>
+
 #include "changed_course.h"
 #include "pytorch_run.h"
+#include "trainer_run.h"
 
 // Both jobs step by step beside PyTorch, with what their programs make them of.
 namespace headrace::test {

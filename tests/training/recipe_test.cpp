@@ -1,10 +1,10 @@
 #include <headrace/training/member_run.h>
 #include <headrace/training/vote.h>
 
+#include "trainer_run.h"
+
 #include <fstream>
 #include <iterator>
-
-#include "trainer_run.h"
 
 using namespace headrace::training;
 using doctest::Approx;

@@ -1,6 +1,8 @@
-#include <ATen/Functions.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/safetensors.h>
+
+#include "../support/torch_doctest.h"
 
 #include <cstring>
 #include <filesystem>
@@ -8,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <headrace/tests/support/temporary_folder.h>
-#include "../support/torch_doctest.h"
+#include <ATen/Functions.h>
 
 using headrace::test::TemporaryFolder;
 

@@ -2,11 +2,11 @@
 #include <headrace/training/early_stopping.h>
 #include <headrace/training/schedules.h>
 
+#include "../support/torch_doctest.h"
+
 #include <cmath>
 #include <limits>
 #include <vector>
-
-#include "../support/torch_doctest.h"
 
 using namespace headrace::training;
 using doctest::Approx;

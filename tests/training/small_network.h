@@ -1,13 +1,14 @@
 #pragma once
 
-#include <ATen/Functions.h>
 #include <headrace/models/module_network.h>
+
+#include <memory>
+
+#include <ATen/Functions.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
-
-#include <memory>
 
 // Two networks small enough to train in a test.
 

@@ -1,11 +1,11 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/stratified_kfold.h>
 
+#include "../support/torch_doctest.h"
+
 #include <algorithm>
 #include <map>
 #include <vector>
-
-#include "../support/torch_doctest.h"
 
 using namespace headrace::training;
 

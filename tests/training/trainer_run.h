@@ -1,15 +1,18 @@
 #pragma once
 
-#include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/models/cross_entropy.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/trainer.h>
+
+#include "../support/torch_doctest.h"
+#include "function_course.h"
+#include "small_network.h"
 
 #include <chrono>
 #include <cmath>
@@ -18,10 +21,8 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/support/temporary_folder.h>
-#include "../support/torch_doctest.h"
-#include "function_course.h"
-#include "small_network.h"
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 
 // What the tests of the trainer share: a small source, loaders, and a run as a program makes it.
 namespace headrace::training {

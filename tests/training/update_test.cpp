@@ -1,18 +1,19 @@
-#include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <headrace/models/cross_entropy.h>
 #include <headrace/models/efficient_glaucoma_cnn.h>
 #include <headrace/models/focal_loss.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/update.h>
 
+#include "../support/torch_doctest.h"
+#include "function_course.h"
+#include "small_network.h"
+
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "../support/torch_doctest.h"
-#include "function_course.h"
-#include "small_network.h"
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 
 using namespace headrace::training;
 using namespace headrace::models;

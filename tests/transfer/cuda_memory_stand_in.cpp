@@ -1,12 +1,12 @@
 // The stand-in's form of the CUDA runtime: memory and copies.
+#include "stand_in_state.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <thread>
 #include <vector>
-
-#include "stand_in_state.h"
 
 using namespace headrace::test::device;
 

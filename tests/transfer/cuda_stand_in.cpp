@@ -1,8 +1,8 @@
 // The stand-in's form of the CUDA runtime: devices, streams and events. Memory and copies are in
 // cuda_memory_stand_in.cpp.
-#include <utility>
-
 #include "stand_in_state.h"
+
+#include <utility>
 
 using namespace headrace::test::device;
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/tensor/device.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
-
-#include <headrace/engine/tensor/device.h>
 
 /// A CUDA runtime for tests on machines without a device: streams are threads, device memory is
 /// host memory, copies happen late. It keeps the order that CUDA promises and nothing more, so that

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/tests/engine/test_sources.h>
+
+#include "cuda_stand_in.h"
+
 #include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <headrace/tests/engine/test_sources.h>
-
-#include "cuda_stand_in.h"
 
 namespace headrace::test {
 

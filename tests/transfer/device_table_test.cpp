@@ -1,12 +1,6 @@
 // A table on a device, against the stand-in for the CUDA runtime: how it is filled, what it
 // refuses, and that batches wait for their row numbers. The kernel is stood in for by its twin on
 // the host.
-#include <doctest/doctest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <headrace/loaders/memory/detail/table_gather.h>
 #include <headrace/loaders/memory/device_table.h>
 #include <headrace/tests/loaders/device_table_data.h>
@@ -14,6 +8,12 @@
 
 #include "device_reading.h"
 #include "stand_in_module.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

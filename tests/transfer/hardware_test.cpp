@@ -1,6 +1,10 @@
 // What a trainer's streams read, on hardware; the same cases run with the stand-in, too. Streams
 // are held back by callbacks, so that they read long after the batch was dropped.
-#include <doctest/doctest.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/tests/engine/test_sources.h>
+#include <headrace/tests/engine/test_support.h>
+#include <headrace/tests/support/device_bytes.h>
+#include <headrace/tests/support/skip.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -10,11 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/tests/engine/test_sources.h>
-#include <headrace/tests/engine/test_support.h>
-#include <headrace/tests/support/device_bytes.h>
-#include <headrace/tests/support/skip.h>
+#include <doctest/doctest.h>
 
 #ifndef HEADRACE_DEVICE_SUITE
 #define HEADRACE_DEVICE_SUITE "gpu"

@@ -1,6 +1,9 @@
 // Fields that stay on the host, for work that is left to the device: they are there for as long as
 // the work takes, and never seen by the trainer.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_support.h>
+
+#include "device_reading.h"
+#include "leaves_work.h"
 
 #include <chrono>
 #include <cstring>
@@ -9,10 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/tests/engine/test_support.h>
-
-#include "device_reading.h"
-#include "leaves_work.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

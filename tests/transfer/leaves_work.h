@@ -1,5 +1,9 @@
 #pragma once
 
+#include <headrace/tests/engine/test_sources.h>
+
+#include "cuda_stand_in.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -8,10 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-
-#include <headrace/tests/engine/test_sources.h>
-
-#include "cuda_stand_in.h"
 
 namespace headrace::test {
 

@@ -1,5 +1,7 @@
 // How loans of device memory end: behind whose work, on which thread, and when that cannot be said.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_support.h>
+
+#include "device_reading.h"
 
 #include <atomic>
 #include <memory>
@@ -7,9 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_support.h>
-
-#include "device_reading.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,6 +1,6 @@
 // Device memory of fields that batch operations make: set aside where the schema says what they
 // are, found again by name where it does not.
-#include <doctest/doctest.h>
+#include "device_reading.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "device_reading.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,6 +1,9 @@
 // Walks of a trainer and a device that are drawn at random: orders of events that nobody thought
 // of. HEADRACE_WALKS=FIRST-LAST names other seeds than the usual ones.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_support.h>
+
+#include "device_reading.h"
+#include "leaves_work.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,10 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/tests/engine/test_support.h>
-
-#include "device_reading.h"
-#include "leaves_work.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,10 +1,10 @@
 // What the transfer stage does when a device, its memory or its user will not play along.
-#include <doctest/doctest.h>
+#include "device_reading.h"
 
 #include <string>
 #include <vector>
 
-#include "device_reading.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,9 +1,10 @@
 // What belongs to the trainer on a device stays as it was: contexts, captures of graphs, the
 // driver's threads.
-#include <doctest/doctest.h>
+#include <headrace/engine/device/internal/kernel.h>
+#include <headrace/tests/engine/test_support.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
+#include "device_reading.h"
+#include "stand_in_module.h"
 
 #include <atomic>
 #include <cerrno>
@@ -12,11 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/engine/device/internal/kernel.h>
-#include <headrace/tests/engine/test_support.h>
+#include <doctest/doctest.h>
 
-#include "device_reading.h"
-#include "stand_in_module.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace headrace::test {
 namespace {

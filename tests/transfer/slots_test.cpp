@@ -1,6 +1,8 @@
 // Slots of the device: none lies idle while a batch waits for one, none goes round or is freed
 // while somebody uses it, and none is read before it is ready.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_support.h>
+
+#include "device_reading.h"
 
 #include <atomic>
 #include <memory>
@@ -8,9 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_support.h>
-
-#include "device_reading.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

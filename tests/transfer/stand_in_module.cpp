@@ -1,13 +1,13 @@
 // The device module as a part of the test's program: its CUDA calls are the stand-in's.
 #include "stand_in_module.h"
 
-#include <dlfcn.h>
+#include <headrace/engine/device/detail/device_module.h>
+#include <headrace/engine/device/internal/device_api.h>
 
 #include <map>
 #include <mutex>
 
-#include <headrace/engine/device/detail/device_module.h>
-#include <headrace/engine/device/internal/device_api.h>
+#include <dlfcn.h>
 
 extern "C" const headrace::detail::DeviceApi* headrace_device_api();
 

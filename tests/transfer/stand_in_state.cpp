@@ -1,12 +1,12 @@
 #include "stand_in_state.h"
 
-#include <unistd.h>
-
 #include <functional>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 namespace headrace::test::device {
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include "cuda_stand_in.h"
+#include "stand_in_queue.h"
 
 #include <array>
 #include <atomic>
@@ -13,8 +14,7 @@
 #include <set>
 #include <string>
 
-#include "cuda_stand_in.h"
-#include "stand_in_queue.h"
+#include <cuda_runtime_api.h>
 
 namespace headrace::test::device {
 

@@ -1,16 +1,16 @@
 // A loader that dies with the process must not call CUDA any more: the stand-in would end the
 // process with status 3. With the argument `teardown_under_copies` slabs are still being copied
 // then, and their memory must outlive the loader.
-#include <chrono>
-#include <cstdlib>
-#include <string>
-#include <thread>
-
 #include <headrace/engine/device/internal/kernel.h>
 #include <headrace/tests/engine/test_sources.h>
 
 #include "cuda_stand_in.h"
 #include "stand_in_module.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
 
 namespace {
 

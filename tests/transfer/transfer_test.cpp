@@ -1,6 +1,8 @@
 // The transfer stage against a stand-in for the CUDA runtime: its order of events, its ring, its
 // failures. That the calls do on a device what they promise is seen by the tests that need one.
-#include <doctest/doctest.h>
+#include <headrace/tests/engine/test_support.h>
+
+#include "device_reading.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -11,9 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <headrace/tests/engine/test_support.h>
-
-#include "device_reading.h"
+#include <doctest/doctest.h>
 
 namespace headrace::test {
 namespace {

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <c10/core/Event.h>
 #include <headrace/training/detail/device_event.h>
 
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <thread>
+
+#include <c10/core/Event.h>
 
 namespace headrace::inline v1::training::detail {
 

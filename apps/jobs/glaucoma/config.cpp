@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/glaucoma/config.h>
-
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/glaucoma/config.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
-
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/train/stage_torch.h>
 #include <headrace/models/cross_entropy.h>

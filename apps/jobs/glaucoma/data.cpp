@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/glaucoma/data.h>
-
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>
 #include <headrace/apps/run/abort_on_hang.h>

@@ -1,13 +1,13 @@
-#include <headrace/apps/jobs/glaucoma/fashion_mnist.h>
-
 #include <headrace/apps/feed/child_process.h>
 #include <headrace/apps/feed/debian_package.h>
+#include <headrace/apps/jobs/glaucoma/fashion_mnist.h>
 #include <headrace/engine/base/error.h>
 
 #include <array>
 #include <system_error>
 
 #include <fmt/format.h>
+
 #include <unistd.h>
 
 namespace headrace::inline v1::app {

@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/glaucoma/file.h>
-
 #include <headrace/apps/jobs/glaucoma/make_maps.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/engine/base/error.h>

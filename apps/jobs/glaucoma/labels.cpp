@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/glaucoma/labels.h>
-
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/half_floats.h>

@@ -1,8 +1,7 @@
-#include <headrace/apps/jobs/glaucoma/prepare.h>
-
 #include <headrace/apps/jobs/glaucoma/fashion_mnist.h>
 #include <headrace/apps/jobs/glaucoma/file.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/jobs/glaucoma/prepare.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/loaders/idx/idx_file.h>
@@ -15,8 +14,8 @@
 #include <filesystem>
 #include <limits>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
 
 namespace headrace::inline v1::app {

@@ -1,7 +1,6 @@
-#include <headrace/apps/jobs/glaucoma/recipe_torch.h>
-
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/jobs/glaucoma/recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/stratified_kfold.h>
 

@@ -1,9 +1,8 @@
-#include <headrace/apps/jobs/glaucoma/rows.h>
-
 #include <headrace/apps/feed/hdf5_text.h>
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/jobs/glaucoma/rows.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>

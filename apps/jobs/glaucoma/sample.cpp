@@ -1,7 +1,6 @@
-#include <headrace/apps/jobs/glaucoma/sample.h>
-
 #include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
+#include <headrace/apps/jobs/glaucoma/sample.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>

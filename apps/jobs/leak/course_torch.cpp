@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/leak/course_torch.h>
-
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/train/stage_torch.h>
@@ -7,10 +6,10 @@
 #include <headrace/models/leak_cnn.h>
 #include <headrace/models/leak_loss.h>
 
-#include <ATen/ops/tensor.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/leak/data.h>
-
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/loaders/memory/device_table.h>

@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/leak/file.h>
-
 #include <headrace/apps/feed/hdf5_text.h>
+#include <headrace/apps/jobs/leak/file.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/statistics.h>
 #include <headrace/engine/base/error.h>

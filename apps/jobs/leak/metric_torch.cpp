@@ -1,12 +1,11 @@
 #include <headrace/apps/jobs/leak/metric_torch.h>
-
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/models/metrics.h>
 
+#include <span>
+
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scalar_tensor.h>
-
-#include <span>
 
 namespace headrace::inline v1::app {
 namespace {

@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/leak/prepare.h>
-
 #include <headrace/apps/jobs/leak/write_file.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/terminal/progress.h>
@@ -13,8 +12,8 @@
 #include <filesystem>
 #include <string>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {

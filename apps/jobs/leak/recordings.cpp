@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/leak/recordings.h>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/audio/audio_decoder.h>
 #include <headrace/loaders/audio/resample.h>

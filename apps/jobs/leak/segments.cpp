@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/leak/segments.h>
-
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/segments.h>
 #include <headrace/loaders/memory/device_table.h>
 
 #include <algorithm>

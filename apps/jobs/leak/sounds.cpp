@@ -1,6 +1,5 @@
-#include <headrace/apps/jobs/leak/sounds.h>
-
 #include <headrace/apps/feed/debian_package.h>
+#include <headrace/apps/jobs/leak/sounds.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/audio/audio_folder.h>

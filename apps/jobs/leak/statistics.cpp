@@ -1,7 +1,6 @@
-#include <headrace/apps/jobs/leak/statistics.h>
-
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/statistics.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/tensor/half_floats.h>
@@ -20,8 +19,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <nlohmann/json.hpp>
+
+#include <sys/stat.h>
 
 namespace headrace::inline v1::app {
 namespace {

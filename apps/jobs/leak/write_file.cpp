@@ -1,8 +1,7 @@
-#include <headrace/apps/jobs/leak/write_file.h>
-
 #include <headrace/apps/feed/hdf5_text.h>
 #include <headrace/apps/jobs/leak/file.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/apps/jobs/leak/write_file.h>
 #include <headrace/augment/spectrogram/log_mel.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include <headrace/augment/spectrogram/spec_augment.h>
 #include <headrace/engine/base/random.h>
+
+#include <cstdint>
+#include <span>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include <headrace/engine/device/internal/kernel.h>
 #include <headrace/engine/tensor/dtype.h>
+
+#include <algorithm>
+#include <cstdint>
 
 #ifdef __CUDACC__
 #define HEADRACE_ON_BOTH __host__ __device__

@@ -1,17 +1,18 @@
 // The limits: the same work in bare threads, without a pipeline.
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <thread>
-
 #include <headrace/benchmarks/peers/hdf5/peers.h>
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 #include <headrace/loaders/hdf5/detail/unshuffle.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <libdeflate.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,5 +1,5 @@
-#include <fcntl.h>
-#include <unistd.h>
+#include <headrace/benchmarks/peers/hdf5/peers.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include <H5Cpp.h>
 
-#include <headrace/benchmarks/peers/hdf5/peers.h>
-#include <headrace/loaders/hdf5/hdf5_thread.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::bench {
 

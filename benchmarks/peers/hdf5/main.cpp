@@ -1,9 +1,9 @@
 // Batches of 8192 samples out of HDF5: Headrace, its limits, the library, and what Python offers.
+#include <headrace/benchmarks/peers/hdf5/sections.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
-
-#include <headrace/benchmarks/peers/hdf5/sections.h>
 
 using namespace headrace;
 using namespace headrace::bench;

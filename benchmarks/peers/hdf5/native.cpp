@@ -1,11 +1,11 @@
 // The library itself, called from C++ as its manual shows.
+#include <headrace/benchmarks/peers/hdf5/peers.h>
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include <H5Cpp.h>
-
-#include <headrace/benchmarks/peers/hdf5/peers.h>
 
 namespace headrace::inline v1::bench {
 

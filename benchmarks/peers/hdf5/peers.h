@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/benchmarks/harness/harness.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/benchmarks/harness/harness.h>
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,11 +1,11 @@
-#include <sys/wait.h>
-#include <unistd.h>
+#include <headrace/benchmarks/peers/hdf5/peers.h>
 
 #include <csignal>
 #include <cstdio>
 #include <sstream>
 
-#include <headrace/benchmarks/peers/hdf5/peers.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::bench {
 

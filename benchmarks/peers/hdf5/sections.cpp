@@ -1,10 +1,9 @@
 #include <headrace/benchmarks/peers/hdf5/sections.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
 
 #include <cstdio>
 
 #include <H5Cpp.h>
-
-#include <headrace/loaders/hdf5/hdf5_thread.h>
 
 namespace headrace::inline v1::bench {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <filesystem>
-
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/peers/hdf5/peers.h>
+
+#include <filesystem>
 
 namespace headrace::inline v1::bench {
 

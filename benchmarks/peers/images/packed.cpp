@@ -1,5 +1,4 @@
 #include <headrace/benchmarks/peers/images/packed.h>
-
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+
 #include <filesystem>
 #include <memory>
-
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::bench {
 

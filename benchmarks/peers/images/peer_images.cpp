@@ -1,13 +1,13 @@
 // Headrace's rows of the table, and the limit: the same work in bare threads.
-#include <atomic>
-#include <exception>
-#include <memory>
-#include <mutex>
-
 #include <headrace/benchmarks/loader/bare.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/benchmarks/peers/images/packed.h>
 #include <headrace/benchmarks/peers/images/serve.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
 
 using namespace headrace;
 using namespace headrace::bench;

@@ -1,11 +1,10 @@
+#include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/peers/images/serve.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-
-#include <headrace/benchmarks/harness/harness.h>
 
 namespace headrace::inline v1::bench {
 

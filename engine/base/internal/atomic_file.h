@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1 {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstdint>
-
 #include <headrace/engine/base/internal/mix.h>
+
+#include <cstdint>
 
 namespace headrace::inline v1::detail {
 

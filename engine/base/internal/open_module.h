@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include <headrace/engine/base/export.h>
+
+#include <string>
 
 namespace headrace::inline v1::detail {
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/tensor/field.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/tensor/field.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1::detail {
 

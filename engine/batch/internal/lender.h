@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/batch/internal/slab_pool.h>
+
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-
-#include <headrace/engine/batch/internal/slab_pool.h>
 
 namespace headrace::inline v1::detail {
 

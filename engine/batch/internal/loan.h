@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/batch/batch.h>
 #include <headrace/engine/batch/internal/batch_place.h>
@@ -16,6 +8,14 @@
 #include <headrace/engine/device/internal/transfer.h>
 #include <headrace/engine/order/order.h>
 #include <headrace/engine/sample/source.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <mutex>
-#include <vector>
-
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/device/internal/batch_memory.h>
 #include <headrace/engine/tensor/huge_pages.h>
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

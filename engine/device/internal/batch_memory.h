@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/device/internal/returns.h>
+#include <headrace/engine/tensor/tensor.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/engine/device/internal/returns.h>
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1::detail {
 

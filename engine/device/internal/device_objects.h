@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/device/internal/device_api.h>
+#include <headrace/engine/tensor/device.h>
+
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/device/internal/device_api.h>
-#include <headrace/engine/tensor/device.h>
 
 namespace headrace::inline v1::detail {
 

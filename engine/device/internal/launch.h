@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <functional>
 #include <tuple>
 #include <type_traits>
+
+#include <cuda_runtime_api.h>
 
 // What a .cu of ours asks of CUDA C++ beyond its functions: launches and shared memory. nvcc takes
 // them as they are; the tests compile the same file for the host and bring their own form of both

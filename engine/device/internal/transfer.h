@@ -1,5 +1,10 @@
 #pragma once
 
+#include <headrace/engine/device/internal/batch_memory.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/device/internal/returns.h>
+#include <headrace/engine/stats/stats.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,11 +14,6 @@
 #include <optional>
 #include <span>
 #include <vector>
-
-#include <headrace/engine/device/internal/batch_memory.h>
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/engine/device/internal/returns.h>
-#include <headrace/engine/stats/stats.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/plan/pipeline.h>
+
 #include <atomic>
 #include <cstdint>
 #include <fstream>
 #include <limits>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/plan/pipeline.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/loader/detail/flight.h>
+
 #include <cstddef>
 #include <mutex>
 #include <vector>
-
-#include <headrace/engine/loader/detail/flight.h>
 
 namespace headrace::inline v1::detail {
 

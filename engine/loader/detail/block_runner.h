@@ -1,17 +1,17 @@
 #pragma once
 
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/loader/detail/bad_sample_log.h>
 #include <headrace/engine/loader/detail/flight.h>
 #include <headrace/engine/loader/detail/gate.h>
 #include <headrace/engine/loader/detail/stopwatch.h>
 #include <headrace/engine/plan/internal/plan.h>
 #include <headrace/engine/stats/internal/recorder.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

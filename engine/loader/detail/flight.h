@@ -1,5 +1,9 @@
 #pragma once
 
+#include <headrace/engine/batch/internal/loan.h>
+#include <headrace/engine/loader/detail/bad_sample_log.h>
+#include <headrace/engine/sample/sample.h>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -8,10 +12,6 @@
 #include <mutex>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/batch/internal/loan.h>
-#include <headrace/engine/loader/detail/bad_sample_log.h>
-#include <headrace/engine/sample/sample.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,5 +1,14 @@
 #pragma once
 
+#include <headrace/engine/loader/detail/block_queue.h>
+#include <headrace/engine/loader/detail/block_runner.h>
+#include <headrace/engine/loader/detail/flight.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/plan/internal/plan.h>
+#include <headrace/engine/runtime/internal/flow_graph.h>
+#include <headrace/engine/runtime/internal/runtime_core.h>
+#include <headrace/engine/stats/internal/gauge.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -11,15 +20,6 @@
 #include <stop_token>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/loader/detail/block_queue.h>
-#include <headrace/engine/loader/detail/block_runner.h>
-#include <headrace/engine/loader/detail/flight.h>
-#include <headrace/engine/loader/loader.h>
-#include <headrace/engine/plan/internal/plan.h>
-#include <headrace/engine/runtime/internal/flow_graph.h>
-#include <headrace/engine/runtime/internal/runtime_core.h>
-#include <headrace/engine/stats/internal/gauge.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/plan/internal/plan.h>
+#include <headrace/engine/stats/internal/recorder.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include <headrace/engine/plan/internal/plan.h>
-#include <headrace/engine/stats/internal/recorder.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/internal/mix.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/order/detail/pass_stream.h>
+
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/internal/mix.h>
-#include <headrace/engine/base/random.h>
-#include <headrace/engine/order/detail/pass_stream.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/internal/mix.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
-
-#include <headrace/engine/base/internal/mix.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/order/order.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/order/order.h>
 
 namespace headrace::inline v1::detail {
 

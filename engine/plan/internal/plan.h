@@ -1,16 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <headrace/engine/batch/internal/layout.h>
 #include <headrace/engine/device/internal/batch_memory.h>
 #include <headrace/engine/plan/graph_format.h>
 #include <headrace/engine/plan/memory_forecast.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/stats/internal/recorder.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

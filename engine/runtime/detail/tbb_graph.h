@@ -1,13 +1,13 @@
 #pragma once
 
 // The one place that includes TBB's flow graph.
-#include <oneapi/tbb/flow_graph.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
+
+#include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/task_arena.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/runtime/internal/crew.h>
+
 #include <functional>
 #include <memory>
-
-#include <headrace/engine/runtime/internal/crew.h>
 
 namespace headrace::inline v1::detail {
 

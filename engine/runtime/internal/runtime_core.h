@@ -1,6 +1,9 @@
 #pragma once
 
-#include <sys/types.h>
+#include <headrace/engine/runtime/internal/crew.h>
+#include <headrace/engine/runtime/internal/io_pool.h>
+#include <headrace/engine/runtime/internal/watchdog.h>
+#include <headrace/engine/runtime/runtime.h>
 
 #include <atomic>
 #include <cstddef>
@@ -8,10 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include <headrace/engine/runtime/internal/crew.h>
-#include <headrace/engine/runtime/internal/io_pool.h>
-#include <headrace/engine/runtime/internal/watchdog.h>
-#include <headrace/engine/runtime/runtime.h>
+#include <sys/types.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/runtime/watchdog.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/stats/internal/recorder.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/runtime/watchdog.h>
-#include <headrace/engine/sample/source.h>
-#include <headrace/engine/stats/internal/recorder.h>
 
 namespace headrace::inline v1::detail {
 

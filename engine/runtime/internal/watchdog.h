@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/runtime/internal/watch_list.h>
+#include <headrace/engine/runtime/watchdog.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
-
-#include <headrace/engine/runtime/internal/watch_list.h>
-#include <headrace/engine/runtime/watchdog.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::detail {
 

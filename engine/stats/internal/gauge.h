@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/stats/internal/recorder.h>
+
 #include <algorithm>
 #include <cstdint>
-
-#include <headrace/engine/stats/internal/recorder.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <headrace/engine/stats/internal/activity.h>
+#include <headrace/engine/stats/stats.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -7,9 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include <headrace/engine/stats/internal/activity.h>
-#include <headrace/engine/stats/stats.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/engine/tensor/shape.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/tensor/tensor.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-
-#include <headrace/engine/tensor/tensor.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,15 +1,14 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_codec.h>
-
-#include <libdeflate.h>
-#include <zstd.h>
+#include <headrace/loaders/hdf5/detail/filters.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/filters.h>
+#include <libdeflate.h>
+#include <zstd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

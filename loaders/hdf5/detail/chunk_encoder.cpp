@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_encoder.h>
-
-#include <lz4.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#include <headrace/engine/base/error.h>
+#include <lz4.h>
+#include <zstd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

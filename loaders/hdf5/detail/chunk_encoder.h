@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+
 #include <cstddef>
 #include <span>
 #include <vector>
-
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
-#include <headrace/loaders/hdf5/hdf5_writer.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
 #include <headrace/loaders/hdf5/detail/chunk_grid.h>
+#include <headrace/loaders/hdf5/detail/number_list.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include <headrace/loaders/hdf5/detail/number_list.h>
 
 namespace headrace::inline v1::detail {
 

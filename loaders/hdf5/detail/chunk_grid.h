@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/engine/base/internal/divider.h>
+#include <headrace/engine/tensor/shape.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/internal/divider.h>
-#include <headrace/engine/tensor/shape.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_guard.h>
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 #include <algorithm>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/detail/chunk_store.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/loaders/hdf5/detail/chunk_store.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_index.h>
 
 #include <algorithm>
 #include <array>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

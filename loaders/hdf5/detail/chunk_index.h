@@ -1,14 +1,14 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/detail/chunk_grid.h>
+#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
+#include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <headrace/loaders/hdf5/detail/chunk_grid.h>
-#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
-#include <headrace/loaders/hdf5/detail/hdf5_file.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,5 @@
 #include <headrace/loaders/hdf5/detail/chunk_index_file.h>
 
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +7,11 @@
 #include <fstream>
 #include <optional>
 #include <utility>
+
+#include <libdeflate.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

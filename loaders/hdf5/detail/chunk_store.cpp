@@ -1,10 +1,9 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_store.h>
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,6 +1,9 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+#include <headrace/loaders/hdf5/detail/chunk_grid.h>
+#include <headrace/loaders/hdf5/detail/chunk_index.h>
 
 #include <cstddef>
 #include <optional>
@@ -8,10 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
-#include <headrace/loaders/hdf5/detail/chunk_grid.h>
-#include <headrace/loaders/hdf5/detail/chunk_index.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

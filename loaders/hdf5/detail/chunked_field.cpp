@@ -1,4 +1,8 @@
-#include <fcntl.h>
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/missing_items.h>
+#include <headrace/loaders/hdf5/detail/scratch_pool.h>
+#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <headrace/loaders/memory/detail/chunk_cache.h>
 
 #include <algorithm>
 #include <array>
@@ -6,11 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/missing_items.h>
-#include <headrace/loaders/hdf5/detail/scratch_pool.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
-#include <headrace/loaders/memory/detail/chunk_cache.h>
+#include <fcntl.h>
 
 namespace headrace::inline v1::detail {
 namespace {

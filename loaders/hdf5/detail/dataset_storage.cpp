@@ -1,7 +1,7 @@
-#include <string>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
+
+#include <string>
 
 namespace headrace::inline v1::detail {
 namespace {

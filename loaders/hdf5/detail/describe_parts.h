@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {
 

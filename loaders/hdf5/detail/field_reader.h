@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/sample/source.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/describe_parts.h>
+
 #include <cstring>
 #include <string>
 #include <string_view>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/describe_parts.h>
 
 namespace headrace::inline v1::detail {
 namespace {

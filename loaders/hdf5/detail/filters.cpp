@@ -1,16 +1,15 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
-
-#include <libdeflate.h>
-#include <lz4.h>
-#include <zstd.h>
+#include <headrace/loaders/hdf5/detail/unshuffle.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/unshuffle.h>
+#include <libdeflate.h>
+#include <lz4.h>
+#include <zstd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

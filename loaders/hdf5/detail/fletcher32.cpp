@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <string>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
+
+#include <algorithm>
+#include <string>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/loaders/hdf5/detail/hdf5_file.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/describe_parts.h>
 
 namespace headrace::inline v1::detail {
 namespace {

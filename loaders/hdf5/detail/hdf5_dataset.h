@@ -1,16 +1,16 @@
 #pragma once
 
+#include <headrace/engine/tensor/dtype.h>
+#include <headrace/engine/tensor/shape.h>
+#include <headrace/loaders/hdf5/detail/chunk_store.h>
+#include <headrace/loaders/hdf5/detail/hdf5_file.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/tensor/dtype.h>
-#include <headrace/engine/tensor/shape.h>
-#include <headrace/loaders/hdf5/detail/chunk_store.h>
-#include <headrace/loaders/hdf5/detail/hdf5_file.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
-
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/base/error.h>
+#include <libdeflate.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,6 +1,10 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/recording_driver.h>
+#include <headrace/loaders/hdf5/hdf5_thread.h>
+#include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +14,7 @@
 #include <optional>
 #include <string>
 
-#include <headrace/loaders/hdf5/detail/chunk_index_file.h>
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
-#include <headrace/loaders/hdf5/detail/recording_driver.h>
-#include <headrace/loaders/hdf5/hdf5_thread.h>
-#include <headrace/loaders/memory/detail/stage_file.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

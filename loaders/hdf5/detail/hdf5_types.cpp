@@ -1,12 +1,11 @@
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
-
-#include <array>
-#include <cstdint>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/shape.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
+
+#include <array>
+#include <cstdint>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/engine/tensor/dtype.h>
 
 #include <cstddef>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <headrace/engine/tensor/dtype.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

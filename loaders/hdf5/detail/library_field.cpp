@@ -1,12 +1,12 @@
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/library_rows.h>
+#include <headrace/loaders/hdf5/detail/sorted_rows.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/library_rows.h>
-#include <headrace/loaders/hdf5/detail/sorted_rows.h>
 
 namespace headrace::inline v1::detail {
 namespace {

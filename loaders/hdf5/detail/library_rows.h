@@ -1,14 +1,14 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-#include <headrace/loaders/hdf5/detail/chunk_guard.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
-#include <algorithm>
-#include <array>
-#include <atomic>
-
 #include <headrace/loaders/hdf5/detail/field_reader.h>
 #include <headrace/loaders/hdf5/detail/library_rows.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <numeric>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 namespace {

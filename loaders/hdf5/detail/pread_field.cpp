@@ -1,15 +1,15 @@
-#include <limits.h>
-#include <sys/uio.h>
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/detail/sorted_rows.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits.h>
 #include <utility>
 #include <vector>
 
-#include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/sorted_rows.h>
+#include <sys/uio.h>
 
 namespace headrace::inline v1::detail {
 namespace {

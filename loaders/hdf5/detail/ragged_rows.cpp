@@ -1,10 +1,10 @@
-#include <algorithm>
-#include <numeric>
-#include <vector>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,9 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/table_plan.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/table_plan.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -3,9 +3,7 @@
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +12,9 @@
 #include <new>
 #include <utility>
 
-#include <headrace/loaders/hdf5/detail/chunk_guard.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

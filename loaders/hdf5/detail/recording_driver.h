@@ -1,6 +1,6 @@
 #pragma once
 
-#include <H5Cpp.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
-
-#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <headrace/loaders/hdf5/detail/field_reader.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/tensor.h>
+#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/sample/sample.h>
-#include <headrace/engine/tensor/tensor.h>
-#include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/hdf5_table.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/hdf5_types.h>
+#include <headrace/loaders/hdf5/detail/number_list.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/hdf5_types.h>
-#include <headrace/loaders/hdf5/detail/number_list.h>
 
 namespace headrace::inline v1::detail {
 namespace {

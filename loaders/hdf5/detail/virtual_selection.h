@@ -1,10 +1,10 @@
 #pragma once
 
-#include <H5Cpp.h>
-
 #include <cstddef>
 #include <span>
 #include <string>
+
+#include <H5Cpp.h>
 
 namespace headrace::inline v1::detail {
 

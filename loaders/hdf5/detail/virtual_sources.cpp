@@ -1,13 +1,13 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_guard.h>
+#include <headrace/loaders/hdf5/detail/describe_parts.h>
+#include <headrace/loaders/hdf5/detail/virtual_selection.h>
+
 #include <array>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/chunk_guard.h>
-#include <headrace/loaders/hdf5/detail/describe_parts.h>
-#include <headrace/loaders/hdf5/detail/virtual_selection.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/kernel.h>
 #include <headrace/loaders/image/detail/batch_decoder.h>
+#include <headrace/loaders/image/device_decode.h>
+#include <headrace/loaders/image/image_decoder.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/device/internal/kernel.h>
-#include <headrace/loaders/image/device_decode.h>
-#include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1::detail {
 namespace {

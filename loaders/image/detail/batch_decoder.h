@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/loaders/image/detail/device_picture.h>
+#include <headrace/loaders/image/detail/nvjpeg_handle.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/batch/batch.h>
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/loaders/image/detail/device_picture.h>
-#include <headrace/loaders/image/detail/nvjpeg_handle.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,9 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/bmp_decoder.h>
+#include <headrace/loaders/image/detail/file_numbers.h>
 
 #include <cstdint>
 #include <cstdlib>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/file_numbers.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/open_module.h>
 #include <headrace/loaders/image/detail/codec_module.h>
-
-#include <dlfcn.h>
+#include <headrace/loaders/image/opencv_codecs_abi.h>
 
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/open_module.h>
-#include <headrace/loaders/image/opencv_codecs_abi.h>
+#include <dlfcn.h>
 
 namespace headrace::inline v1::detail {
 namespace {

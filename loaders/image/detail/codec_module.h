@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/loaders/image/image_header.h>
+#include <headrace/loaders/image/pixel_buffer.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include <headrace/loaders/image/image_header.h>
-#include <headrace/loaders/image/pixel_buffer.h>
 
 namespace headrace::inline v1::detail {
 

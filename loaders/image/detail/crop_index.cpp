@@ -1,14 +1,13 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/crop_index.h>
-
-#include <libdeflate.h>
+#include <headrace/loaders/image/image_header.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_header.h>
+#include <libdeflate.h>
 
 namespace headrace::inline v1::detail {
 namespace {

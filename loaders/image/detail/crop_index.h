@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/image/detail/jpeg_scan.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
-
-#include <headrace/loaders/image/detail/jpeg_scan.h>
 
 namespace headrace::inline v1::detail {
 

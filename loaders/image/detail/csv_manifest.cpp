@@ -1,12 +1,12 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/detail/manifest_rows.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/manifest_rows.h>
 
 namespace headrace::inline v1::detail {
 namespace {

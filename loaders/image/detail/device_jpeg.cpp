@@ -1,11 +1,10 @@
 #include <headrace/loaders/image/detail/device_jpeg.h>
+#include <headrace/loaders/image/detail/huffman_table.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
-
-#include <headrace/loaders/image/detail/huffman_table.h>
 
 namespace headrace::inline v1::detail {
 namespace {

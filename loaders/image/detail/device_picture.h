@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/loaders/image/resize.h>
+
 #include <cstddef>
 #include <cstdint>
-
-#include <headrace/loaders/image/resize.h>
 
 namespace headrace::inline v1::detail {
 

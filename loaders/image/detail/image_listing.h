@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/file/printable.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/loaders/file/printable.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #include <headrace/loaders/image/detail/jpeg_entropy.h>
 
-#include <jerror.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include <jerror.h>
 
 namespace headrace::inline v1::detail {
 namespace {

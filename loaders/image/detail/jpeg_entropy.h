@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-
 #include <headrace/loaders/image/detail/huffman_table.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/jpeg_row.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 // What jpeglib.h keeps to itself: libjpeg-turbo installs it beside.
 #include <jpegint.h>

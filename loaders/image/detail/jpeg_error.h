@@ -1,12 +1,11 @@
 #pragma once
 
 // jpeglib.h needs FILE and size_t before it.
+#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 
 #include <jpeglib.h>
-
-#include <csetjmp>
 
 namespace headrace::inline v1::detail {
 

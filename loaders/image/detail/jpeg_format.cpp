@@ -1,6 +1,5 @@
-#include <headrace/loaders/image/detail/jpeg_format.h>
-
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/jpeg_format.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 
-#include <jerror.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+
+#include <jerror.h>
 
 // What libjpeg knows by name only: the library never looks inside, its own manager did.
 struct jvirt_barray_control {

@@ -1,8 +1,8 @@
 #include <headrace/loaders/image/detail/jpeg_output.h>
 
-#include <jerror.h>
-
 #include <cstdlib>
+
+#include <jerror.h>
 
 namespace headrace::inline v1::detail {
 

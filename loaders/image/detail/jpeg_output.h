@@ -3,10 +3,9 @@
 // jpeglib.h needs FILE and size_t before it.
 #include <cstddef>
 #include <cstdio>
+#include <span>
 
 #include <jpeglib.h>
-
-#include <span>
 
 namespace headrace::inline v1::detail {
 

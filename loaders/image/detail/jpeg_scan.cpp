@@ -1,11 +1,10 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_scan.h>
+#include <headrace/loaders/image/image_header.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_header.h>
 
 namespace headrace::inline v1::detail {
 namespace {

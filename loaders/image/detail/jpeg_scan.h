@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/image/detail/huffman_table.h>
+#include <headrace/loaders/image/detail/jpeg_bits.h>
+#include <headrace/loaders/image/jpeg_row.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <headrace/loaders/image/detail/huffman_table.h>
-#include <headrace/loaders/image/detail/jpeg_bits.h>
-#include <headrace/loaders/image/jpeg_row.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,18 +1,17 @@
 #include <headrace/loaders/image/detail/jpeg_transcode.h>
 
 // jerror.h needs jpeglib.h before it.
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
-
-#include <jerror.h>
+#include <headrace/loaders/image/detail/jpeg_output.h>
+#include <headrace/loaders/image/exif.h>
+#include <headrace/loaders/image/image_header.h>
 
 #include <csetjmp>
 #include <cstdint>
 #include <string>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_output.h>
-#include <headrace/loaders/image/exif.h>
-#include <headrace/loaders/image/image_header.h>
+#include <jerror.h>
 
 namespace headrace::inline v1::detail {
 namespace {

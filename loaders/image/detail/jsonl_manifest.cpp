@@ -1,10 +1,10 @@
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/detail/manifest_rows.h>
+
 #include <algorithm>
 #include <string>
 
 #include <nlohmann/json.hpp>
-
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/manifest_rows.h>
 
 namespace headrace::inline v1::detail {
 namespace {

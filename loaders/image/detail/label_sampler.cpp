@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
+#include <headrace/loaders/image/detail/orientation.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/orientation.h>
 
 namespace headrace::inline v1::detail {
 namespace {

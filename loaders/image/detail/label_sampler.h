@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/image_header.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace headrace::inline v1::detail {
 

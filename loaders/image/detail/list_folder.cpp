@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/image_formats.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/folder_entries.h>
-#include <headrace/loaders/image/image_formats.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/detail/listing_cache.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/loaders/file/folder_entries.h>
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/detail/listing_cache.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,17 +1,17 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
-
-#include <libdeflate.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <headrace/loaders/image/detail/listing_file.h>
+#include <headrace/loaders/image/image_formats.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/listing_file.h>
-#include <headrace/loaders/image/image_formats.h>
+#include <libdeflate.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

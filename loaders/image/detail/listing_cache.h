@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/listed_images.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/listed_images.h>
 
 namespace headrace::inline v1::detail {
 

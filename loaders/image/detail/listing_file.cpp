@@ -1,13 +1,14 @@
 #include <headrace/loaders/image/detail/listing_file.h>
 
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdlib>
 #include <cstring>
+
+#include <libdeflate.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

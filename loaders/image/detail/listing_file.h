@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/file/read_file.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/loaders/file/read_file.h>
 
 namespace headrace::inline v1::detail {
 

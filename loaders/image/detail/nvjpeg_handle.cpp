@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/loaders/image/detail/nvjpeg_handle.h>
-
-#include <dlfcn.h>
 
 #include <map>
 #include <mutex>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/device/internal/device_objects.h>
+#include <dlfcn.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/engine/tensor/device.h>
+#include <headrace/loaders/image/detail/nvjpeg_library.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
-
-#include <headrace/engine/tensor/device.h>
-#include <headrace/loaders/image/detail/nvjpeg_library.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/nvjpeg_library.h>
-
-#include <dlfcn.h>
-#include <link.h>
 
 #include <mutex>
 #include <string_view>
 
-#include <headrace/engine/base/error.h>
+#include <dlfcn.h>
+#include <link.h>
 
 namespace headrace::inline v1::detail {
 namespace {

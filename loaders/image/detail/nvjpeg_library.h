@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/loaders/image/detail/nvjpeg_abi.h>
+
 #include <array>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <headrace/loaders/image/detail/nvjpeg_abi.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,8 @@
+#include <headrace/loaders/image/detail/orientation.h>
 #include <headrace/loaders/image/detail/stored_window.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include <headrace/loaders/image/detail/orientation.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,13 +1,12 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/tiff_file.h>
-
-#include <tiffio.h>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
-#include <headrace/engine/base/error.h>
+#include <tiffio.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/loaders/image/image_header.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <headrace/loaders/image/image_header.h>
 
 struct tiff;
 

@@ -1,9 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/file_numbers.h>
 #include <headrace/loaders/image/detail/webp_decoder.h>
 
 #include <cstdint>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/file_numbers.h>
 
 namespace headrace::inline v1::detail {
 namespace {

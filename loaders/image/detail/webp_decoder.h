@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/loaders/image/detail/codec_module.h>
+
 #include <cstddef>
 #include <span>
-
-#include <headrace/loaders/image/detail/codec_module.h>
 
 namespace headrace::inline v1::detail {
 

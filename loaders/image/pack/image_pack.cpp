@@ -1,13 +1,12 @@
-#include <headrace/loaders/image/pack/image_pack.h>
-
-#include <string_view>
-#include <utility>
-
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/cached_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+
+#include <string_view>
+#include <utility>
 
 namespace headrace::inline v1 {
 

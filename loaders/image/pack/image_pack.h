@@ -1,5 +1,9 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/log.h>
+#include <headrace/loaders/image/image_source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -7,10 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/engine/base/log.h>
-#include <headrace/loaders/image/image_source.h>
 
 namespace headrace::inline v1 {
 

@@ -1,3 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/pack/detail/pack_file_writer.h>
+#include <headrace/loaders/image/pack/detail/pack_record.h>
 #include <headrace/loaders/image/pack/pack_images.h>
 
 #include <algorithm>
@@ -9,12 +14,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/pack/detail/pack_file_writer.h>
-#include <headrace/loaders/image/pack/detail/pack_record.h>
 
 namespace headrace::inline v1 {
 namespace {

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/listed_images.h>
+#include <headrace/loaders/image/make_crop_index.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <stop_token>
 #include <string>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/listed_images.h>
-#include <headrace/loaders/image/make_crop_index.h>
 
 namespace headrace::inline v1 {
 

@@ -1,4 +1,9 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/verify_pack.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
 
 #include <algorithm>
 #include <array>
@@ -6,12 +11,6 @@
 #include <mutex>
 #include <span>
 #include <utility>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/crop.h>
-#include <headrace/loaders/image/image_decoder.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
 
 namespace headrace::inline v1 {
 namespace {

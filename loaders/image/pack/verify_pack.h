@@ -1,14 +1,14 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/image/listed_images.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+
 #include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/base/export.h>
-#include <headrace/loaders/image/listed_images.h>
-#include <headrace/loaders/image/pack/image_pack.h>
 
 namespace headrace::inline v1 {
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/tensor/huge_pages.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -9,8 +11,6 @@
 #include <mutex>
 #include <span>
 #include <vector>
-
-#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/engine/tensor/huge_pages.h>
+
 #include <array>
 #include <cstddef>
 #include <string>
-
-#include <headrace/engine/device/internal/device_objects.h>
-#include <headrace/engine/tensor/huge_pages.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::detail {
 

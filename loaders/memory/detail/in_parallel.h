@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/runtime/runtime.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -8,8 +10,6 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include <headrace/engine/runtime/runtime.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
 #include <headrace/loaders/memory/detail/record_reader.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <string>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/memory/detail/in_parallel.h>
 
 namespace headrace::inline v1::detail {
 namespace {

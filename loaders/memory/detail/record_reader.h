@@ -1,11 +1,11 @@
 #pragma once
 
+#include <headrace/engine/sample/source.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <headrace/engine/sample/source.h>
 
 namespace headrace::inline v1::detail {
 

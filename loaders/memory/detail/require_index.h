@@ -1,10 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,10 +1,5 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/detail/stage_file.h>
-
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +10,12 @@
 #include <string>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
+#include <libdeflate.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

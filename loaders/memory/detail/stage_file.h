@@ -1,8 +1,8 @@
 #pragma once
 
-#include <filesystem>
-
 #include <headrace/engine/plan/pipeline.h>
+
+#include <filesystem>
 
 namespace headrace::inline v1::detail {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <headrace/engine/device/internal/kernel.h>
+
 #include <cstddef>
 #include <cstdint>
-
-#include <headrace/engine/device/internal/kernel.h>
 
 namespace headrace::inline v1::detail {
 

@@ -1,6 +1,5 @@
-#include <headrace/tests/apps/glaucoma/data.h>
-
 #include <headrace/loaders/hdf5/hdf5_writer.h>
+#include <headrace/tests/apps/glaucoma/data.h>
 
 #include <string>
 

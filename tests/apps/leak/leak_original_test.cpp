@@ -8,8 +8,6 @@
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
-#include <H5Cpp.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <H5Cpp.h>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,11 +1,11 @@
 // Says which CUDA runtime a device would be used through and what asking for one gives; then works
 // on the CPU. An argument names a runtime that the process loads first.
-#include <dlfcn.h>
+#include <headrace/engine/headrace.h>
+#include <headrace/loaders/synthetic/synthetic.h>
 
 #include <cstdio>
 
-#include <headrace/engine/headrace.h>
-#include <headrace/loaders/synthetic/synthetic.h>
+#include <dlfcn.h>
 
 namespace {
 

@@ -1,9 +1,9 @@
 #include "fiber.h"
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <new>
+
+#include <sys/mman.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif

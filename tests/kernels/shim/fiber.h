@@ -1,9 +1,9 @@
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <functional>
+
+#include <ucontext.h>
 
 namespace headrace::test::kernels {
 

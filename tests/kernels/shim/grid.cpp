@@ -2,6 +2,12 @@
 // stream comes to it, each block runs as fibers, each of them up to its next barrier.
 #include "grid.h"
 
+#include <headrace/engine/device/internal/launch.h>
+#include <headrace/tests/transfer/cuda_stand_in.h>
+
+#include "fiber.h"
+#include "shim.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -14,12 +20,6 @@
 #include <random>
 #include <utility>
 #include <vector>
-
-#include <headrace/engine/device/internal/launch.h>
-#include <headrace/tests/transfer/cuda_stand_in.h>
-
-#include "fiber.h"
-#include "shim.h"
 
 namespace headrace::test::kernels {
 namespace {

@@ -2,12 +2,12 @@
 
 // Forced into every .cu that the tests compile for the host: what nvcc knows by itself. CUDA's own
 // headers give half and bfloat16. A function that is missing here breaks the build.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+
+#include <cuda_runtime_api.h>
 
 namespace headrace::test::kernels {
 

@@ -1,6 +1,8 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>
-
-#include <sys/stat.h>
+#include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <algorithm>
 #include <array>
@@ -9,10 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/image_listing.h>
-#include <headrace/loaders/image/image_header.h>
-#include <headrace/loaders/memory/detail/stage_file.h>
+#include <sys/stat.h>
 
 namespace headrace::inline v1 {
 namespace {

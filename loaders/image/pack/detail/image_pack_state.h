@@ -1,15 +1,15 @@
 #pragma once
 
+#include <headrace/engine/sample/sample.h>
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/image_pack.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <headrace/engine/sample/sample.h>
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/pack/detail/pack_format.h>
-#include <headrace/loaders/image/pack/image_pack.h>
 
 namespace headrace::inline v1 {
 

@@ -1,9 +1,7 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,9 +9,10 @@
 #include <filesystem>
 #include <utility>
 
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/image_listing.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/detail/pack_record.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <headrace/loaders/image/pack/detail/pack_format.h>
-#include <headrace/loaders/image/pack/detail/pack_record.h>
 
 namespace headrace::inline v1::detail {
 

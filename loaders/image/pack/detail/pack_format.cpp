@@ -1,12 +1,11 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
-
-#include <libdeflate.h>
 
 #include <bit>
 #include <cstring>
 #include <string_view>
 
-#include <headrace/engine/base/error.h>
+#include <libdeflate.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,3 +1,7 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg_output.h>
+#include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 
 #include <algorithm>
@@ -5,11 +9,6 @@
 #include <csetjmp>
 #include <memory>
 #include <span>
-
-#include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
-#include <headrace/loaders/image/detail/jpeg_output.h>
-#include <headrace/loaders/image/image_decoder.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <headrace/loaders/image/pack/detail/pack_format.h>
+#include <headrace/loaders/image/pack/pack_images.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <headrace/loaders/image/pack/detail/pack_format.h>
-#include <headrace/loaders/image/pack/pack_images.h>
 
 namespace headrace::inline v1::detail {
 
