@@ -2,7 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/origin.h>
-#include <headrace/models/confusion_accumulator.h>
-#include <headrace/models/network.h>
+#include <headrace/models/metrics/confusion_accumulator.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/training/example.h>
 #include <headrace/training/loss_terms.h>
 #include <headrace/training/schedules.h>

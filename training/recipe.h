@@ -4,7 +4,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/monitor/memory_forecast.h>
 #include <headrace/training/example.h>
 #include <headrace/training/inference.h>

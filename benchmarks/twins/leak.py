@@ -122,7 +122,7 @@ def as_input(mel):
 
 
 def leak_loss(output, label, weights):
-    """models/leak_loss.cpp, with a weight for each class."""
+    """models/losses/leak_loss.cpp, with a weight for each class."""
     output = output.float()
     main = nn.functional.cross_entropy(output[:, :2], label, weights)
     leak = nn.functional.binary_cross_entropy_with_logits(output[:, 2], (label == 1).float())

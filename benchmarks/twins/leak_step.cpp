@@ -9,7 +9,7 @@
 #include <headrace/benchmarks/twins/make_leak_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
-#include <headrace/models/leak_cnn.h>
+#include <headrace/models/networks/leak_cnn.h>
 #include <headrace/training/trainer.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@ def conv3x3(channels_in, channels_out):
 
 
 class LeakCNN(nn.Module):
-    """models/leak_cnn.cpp."""
+    """models/networks/leak_cnn.cpp."""
 
     def __init__(self, classes=2):
         super().__init__()

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/loader/loader.h>
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/training/trainer.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/batch/batch.h>
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 
 #include <cstddef>
 #include <cstdint>

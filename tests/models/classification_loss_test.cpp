@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/cross_entropy.h>
-#include <headrace/models/focal_loss.h>
+#include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/focal_loss.h>
 
 #include "../support/torch_doctest.h"
 

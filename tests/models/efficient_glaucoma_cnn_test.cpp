@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/cross_entropy.h>
-#include <headrace/models/efficient_glaucoma_cnn.h>
+#include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/networks/efficient_glaucoma_cnn.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/confusion_accumulator.h>
-#include <headrace/models/leak_cnn.h>
-#include <headrace/models/leak_decision.h>
-#include <headrace/models/leak_loss.h>
+#include <headrace/models/losses/leak_loss.h>
+#include <headrace/models/metrics/confusion_accumulator.h>
+#include <headrace/models/metrics/leak_decision.h>
+#include <headrace/models/networks/leak_cnn.h>
 
 #include "../support/torch_doctest.h"
 

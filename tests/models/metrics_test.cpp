@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/confusion_accumulator.h>
-#include <headrace/models/metrics.h>
+#include <headrace/models/metrics/confusion_accumulator.h>
+#include <headrace/models/metrics/confusion_matrix.h>
 
 #include "../support/torch_doctest.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/named_state.h>

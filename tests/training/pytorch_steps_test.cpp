@@ -1,8 +1,8 @@
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/train/stage_torch.h>
-#include <headrace/models/efficient_glaucoma_cnn.h>
-#include <headrace/models/leak_cnn.h>
+#include <headrace/models/networks/efficient_glaucoma_cnn.h>
+#include <headrace/models/networks/leak_cnn.h>
 #include <headrace/tests/support/skip.h>
 
 #include "changed_course.h"

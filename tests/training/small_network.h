@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/models/module_network.h>
+#include <headrace/models/networks/module_network.h>
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
-#include <headrace/models/cross_entropy.h>
+#include <headrace/models/losses/cross_entropy.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>

@@ -3,8 +3,8 @@
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/train/stage_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
-#include <headrace/models/leak_cnn.h>
-#include <headrace/models/leak_loss.h>
+#include <headrace/models/losses/leak_loss.h>
+#include <headrace/models/networks/leak_cnn.h>
 
 #include <algorithm>
 #include <utility>

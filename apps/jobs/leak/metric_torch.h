@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/leak/file.h>
-#include <headrace/models/leak_decision.h>
+#include <headrace/models/metrics/leak_decision.h>
 #include <headrace/training/metric.h>
 
 #include <cstdint>

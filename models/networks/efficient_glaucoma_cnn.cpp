@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/efficient_glaucoma_cnn.h>
-#include <headrace/models/module_network.h>
+#include <headrace/models/networks/efficient_glaucoma_cnn.h>
+#include <headrace/models/networks/module_network.h>
 
 #include <sstream>
 

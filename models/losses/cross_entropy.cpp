@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/cross_entropy.h>
+#include <headrace/models/losses/cross_entropy.h>
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/metrics.h>
+#include <headrace/models/metrics/confusion_matrix.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/focal_loss.h>
+#include <headrace/models/losses/focal_loss.h>
 
 #include <string>
 

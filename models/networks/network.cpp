@@ -1,4 +1,4 @@
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 
 #include <utility>
 

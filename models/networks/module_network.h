@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/network.h>
+#include <headrace/models/networks/network.h>
 
 #include <memory>
 #include <utility>

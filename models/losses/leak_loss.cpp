@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/cross_entropy.h>
-#include <headrace/models/leak_loss.h>
+#include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/leak_loss.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/metrics.h>
+#include <headrace/models/metrics/confusion_matrix.h>
 
 #include <cstdint>
 

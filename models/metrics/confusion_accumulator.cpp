@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/confusion_accumulator.h>
+#include <headrace/models/metrics/confusion_accumulator.h>
 
 #include <string>
 #include <utility>

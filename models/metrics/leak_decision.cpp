@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/leak_decision.h>
+#include <headrace/models/metrics/leak_decision.h>
 
 #include <cmath>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/cross_entropy.h>
+#include <headrace/models/losses/cross_entropy.h>
 
 #include <ATen/core/Tensor.h>
 

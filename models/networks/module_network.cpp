@@ -1,4 +1,4 @@
-#include <headrace/models/module_network.h>
+#include <headrace/models/networks/module_network.h>
 
 namespace headrace::inline v1::models::detail {
 
