@@ -2,6 +2,13 @@
 
 namespace headrace::inline v1::training {
 
+std::int64_t case_count(const Cases& cases) {
+  if (cases.scores.defined()) return cases.scores.size(0);
+  for (const TensorMap* map : {&cases.example.targets, &cases.example.inputs})
+    if (!map->empty()) return map->begin()->second.size(0);
+  return counted_rows(cases.example);
+}
+
 ClassificationMetric::ClassificationMetric(std::int64_t classes) : confusion_(classes) {}
 
 void ClassificationMetric::add(const Cases& cases) {

@@ -35,7 +35,7 @@ RecipeRun::RecipeRun(const TrainingJob& job, const ChosenDevice& device,
       runtime_({.threads = job.config->threads.loader, .io_threads = job.config->threads.io}),
       recipe_(std::move(recipe)),
       data_(recipe_->plan()),
-      members_(recipe_->members()) {}
+      members_(training::members_of(*recipe_)) {}
 
 std::vector<std::int64_t> RecipeRun::members() const {
   if (const auto one = job_.config->training.member) return {member(*one).index};
@@ -66,12 +66,13 @@ monitor::MemoryForecast RecipeRun::forecast() const {
   add_loader_memory(forecast, "training",
                     course->train(stage, {.batch = stage.batch, .device = device_.device})
                         .build(loader_options()));
-  add_loader_memory(
-      forecast, "evaluation",
-      course
-          ->evaluation(training::Split::validation,
-                       {.batch = training::evaluation_batch(stage), .device = device_.device})
-          .build(loader_options()));
+  if (course->evaluates(training::Split::validation))
+    add_loader_memory(
+        forecast, "evaluation",
+        course
+            ->evaluation(training::Split::validation,
+                         {.batch = training::evaluation_batch(stage), .device = device_.device})
+            .build(loader_options()));
   if (!device_.device.is_cuda())
     add_training_memory(forecast,
                         static_cast<std::uint64_t>(models::parameter_count(*course->network())),
@@ -84,8 +85,7 @@ monitor::MemoryForecast RecipeRun::forecast() const {
 }
 
 std::uint64_t RecipeRun::open() {
-  recipe_->open();
-  return data_.total();
+  return recipe_->open();
 }
 
 training::MemberOptions RecipeRun::member_options(const training::Member& member,
@@ -114,6 +114,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                      .folds = static_cast<int>(members_.size()),
                      .epochs = start.stage.epochs,
                      .samples_per_epoch = start.samples_per_epoch,
+                     .stage = start.stages > 1 ? start.stage.name : std::string(),
                      .member = members_.size() > 1 ? shown_name(one.name) : std::string()},
                     start.train);
   };
@@ -135,9 +136,9 @@ std::optional<FoldOutcome> RecipeRun::vote(const std::filesystem::path& folder) 
   std::vector<training::MemberScores> scores;
   for (const training::Member& member : members_)
     scores.push_back(training::read_member_scores(folder / member.name));
-  const auto course = recipe_->begin(members_.front());
-  const std::optional<training::Figures> test = training::vote_on_test(*recipe_, *course, scores);
+  const std::optional<training::Figures> test = training::vote_on_test(*recipe_, scores);
   if (!test) return std::nullopt;
+  const auto course = recipe_->begin(members_.front());
   return FoldOutcome{.member = "all together",
                      .selected_by = course->selected_by().figure,
                      .test = by_name(*test)};

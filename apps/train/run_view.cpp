@@ -238,10 +238,12 @@ void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepB
                                   const monitor::MemoryWatch& memory) {
   MetricRow row = epoch_row(report);
   row.insert(row.begin(), {"fold", static_cast<std::int64_t>(fold_.fold)});
+  if (!fold_.stage.empty()) row.insert(row.begin() + 1, {"stage", fold_.stage});
+  const std::size_t key = fold_.stage.empty() ? 2 : 3;  // and the epoch
   row.insert(row.end(), {{"data_stall_fraction", budget.data_stall_fraction()},
                          {"bottleneck", verdict.bottleneck},
                          {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
-  folder_.metrics_csv().write(row);
+  folder_.metrics_csv().write(row, key);
   folder_.metrics_jsonl().write(row);
 }
 

@@ -17,6 +17,7 @@ struct FoldView {
   int folds = 1;
   std::int64_t epochs = 1;
   std::int64_t samples_per_epoch = 1;
+  std::string stage{};   ///< Its name, where there are several.
   std::string member{};  ///< Its name, "fold 0"; empty: named by its number.
 };
 

@@ -19,7 +19,8 @@ struct TrainOptions {
 
 /// Of `headrace predict`.
 struct PredictOptions {
-  std::filesystem::path checkpoint{};
+  /// Weights that a run has written, or its folder; several vote.
+  std::vector<std::filesystem::path> checkpoints{};
   std::filesystem::path data{};
   std::filesystem::path output{};
   std::string device = "auto";

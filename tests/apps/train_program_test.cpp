@@ -260,47 +260,6 @@ TEST_CASE("a dry run forecasts memory and makes nothing") {
   CHECK(job.runs().empty());
 }
 
-TEST_CASE("predict writes a row of probabilities for each sample") {
-  const Job job;
-  REQUIRE(job.run(Job::train({})).status == 0);
-  const fs::path weights = job.runs().front() / "checkpoints/fold-0/best.safetensors";
-  const Finished finished = job.run(
-      {"predict", "--checkpoint", weights.string(), "--data", "data.h5", "--output", "out.csv"});
-  REQUIRE_MESSAGE(finished.status == 0, finished.err);
-  std::istringstream csv(content_of(job.path() / "out.csv"));
-  std::string line;
-  std::getline(csv, line);
-  CHECK(line == "index,p0,p1,p2,p3,p4,predicted");
-  std::int64_t rows = 0;
-  while (std::getline(csv, line)) {
-    std::istringstream cells(line);
-    std::string cell;
-    std::getline(cells, cell, ',');
-    CHECK(cell == std::to_string(rows));
-    std::array<double, 5> p{};
-    for (double& value : p) {
-      std::getline(cells, cell, ',');
-      value = std::stod(cell);
-    }
-    std::getline(cells, cell);
-    CHECK(p[0] + p[1] + p[2] + p[3] + p[4] == doctest::Approx(1.0).epsilon(1e-5));
-    CHECK(cell == std::to_string(std::max_element(p.begin(), p.end()) - p.begin()));
-    ++rows;
-  }
-  CHECK(rows == train_rows + test_rows);
-
-  const fs::path checkpoint = newest_checkpoint(job.runs().front());
-  const Finished from_checkpoint = job.run({"predict", "--checkpoint", checkpoint.string(),
-                                            "--data", "data.h5", "--output", "other.csv"});
-  CHECK_MESSAGE(from_checkpoint.status == 0, from_checkpoint.err);
-  CHECK(contains(content_of(job.path() / "other.csv"), "index,p0"));
-
-  std::ofstream(job.path() / "no.safetensors") << "no weights";
-  const Finished refused = job.run(
-      {"predict", "--checkpoint", "no.safetensors", "--data", "data.h5", "--output", "out.csv"});
-  CHECK(refused.status == 6);
-}
-
 TEST_CASE("train says what is missing where the program that trains was not built") {
   const Job job;
   const fs::path alone = job.path() / "headrace";

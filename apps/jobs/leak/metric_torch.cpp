@@ -39,11 +39,14 @@ void append(training::Figures& all, const training::Figures& more) {
 
 }  // namespace
 
-LeakMetric::LeakMetric(const LeakFile& file, const training::TensorMap& fitted)
-    : file_(file), segments_(leak_classes) {
+std::optional<double> leak_threshold(const training::TensorMap& fitted) {
   const auto found = fitted.find(threshold);
-  if (found != fitted.end()) given_ = found->second.item<double>();
+  if (found == fitted.end()) return std::nullopt;
+  return found->second.item<double>();
 }
+
+LeakMetric::LeakMetric(const LeakFile& file, const training::TensorMap& fitted)
+    : file_(file), given_(leak_threshold(fitted)), segments_(leak_classes) {}
 
 void LeakMetric::add(const training::Cases& cases) {
   leaks_.push_back(cases.scores.select(1, 1).contiguous());

@@ -10,6 +10,9 @@
 
 namespace headrace::inline v1::app {
 
+/// The threshold that a validation has fitted, if any.
+std::optional<double> leak_threshold(const training::TensorMap& fitted);
+
 /// How well probabilities of a leak tell leaks apart, over all segments of a file, in their order:
 /// "f1" and "recording_accuracy" of decisions about recordings at a threshold, with their counts;
 /// areas under the ROC curve over segments and over recordings (the mean of their segments); and

@@ -2,10 +2,15 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
+#include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
+#include <H5Cpp.h>
 #include <doctest/doctest.h>
 
 namespace {
@@ -107,4 +112,40 @@ TEST_CASE("train leak refuses keys that are of no use and files that are none") 
   const Finished missing = job.run(Job::train({"data.testing=nowhere.h5"}));
   CHECK(missing.status != 0);
   CHECK(contains(missing.err, "nowhere.h5"));
+}
+
+TEST_CASE("predict of recordings without labels decides at the threshold that validation fitted") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  fs::copy_file(job.path() / "data/testing.h5", job.path() / "new.h5");
+  const auto predict = [&](const char* data) {
+    const Finished finished = job.run({"predict", "--checkpoint", job.runs().front().string(),
+                                       "--data", data, "--output", "out.csv"});
+    REQUIRE_MESSAGE(finished.status == 0, finished.err);
+    return content_of(job.path() / "out.csv");
+  };
+  const std::string labelled = predict("new.h5");
+  H5::H5File(job.path() / "new.h5", H5F_ACC_RDWR).unlink("/labels");
+  CHECK(predict("new.h5") == labelled);
+
+  const std::string result = content_of(job.runs().front() / "checkpoints/run/result.json");
+  const std::string mark = "\"threshold\":";
+  const auto at = result.find(mark);
+  REQUIRE(at != std::string::npos);
+  const double threshold = std::stod(result.substr(at + mark.size()));
+  std::istringstream csv(labelled);
+  std::string line;
+  std::getline(csv, line);
+  std::int64_t rows = 0;
+  while (std::getline(csv, line)) {
+    double index = 0.0;
+    double other = 0.0;
+    double leak = 0.0;
+    int predicted = -1;
+    REQUIRE(std::sscanf(line.c_str(), "%lf,%lf,%lf,%d", &index, &other, &leak, &predicted) == 4);
+    // To six digits, as they are written.
+    if (std::abs(leak - threshold) > 1e-6) CHECK(predicted == (leak > threshold ? 1 : 0));
+    ++rows;
+  }
+  CHECK(rows > 0);
 }
