@@ -1,4 +1,3 @@
-#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/prediction_csv.h>
@@ -23,14 +22,15 @@ DeviceChoice device_choice(const std::string& word) {
 }
 
 // The configuration that the weights were trained with, which their file holds.
-TrainingJob job_of(const training::BestWeights& weights, const std::filesystem::path& file) {
+TrainingJob job_of(const std::vector<Job>& jobs, const training::BestWeights& weights,
+                   const std::filesystem::path& file) {
   const auto found = weights.notes.find("configuration");
   if (found == weights.notes.end())
     throw training::CheckpointError(
         "[predict] " + file.string() +
         ": must say which configuration its weights were trained with, says nothing; take a file "
         "that headrace train has written");
-  return read_training_text(found->second, file.string() + " (configuration)");
+  return read_training_text(jobs, found->second, file.string() + " (configuration)");
 }
 
 void add(std::optional<PredictionCsv>& csv, const at::Tensor& scores) {
@@ -41,12 +41,13 @@ void add(std::optional<PredictionCsv>& csv, const at::Tensor& scores) {
 
 }  // namespace
 
-ExitCode predict(const PredictOptions& options) {
+ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
+                 const MakeRecipe& make_recipe) {
   at::set_num_threads(headrace::usable_cores());
   const ChosenDevice device = choose_device(device_choice(options.device));
   const at::Device target = torch_device(device.device);
   const training::BestWeights weights = training::read_best_weights(options.checkpoint);
-  const TrainingJob job = job_of(weights, options.checkpoint);
+  const TrainingJob job = job_of(jobs, weights, options.checkpoint);
   const auto recipe = make_recipe(job.name, *job.config, device.device);
   recipe->recall(weights.notes);
   const auto course = recipe->begin({});
