@@ -31,7 +31,7 @@ void add(CLI::App& line, TrainOptions& options) {
 }
 
 ExitCode run(const TrainOptions& options, const CommandCall& call) {
-  return train(options, call.arguments, *call.backend);
+  return train(options, call);
 }
 
 }  // namespace

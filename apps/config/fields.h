@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/values.h>
+#include <headrace/engine/base/export.h>
 
 #include <functional>
 #include <memory>
@@ -79,7 +80,7 @@ Tag<Variant> alternative(std::string name, std::string main,
 ///     fields.section("optimizer", [&](Fields& f) { describe(f, config.optimizer); });
 ///
 /// The variables must outlive the Fields and stay where they are. Not thread-safe.
-class Fields {
+class HEADRACE_API Fields {
  public:
   Fields() = default;
   Fields(Fields&&) = default;
@@ -179,11 +180,11 @@ class Fields {
 
 /// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws
 /// ConfigError.
-void load(Fields& fields, const std::filesystem::path& file,
-          const std::vector<std::string>& overrides = {});
+HEADRACE_API void load(Fields& fields, const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides = {});
 
 /// The node as YAML text.
-std::string to_yaml(const Node& node);
+HEADRACE_API std::string to_yaml(const Node& node);
 
 }  // namespace headrace::inline v1::app
 

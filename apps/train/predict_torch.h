@@ -1,7 +1,10 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/train_options.h>
+
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -9,5 +12,7 @@ namespace headrace::inline v1::app {
 /// probability of each class, and the class that the recipe predicts. Weights of several members of
 /// a run vote.
 ExitCode predict(const PredictOptions& options);
+ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
+                 const MakeRecipe& make_recipe);
 
 }  // namespace headrace::inline v1::app

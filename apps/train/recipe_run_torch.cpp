@@ -1,8 +1,8 @@
-#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/process_memory.h>
+#include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
-#include <headrace/apps/train/run_identity.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/training/vote.h>

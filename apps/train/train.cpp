@@ -1,9 +1,10 @@
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/apps/train/run_identity.h>
 #include <headrace/apps/train/train.h>
+#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>
@@ -17,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainingJob read_job(const TrainOptions& options) {
+TrainingJob read_job(const TrainOptions& options, const std::vector<Job>& jobs) {
   std::vector<std::string> settings = options.settings;
   if (options.fold) settings.push_back(fmt::format("training.member={}", *options.fold));
-  if (options.resume.empty()) return read_training_job(options.config, settings);
+  if (options.resume.empty()) return read_training_job(jobs, options.config, settings);
   const fs::path file = options.resume / "config.yaml";
-  TrainingJob job = read_training_job(file, settings);
-  if (!settings.empty()) require_same_run(read_training_job(file, {}).identity, job.identity);
+  TrainingJob job = read_training_job(jobs, file, settings);
+  if (!settings.empty()) require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
   return job;
 }
 
@@ -34,13 +35,12 @@ RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
 
 class TrainCommand {
  public:
-  TrainCommand(const TrainOptions& options, const std::vector<std::string>& arguments,
-               TrainingBackend& backend)
+  TrainCommand(const TrainOptions& options, const CommandCall& call)
       : options_(options),
-        arguments_(arguments),
-        backend_(backend),
+        arguments_(call.arguments),
+        backend_(*call.backend),
         level_(log_level(options.log_level)),
-        job_(read_job(options)) {}
+        job_(read_job(options, call.jobs)) {}
 
   ExitCode run() {
     cv::setNumThreads(0);
@@ -123,9 +123,8 @@ class TrainCommand {
 
 }  // namespace
 
-ExitCode train(const TrainOptions& options, const std::vector<std::string>& arguments,
-               TrainingBackend& backend) {
-  return TrainCommand(options, arguments, backend).run();
+ExitCode train(const TrainOptions& options, const CommandCall& call) {
+  return TrainCommand(options, call).run();
 }
 
 }  // namespace headrace::inline v1::app

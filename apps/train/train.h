@@ -1,17 +1,13 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/apps/train/train_options.h>
-#include <headrace/apps/train/training_backend.h>
-
-#include <string>
-#include <vector>
 
 namespace headrace::inline v1::app {
 
-/// `headrace train`. `arguments` is the command line as typed, for the run folder and the resume
-/// command.
-ExitCode train(const TrainOptions& options, const std::vector<std::string>& arguments,
-               TrainingBackend& backend);
+/// `headrace train`. The call has a backend, and the command line as typed for the run folder and
+/// the resume command.
+ExitCode train(const TrainOptions& options, const CommandCall& call);
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/leak/course_torch.h>
-#include <headrace/apps/train/stage_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/training/changed_course.h>

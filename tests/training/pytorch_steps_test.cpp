@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/leak/course_torch.h>
-#include <headrace/apps/train/stage_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/leak_cnn.h>
 #include <headrace/tests/support/skip.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/terminal/text_width.h>
 
 #include <algorithm>

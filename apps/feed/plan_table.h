@@ -1,0 +1,17 @@
+#pragma once
+
+#include <headrace/apps/feed/planned_source.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
+#include <string_view>
+
+namespace headrace::inline v1::app {
+
+/// Prints what a source warns of and how far a stage is on standard error. Any thread.
+void log_table(LogLevel level, std::string_view line);
+
+/// Plans an HDF5 table: opens the file without reading rows; open() copies it to the stage, where
+/// the options name one. Throws what Hdf5Table throws.
+PlannedSource plan_table(const Hdf5TableOptions& options);
+
+}  // namespace headrace::inline v1::app
