@@ -1,18 +1,15 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <sys/resource.h>
 
@@ -127,7 +124,7 @@ ImageData image_data_of(const LoaderData& config) {
           .root = config.root,
           .listings = config.listings,
           .log = [](LogLevel level, std::string_view line) {
-            if (level != LogLevel::debug) fmt::print(stderr, "{}\n", clean_text(line));
+            if (level != LogLevel::debug) log_data(level, line);
           }};
 }
 

@@ -9,6 +9,11 @@
 
 namespace headrace::inline v1::app {
 
+/// The configuration that `headrace train` works on; its `yaml` is what the run folder keeps,
+/// without the member that this call alone is for. Throws ConfigError, for a resumed run also where
+/// it would learn something else than it began with.
+TrainingJob read_train_job(const TrainOptions& options);
+
 /// `headrace train`. `arguments` is the command line as typed, for the run folder and the resume
 /// command.
 ExitCode train(const TrainOptions& options, const std::vector<std::string>& arguments,
