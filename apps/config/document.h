@@ -17,6 +17,8 @@ struct Place {
 
   /// "train.yaml:12:5"
   std::string text() const;
+  /// Whether it is one of the command line's "--set a.b=c".
+  bool is_setting() const;
 };
 
 struct Entry;
