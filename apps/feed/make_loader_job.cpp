@@ -2,17 +2,14 @@
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -85,7 +82,7 @@ ImageData image_data_of(const LoaderData& config) {
           .root = config.root,
           .listings = config.listings,
           .log = [](LogLevel level, std::string_view line) {
-            if (level != LogLevel::debug) fmt::print(stderr, "{}\n", clean_text(line));
+            if (level != LogLevel::debug) log_data(level, line);
           }};
 }
 

@@ -173,7 +173,6 @@ class PredictCommand {
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe) {
   at::set_num_threads(headrace::usable_cores());
-  return PredictCommand(options).run();
   return PredictCommand(options, jobs, make_recipe).run();
 }
 

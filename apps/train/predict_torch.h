@@ -11,7 +11,6 @@ namespace headrace::inline v1::app {
 /// `headrace predict`: a CSV with a row for each sample of the file, in its order: index, the
 /// probability of each class, and the class that the recipe predicts. Weights of several members of
 /// a run vote.
-ExitCode predict(const PredictOptions& options);
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe);
 
