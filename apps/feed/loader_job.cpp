@@ -4,9 +4,9 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
+#include <headrace/monitor/process_memory.h>
 
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,15 +70,6 @@ PlannedSource plan_source(const LoaderConfig& config) {
   throw ConfigError("[config] data.source is none of the known ones");
 }
 
-std::uint64_t data_segment() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    std::uint64_t kibibytes = 0;
-    if (word == "VmData:" && status >> kibibytes) return kibibytes << 10;
-  }
-  return 0;
-}
-
 bool data_is_limited() {
   rlimit limit{};
   return ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -92,6 +83,14 @@ std::uint64_t stack_bytes() {
 }
 
 }  // namespace
+
+LoaderOptions loader_options(int prefetch, const ThreadSettings& threads) {
+  return {.prefetch = prefetch, .watchdog = abort_on_hang(threads.watchdog)};
+}
+
+RuntimeOptions runtime_options(const ThreadSettings& threads) {
+  return {.threads = threads.loader, .io_threads = threads.io};
+}
 
 Loader LoaderJob::build() const {
   LoaderOptions with_runtime = options;
@@ -132,7 +131,7 @@ ImageData image_data_of(const LoaderData& config) {
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {
-  check(config.data.cache, "data.cache");
+  check(config.data.cache);
   return make_loader_job(config, plan_source(config));
 }
 
@@ -145,22 +144,22 @@ LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
               [config, classes](std::shared_ptr<const Source> source) {
                 return make_loader_pipeline(config, std::move(source), classes);
               },
-          .options = {.prefetch = config.data.prefetch,
-                      .watchdog = abort_on_hang(config.threads.watchdog)},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .options = loader_options(config.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
           .consumer_delay_s = config.delay.consumer.seconds,
           .cached = config.data.cache.enabled()};
 }
 
 void add_process(monitor::MemoryForecast& forecast, int new_threads) {
   const auto threads = static_cast<std::uint64_t>(new_threads);
+  const monitor::ProcessMemory memory = monitor::read_process_memory();
   if (data_is_limited()) {
-    forecast.add("process as it is", data_segment(), "address space");
+    forecast.add("process as it is", memory.data_segment, "address space");
     forecast.add("stacks", threads * stack_bytes(), std::to_string(new_threads) + " threads");
     return;
   }
   constexpr std::uint64_t touched = 512ULL << 10;  // of a stack, and the thread's own heap
-  forecast.add("process as it is", monitor::read_process_memory().held());
+  forecast.add("process as it is", memory.held());
   forecast.add("stacks", threads * touched, std::to_string(new_threads) + " threads");
   forecast.add("small things", 8ULL << 20, "queues, statistics, lists");
 }

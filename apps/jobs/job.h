@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/run_settings.h>
@@ -32,6 +33,16 @@ struct JobConfig : RunSettings {
   JobConfig(const JobConfig&) = default;
   JobConfig& operator=(const JobConfig&) = default;
 };
+
+/// The sections of a configuration that are a job's own.
+struct JobSections {
+  std::function<void(Fields&)> data{};
+  AugmentList& augment;
+  std::function<void(Fields&)> loss{};
+};
+
+/// The keys of a job beside `kind`: its own sections among those that all jobs have.
+void describe_job(Fields& fields, JobConfig& config, const JobSections& own);
 
 /// A job, as far as it needs no LibTorch.
 struct Job {
