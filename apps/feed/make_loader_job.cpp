@@ -1,7 +1,6 @@
 #include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/feed/plan_table.h>
-#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
@@ -87,7 +86,7 @@ ImageData image_data_of(const LoaderData& config) {
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {
-  check(config.data.cache, "data.cache");
+  check(config.data.cache);
   return make_loader_job(config, plan_source(config));
 }
 
@@ -100,9 +99,8 @@ LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
               [config, classes](std::shared_ptr<const Source> source) {
                 return make_loader_pipeline(config, std::move(source), classes);
               },
-          .options = {.prefetch = config.data.prefetch,
-                      .watchdog = abort_on_hang(config.threads.watchdog)},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .options = loader_options(config.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
           .consumer_delay_s = config.delay.consumer.seconds,
           .cached = config.data.cache.enabled()};
 }

@@ -1,5 +1,5 @@
 // What a training run shows of itself.
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/run_view.h>

@@ -130,19 +130,10 @@ TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of on
   const Finished whole = job.run(Job::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
 
-  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
-                         {.folder = job.path()});
-  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
-  program.signal(SIGINT);
-  CHECK(program.wait() == 130);
-  const fs::path cut = job.runs("cut").front();
-  CHECK_FALSE(fs::exists(cut / "checkpoints/fold-0/result.json"));
-  const std::string metrics = content_of(cut / "metrics.csv");
-  CHECK(metrics.empty());  // stopped inside the first epoch
-
-  const Finished resumed = job.run(resume_words(program.err()));
+  const auto [cut, said] = job.stop_in_first_epoch("cut");
+  const Finished resumed = job.run(resume_words(said));
   REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
-  const fs::path uncut = job.runs("whole").front();
+  const fs::path uncut = job.only_run("whole");
   CHECK(best_weights(cut) == best_weights(uncut));
   CHECK(last_checkpoint(cut) == last_checkpoint(uncut));
   CHECK(content_of(cut / "checkpoints/fold-0/result.json") ==
@@ -150,7 +141,7 @@ TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of on
 
   const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
   REQUIRE(other.status == 0);
-  CHECK(best_weights(job.runs("other").front()) != best_weights(uncut));
+  CHECK(best_weights(job.only_run("other")) != best_weights(uncut));
 }
 
 TEST_CASE("a run is not gone on with other settings than it began with") {

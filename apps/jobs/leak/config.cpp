@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 
 namespace headrace::inline v1::app {
@@ -11,15 +12,13 @@ void describe(Fields& fields, LeakData& data) {
   fields.key("training", data.training, file("HDF5 file with segments_mel and labels"));
   fields.key("validation", data.validation, file("the same, to select weights and threshold"));
   fields.key("testing", data.testing, file("the same, to report on"));
-  fields.key("resident", data.resident, {.doc = "most of one file that is kept in memory"});
+  describe_resident(fields, data.resident);
   fields.choice(
       "residence", data.residence,
       {{"host", LeakResidence::host}, {"device", LeakResidence::device}},
       {.doc = "memory the segments live in; device: whole on the GPU, batches made there"});
-  fields.key("stage", data.stage,
-             {.doc = "folder a file is copied to first, checked; empty: read where it lies"});
-  fields.key("prefetch", data.prefetch,
-             {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
+  describe_stage(fields, data.stage);
+  describe_prefetch(fields, data.prefetch);
 }
 
 void describe(Fields& fields, LeakLoss& loss) {
@@ -62,11 +61,10 @@ std::vector<MovedKey> old_leak_keys() {
 
 void describe(Fields& fields, LeakConfig& config) {
   fields.moved(old_leak_keys());
-  describe(fields, static_cast<RunSettings&>(config));
-  fields.section("data", [&](Fields& f) { describe(f, config.data); });
-  describe_augment(fields, config.augment);
-  fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
-  fields.section("training", [&](Fields& f) { describe(f, config.training); });
+  describe_job(fields, config,
+               {.data = [&](Fields& f) { describe(f, config.data); },
+                .augment = config.augment,
+                .loss = [&](Fields& f) { describe(f, config.loss); }});
 }
 
 }  // namespace headrace::inline v1::app

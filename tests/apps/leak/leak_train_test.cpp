@@ -3,7 +3,6 @@
 #include <headrace/tests/support/content_of.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -15,18 +14,11 @@
 
 namespace {
 
-using headrace::test::best_weights;
-using headrace::test::contains;
-using headrace::test::content_of;
-using headrace::test::Finished;
-using headrace::test::has_first_checkpoint;
-using headrace::test::newest_checkpoint;
-using headrace::test::StartedProgram;
-
+using namespace headrace::test;
 namespace fs = std::filesystem;
 
 /// A folder with prepared data and a configuration: 2 epochs of 10 steps.
-class Job : public headrace::test::TrainingFolder {
+class Job : public TrainingFolder {
  public:
   Job()
       : TrainingFolder(
@@ -35,16 +27,10 @@ class Job : public headrace::test::TrainingFolder {
             "augment: [spec_augment]\n"
             "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  schedule: {cosine: 1}\n"
             "threads:\n  loader: 2\n  torch: 1\n") {
-    headrace::test::write_leak_sounds(path() / "sounds");
+    write_leak_sounds(path() / "sounds");
     const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
                                    "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
     REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
-  }
-
-  fs::path only_run(const std::string& parent) const {
-    const auto all = runs(parent);
-    REQUIRE(all.size() == 1);
-    return all.front();
   }
 };
 
@@ -57,7 +43,7 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
   for (const char* word : {"test f1", "threshold", "segment auc", "false negative"}) {
     CHECK_MESSAGE(contains(finished.out, word), word);
   }
-  const fs::path run = job.only_run("runs");
+  const fs::path run = job.only_run();
   const std::string result = content_of(run / "checkpoints/run/result.json");
   CHECK(contains(result, "segment_auc"));
   const std::string metrics = content_of(run / "metrics.csv");
@@ -73,15 +59,7 @@ TEST_CASE(
   const Job job;
   const Finished whole = job.run(Job::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
-  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
-                         {.folder = job.path()});
-  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
-  program.signal(SIGINT);
-  CHECK(program.wait() == 130);
-  const fs::path cut = job.only_run("cut");
-  CHECK_FALSE(fs::exists(cut / "checkpoints/run/result.json"));
-  CHECK(content_of(cut / "metrics.csv").empty());  // stopped inside the first epoch
-
+  const fs::path cut = job.stop_in_first_epoch("cut").run;
   const Finished resumed =
       job.run({"train", "--resume", cut.string(), "--set", "delay.transfer=0ms"});
   REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
