@@ -12,12 +12,13 @@ int run_job_program(int argc, char** argv, const Job& job, const RecipeOf& recip
   TorchBackend backend({job}, [&recipe](std::string_view, const JobConfig& config, Device device) {
     return recipe(config, device);
   });
-  return run_program(argc, argv,
-                     {.name = argc > 0 ? std::filesystem::path(argv[0]).filename() : job.name,
-                      .help = job.help,
-                      .jobs = {job},
-                      .commands = job_command_table(job),
-                      .backend = &backend});
+  return run_program(
+      argc, argv,
+      {.name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : job.name,
+       .help = job.help,
+       .jobs = {job},
+       .commands = job_command_table(job),
+       .backend = &backend});
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
 
