@@ -3,6 +3,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/engine/tensor/tensor.h>
+#include <headrace/loaders/file/stage_progress.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ struct Hdf5TableOptions {
   /// A folder (a fast disk, or /dev/shm) the files are copied to before anything is read; room and
   /// checksum are checked, and the copies vanish with the table or the process. Empty: none.
   std::filesystem::path stage{};
+  StageCallback on_stage{};  ///< told of the progress of the copies
   /// Long chunk indexes are kept beside the file ("<file>.headrace-index") for the next opening.
   bool keep_index = true;
 };
