@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
