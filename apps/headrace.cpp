@@ -1,7 +1,10 @@
 #include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/jobs/jobs.h>
 
 // The program for everything that needs no LibTorch. Training and prediction live in a program of
 // their own, which it becomes.
 int main(int argc, char** argv) {
-  return headrace::app::run_program(argc, argv, nullptr);
+  using namespace headrace::app;
+  return run_program(argc, argv, {.jobs = jobs(), .commands = command_table(jobs())});
 }

@@ -1,8 +1,14 @@
 #include <headrace/apps/commands/command_line.h>
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/backend_torch.h>
 
 // Everything that needs LibTorch; the program headrace becomes this one.
 int main(int argc, char** argv) {
-  headrace::app::TorchBackend backend;
-  return headrace::app::run_program(argc, argv, &backend);
+  using namespace headrace::app;
+  TorchBackend backend(jobs(), make_recipe);
+  return run_program(
+      argc, argv,
+      {.jobs = jobs(), .commands = command_table(jobs()), .backend = &backend, .only_torch = true});
 }

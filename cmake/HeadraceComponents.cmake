@@ -7,7 +7,7 @@ include(GNUInstallDirs)
 # Folders of loaders/ that bring libraries of their own: each is a component. The others are core,
 # which should use none of these (a test finds public names that are in two libraries).
 set(headrace_loader_components image hdf5 audio volume)
-set(headrace_component_names core ${headrace_loader_components} cuda torch training)
+set(headrace_component_names core ${headrace_loader_components} cuda torch training app)
 option(HEADRACE_INSTALL "Build the installed form, one shared library a component" ${PROJECT_IS_TOP_LEVEL})
 
 # headrace_component_alias(<name> <room>...): headrace::<name> for this build.
@@ -92,5 +92,10 @@ function(headrace_components)
       OBJECTS $<TARGET_OBJECTS:headrace_engine_torch>)
     headrace_component(training TORCH ROOMS models training NEEDS torch core
       OBJECTS $<TARGET_OBJECTS:headrace_models> $<TARGET_OBJECTS:headrace_training>)
+  endif()
+  if(TARGET headrace_apps_torch)
+    headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image hdf5 core
+      OBJECTS $<TARGET_OBJECTS:headrace_app_support> $<TARGET_OBJECTS:headrace_apps>
+              $<TARGET_OBJECTS:headrace_apps_torch>)
   endif()
 endfunction()

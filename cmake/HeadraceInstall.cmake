@@ -30,6 +30,18 @@ foreach(room IN LISTS rooms)
     FILES_MATCHING PATTERN "*.h" ${others})
 endforeach()
 
+# Of the programs' rooms what a job outside needs.
+if("app" IN_LIST components)
+  foreach(header IN ITEMS
+      commands/job_program_torch config/document config/fields config/fields_inline config/units config/values
+      feed/loader_job feed/loader_settings feed/planned_source
+      jobs/device_torch jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings)
+    get_filename_component(folder ${header} DIRECTORY)
+    install(FILES "${PROJECT_SOURCE_DIR}/apps/${header}.h" COMPONENT headrace_libraries
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/headrace/apps/${folder}")
+  endforeach()
+endif()
+
 foreach(component IN LISTS components)
   install(TARGETS headrace_shared_${component} EXPORT headrace_${component}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT headrace_libraries)
@@ -62,7 +74,7 @@ install(FILES "${made}/headrace-config.cmake" "${made}/headrace-config-version.c
 # headrace.pc is core; headrace-image.pc and so on stand on it.
 file(RELATIVE_PATH HEADRACE_PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 foreach(component IN LISTS components)
-  if(component MATCHES "^(torch|training)$")  # LibTorch has no file for pkg-config
+  if(component MATCHES "^(torch|training|app)$")  # LibTorch has no file for pkg-config
     continue()
   endif()
   set(HEADRACE_PC_LIBRARY headrace_${component})

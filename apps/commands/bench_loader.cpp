@@ -2,6 +2,7 @@
 #include <headrace/apps/commands/loader_report.h>
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/feed/process_memory.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/stop_signals.h>
@@ -57,9 +58,9 @@ monitor::MemoryForecast forecast_of(const LoaderJob& job) {
   return forecast;
 }
 
-ExitCode run(const BenchLoaderOptions& options, const CommandCall&) {
+ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   cv::setNumThreads(0);
-  const BenchJob job = read_bench_job(options.config, options.settings);
+  const BenchJob job = read_bench_job(call.jobs, options.config, options.settings);
   const monitor::MemoryLimit limit = monitor::tightest_memory_limit(job.memory);
   const monitor::MemoryForecast forecast = forecast_of(job.loader);
   forecast.require(limit);
@@ -78,6 +79,7 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall&) {
   guard.watch().look();
   trial.process_peak_bytes = guard.watch().peak_held();
   trial.process_forecast_bytes = forecast.total();
+  trial.device_why = job.device_why;
 
   const std::string report = loader_report(trial, trial_options);
   std::fwrite(report.data(), 1, report.size(), stdout);

@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/command_line.h>
-#include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/run_command.h>
 #include <headrace/apps/commands/start_train_program.h>
 #include <headrace/apps/commands/unknown_command.h>
@@ -36,22 +35,24 @@ void add_commands(CLI::App& parent, const std::vector<Command>& commands,
 }
 
 /// What is wrong with the line, or the help that it asks for: said here.
-ExitCode answer(const CLI::App& program, const CLI::ParseError& error) {
+ExitCode answer(const CLI::App& line, const CLI::ParseError& error) {
   // It is looked for here because a request for help would be answered first.
-  if (const auto mistake = unknown_command(program)) {
-    std::cerr << "headrace: " << *mistake << '\n';
+  if (const auto mistake = unknown_command(line)) {
+    std::cerr << line.get_name() << ": " << *mistake << '\n';
     return ExitCode::configuration;
   }
-  return program.exit(error, std::cout, std::cerr) == 0 ? ExitCode::done : ExitCode::configuration;
+  return line.exit(error, std::cout, std::cerr) == 0 ? ExitCode::done : ExitCode::configuration;
 }
 
-ExitCode run(const Bound& command, int argc, char** argv, TrainingBackend* backend) {
-  const CommandCall call{.arguments = {argv, argv + argc}, .backend = backend};
+ExitCode run(const Bound& command, int argc, char** argv, const Program& program) {
+  TrainingBackend* const backend = program.backend;
+  const CommandCall call{
+      .arguments = {argv, argv + argc}, .jobs = program.jobs, .backend = backend};
   if (command.needs_torch) {
     if (backend == nullptr) start_train_program(argv);
     return backend->run([&] { return command.run(call); });
   }
-  if (backend != nullptr) {
+  if (program.only_torch) {
     throw Failure(ExitCode::configuration,
                   "headrace-train trains and predicts; start headrace for this command");
   }
@@ -60,20 +61,20 @@ ExitCode run(const Bound& command, int argc, char** argv, TrainingBackend* backe
 
 }  // namespace
 
-int run_program(int argc, char** argv, TrainingBackend* backend) noexcept {
-  return run_command([&] {
-    CLI::App program("Trains models whose GPU never waits for data.", "headrace");
-    program.require_subcommand(1);
-    program.set_version_flag("--version", "headrace " HEADRACE_VERSION);
+int run_program(int argc, char** argv, const Program& program) noexcept {
+  return run_command(program.name, [&] {
+    CLI::App line(program.help, program.name);
+    line.require_subcommand(1);
+    line.set_version_flag("--version", "headrace " HEADRACE_VERSION);
     std::vector<Bound> bound;
-    add_commands(program, command_table(), bound);
+    add_commands(line, program.commands, bound);
     try {
-      program.parse(argc, argv);
+      line.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      return answer(program, error);
+      return answer(line, error);
     }
     for (const Bound& command : bound)
-      if (command.line->parsed()) return run(command, argc, argv, backend);
+      if (command.line->parsed()) return run(command, argc, argv, program);
     return ExitCode::configuration;
   });
 }

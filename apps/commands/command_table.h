@@ -1,14 +1,18 @@
 #pragma once
 
+#include <headrace/apps/jobs/job.h>
 #include <headrace/apps/run/command.h>
 
 #include <vector>
 
 namespace headrace::inline v1::app {
 
-/// All commands of the program, in the order of its help. Both programs read the same command line;
-/// those that need LibTorch are run by headrace-train alone.
-std::vector<Command> command_table();
+/// All commands of the house's program, in the order of its help. Both programs read the same
+/// command line; those that need LibTorch are run by headrace-train alone.
+std::vector<Command> command_table(const std::vector<Job>& jobs);
+
+/// Those of a program for one job: its `prepare`, where it has one, stands under no name.
+std::vector<Command> job_command_table(const Job& job);
 
 // Each is defined in the file of its name.
 Command bench_loader_command();

@@ -1,7 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/feed/image_data.h>
-#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/jobs/read_job.h>
@@ -56,11 +56,11 @@ struct Subject {
   std::shared_ptr<const ImageSource> source;
 };
 
-Subject subject_of(const InspectOptions& options) {
+Subject subject_of(const InspectOptions& options, const std::vector<Job>& jobs) {
   Subject subject;
   const std::string extension = options.images.data.extension().native();
   if (extension == ".yaml" || extension == ".yml") {
-    subject.config = read_loader_config(options.images.data, options.settings);
+    subject.config = read_loader_config(jobs, options.images.data, options.settings);
     if (!is_images(subject.config.data.source)) {
       throw ConfigError(
           "[inspect] data.source must be images, manifest, pairs or pack, got another; inspect "
@@ -106,8 +106,8 @@ void write_sheet(const InspectOptions& options, const Subject& subject, const Su
              records.size(), options.draws);
 }
 
-ExitCode run(const InspectOptions& options, const CommandCall&) {
-  const Subject subject = subject_of(options);
+ExitCode run(const InspectOptions& options, const CommandCall& call) {
+  const Subject subject = subject_of(options, call.jobs);
   StopSignals signals;
   Progress view("inspect", subject.source->size(), "images");
   const Survey result =

@@ -6,7 +6,7 @@
 
 namespace headrace::inline v1::app {
 
-int run_command(const std::function<ExitCode()>& command) noexcept {
+int run_command(const std::string& program, const std::function<ExitCode()>& command) noexcept {
   try {
     return static_cast<int>(command());
   } catch (const std::exception& error) {
@@ -14,12 +14,12 @@ int run_command(const std::function<ExitCode()>& command) noexcept {
     std::string text = error.what();
     while (!text.empty() && text.back() == '\n')
       text.pop_back();
-    std::fprintf(stderr, "headrace: %s%s\n",
+    std::fprintf(stderr, "%s: %s%s\n", program.c_str(),
                  code == ExitCode::bug ? "this is a bug, please report it: " : "", text.c_str());
     return static_cast<int>(code);
   } catch (...) {
-    std::fprintf(stderr,
-                 "headrace: this is a bug, please report it: an exception of no known type\n");
+    std::fprintf(stderr, "%s: this is a bug, please report it: an exception of no known type\n",
+                 program.c_str());
     return static_cast<int>(ExitCode::bug);
   }
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -10,19 +12,21 @@
 namespace headrace::inline v1::app {
 
 /// Where a value was written.
-struct Place {
+struct HEADRACE_API Place {
   std::shared_ptr<const std::string> source{};  ///< A file's name, or "--set a.b=c".
   int line = 0;                                 ///< From 1; 0 for a source without lines.
   int column = 0;
 
   /// "train.yaml:12:5"
   std::string text() const;
+  /// Whether it is one of the command line's "--set a.b=c".
+  bool is_setting() const;
 };
 
 struct Entry;
 
 /// A value of a YAML document, with its place. Aliases have been replaced by copies.
-struct Node {
+struct HEADRACE_API Node {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
@@ -44,7 +48,7 @@ struct Entry {
 };
 
 /// "a list", "a map", "\"text\"": what an error says it got.
-std::string describe(const Node& node);
+HEADRACE_API std::string describe(const Node& node);
 
 /// What a document may be at most; a configuration file that exceeds it is refused.
 struct DocumentLimits {
@@ -55,13 +59,15 @@ struct DocumentLimits {
 
 /// Parses one YAML document. Throws ConfigError with the place for syntax errors, a key written
 /// twice, a key that is no scalar, more than one document, or a limit exceeded.
-Node parse_document(std::string_view text, const std::string& source,
-                    const DocumentLimits& limits = {});
+HEADRACE_API Node parse_document(std::string_view text, const std::string& source,
+                                 const DocumentLimits& limits = {});
 
 /// Reads and parses a file. Throws ConfigError.
-Node read_document(const std::filesystem::path& file, const DocumentLimits& limits = {});
+HEADRACE_API Node read_document(const std::filesystem::path& file,
+                                const DocumentLimits& limits = {});
 
 /// Applies "a.b=value": the value is YAML and replaces what stood at that path. Throws ConfigError.
-void apply_override(Node& root, const std::string& assignment, const DocumentLimits& limits = {});
+HEADRACE_API void apply_override(Node& root, const std::string& assignment,
+                                 const DocumentLimits& limits = {});
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
+#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/config/values.h>
+#include <headrace/engine/base/export.h>
 
 #include <functional>
 #include <memory>
@@ -27,14 +29,6 @@ struct KeyOptions {
   bool required = false;
   std::function<bool()> used_if{};  ///< False once all is read: the key may not be set.
   std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
-};
-
-/// A key that configurations had once.
-struct MovedKey {
-  std::string old{};  ///< Its path, "data.flip"; "source.*" for all keys of a section.
-  std::string now{};  ///< What it is now: "data.prefetch"; "data.*" for those of a section.
-  /// What is to be written for a value, if that is not `now` and the value.
-  std::function<std::string(const Node&)> write{};
 };
 
 /// A key as documentation shows it.
@@ -79,7 +73,7 @@ Tag<Variant> alternative(std::string name, std::string main,
 ///     fields.section("optimizer", [&](Fields& f) { describe(f, config.optimizer); });
 ///
 /// The variables must outlive the Fields and stay where they are. Not thread-safe.
-class Fields {
+class HEADRACE_API Fields {
  public:
   Fields() = default;
   Fields(Fields&&) = default;
@@ -166,8 +160,9 @@ class Fields {
   void read_map(const Node& map, const std::string& prefix, const Fields& root);
   static void read_item(Field& field, const Node& map, const std::string& prefix,
                         std::unique_ptr<Fields> fields);
-  void check_use(const std::string& prefix) const;
-  void refuse_moved(const Entry& entry, const std::string& path) const;
+  void check_use(const std::string& prefix, const Fields& root) const;
+  [[noreturn]] void refuse_unused(const Field& field, const std::string& prefix) const;
+  const Field* find_by_path(std::string_view path) const;
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
                                    const Fields& root) const;
   void collect_paths(const std::string& prefix, std::vector<std::string>& paths) const;
@@ -179,11 +174,14 @@ class Fields {
 
 /// Reads a file, applies the overrides ("a.b=value", later ones win) and sets the variables. Throws
 /// ConfigError.
-void load(Fields& fields, const std::filesystem::path& file,
-          const std::vector<std::string>& overrides = {});
+HEADRACE_API void load(Fields& fields, const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides = {});
 
 /// The node as YAML text.
-std::string to_yaml(const Node& node);
+HEADRACE_API std::string to_yaml(const Node& node);
+
+/// The same on one line: "[{flip: 0.5}]".
+std::string to_flow_yaml(const Node& node);
 
 }  // namespace headrace::inline v1::app
 

@@ -3,6 +3,7 @@
 // Bodies of the templates in fields.h, which includes this file.
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/engine/base/export.h>
 
 #include <algorithm>
 #include <array>
@@ -20,22 +21,22 @@ struct Tagged {
 };
 
 /// Throws ConfigError for what is no tagged entry.
-Tagged tagged_entry(const Node& node, const std::string& path);
+HEADRACE_API Tagged tagged_entry(const Node& node, const std::string& path);
 
 /// The parameters as a map; `path` ends with the entry's name. Throws ConfigError for a value where
 /// the entry has no main parameter, and for parameters that are not among `known`.
-Node parameters_of(const Tagged& entry, const std::string& path, const std::string& main,
-                   const std::vector<std::string>& known);
+HEADRACE_API Node parameters_of(const Tagged& entry, const std::string& path,
+                                const std::string& main, const std::vector<std::string>& known);
 
 /// An entry to be written.
-Node tagged_node(const std::string& name, Node parameters);
+HEADRACE_API Node tagged_node(const std::string& name, Node parameters);
 
-[[noreturn]] void refuse_value(const Node& node, const std::string& path,
-                               const std::string& must_be);
-[[noreturn]] void refuse_word(const Node& node, const std::string& path,
-                              const std::vector<std::string>& words);
-bool within(double value, const KeyOptions& options);
-std::string range_rule(const KeyOptions& options, std::string (*show)(double));
+[[noreturn]] HEADRACE_API void refuse_value(const Node& node, const std::string& path,
+                                            const std::string& must_be);
+[[noreturn]] HEADRACE_API void refuse_word(const Node& node, const std::string& path,
+                                           const std::vector<std::string>& words);
+HEADRACE_API bool within(double value, const KeyOptions& options);
+HEADRACE_API std::string range_rule(const KeyOptions& options, std::string (*show)(double));
 
 /// What limits hold for: the value, or each item of a list.
 template <class T>

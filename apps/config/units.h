@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -25,17 +27,17 @@ struct Duration {
 
 /// Nothing for text that is no size, is negative, or exceeds 2^63 bytes. Blanks before the unit are
 /// allowed.
-std::optional<Bytes> parse_bytes(std::string_view text);
+HEADRACE_API std::optional<Bytes> parse_bytes(std::string_view text);
 
 /// Nothing for text that is no duration, lacks its unit or is negative. Units: ns us ms s min h d.
-std::optional<Duration> parse_duration(std::string_view text);
+HEADRACE_API std::optional<Duration> parse_duration(std::string_view text);
 
 /// Exact, in the largest unit that divides it: "10GiB", "1000B". parse_bytes gives the same value
 /// back.
-std::string format_exact(Bytes bytes);
+HEADRACE_API std::string format_exact(Bytes bytes);
 
 /// Exact, in a unit that keeps the number short: "20ms", "10min". parse_duration gives the same
 /// value back.
-std::string format_exact(Duration duration);
+HEADRACE_API std::string format_exact(Duration duration);
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/engine/base/export.h>
 
 #include <concepts>
 #include <cstdint>
@@ -23,23 +24,23 @@ struct Scalar {
   double number = 0.0;    ///< 0 for text and truth values
 };
 
-Scalar read_scalar(const Node& node, bool& out);
-Scalar read_scalar(const Node& node, std::int64_t& out);
-Scalar read_scalar(const Node& node, std::uint64_t& out);
-Scalar read_scalar(const Node& node, double& out);
-Scalar read_scalar(const Node& node, std::string& out);
-Scalar read_scalar(const Node& node, std::filesystem::path& out);
-Scalar read_scalar(const Node& node, Bytes& out);
-Scalar read_scalar(const Node& node, Duration& out);
+HEADRACE_API Scalar read_scalar(const Node& node, bool& out);
+HEADRACE_API Scalar read_scalar(const Node& node, std::int64_t& out);
+HEADRACE_API Scalar read_scalar(const Node& node, std::uint64_t& out);
+HEADRACE_API Scalar read_scalar(const Node& node, double& out);
+HEADRACE_API Scalar read_scalar(const Node& node, std::string& out);
+HEADRACE_API Scalar read_scalar(const Node& node, std::filesystem::path& out);
+HEADRACE_API Scalar read_scalar(const Node& node, Bytes& out);
+HEADRACE_API Scalar read_scalar(const Node& node, Duration& out);
 
-Node write_scalar(bool value);
-Node write_scalar(std::int64_t value);
-Node write_scalar(std::uint64_t value);
-Node write_scalar(double value);
-Node write_scalar(const std::string& value);
-Node write_scalar(const std::filesystem::path& value);
-Node write_scalar(Bytes value);
-Node write_scalar(Duration value);
+HEADRACE_API Node write_scalar(bool value);
+HEADRACE_API Node write_scalar(std::int64_t value);
+HEADRACE_API Node write_scalar(std::uint64_t value);
+HEADRACE_API Node write_scalar(double value);
+HEADRACE_API Node write_scalar(const std::string& value);
+HEADRACE_API Node write_scalar(const std::filesystem::path& value);
+HEADRACE_API Node write_scalar(Bytes value);
+HEADRACE_API Node write_scalar(Duration value);
 
 /// A whole number's digits: "10000000".
 std::string whole_number(double value);
@@ -54,7 +55,7 @@ std::string show_limit(double limit) {
   return write_scalar(limit).text;
 }
 
-std::string whole_number_between(double least, double most);
+HEADRACE_API std::string whole_number_between(double least, double most);
 
 // Narrower integers and float are read through the widest of their kind.
 template <class T>
@@ -87,6 +88,6 @@ requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, std::int
       static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
 }
 
-Node write_scalar(float value);
+HEADRACE_API Node write_scalar(float value);
 
 }  // namespace headrace::inline v1::app::detail

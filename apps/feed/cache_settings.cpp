@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/cache_settings.h>
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/subset.h>
 

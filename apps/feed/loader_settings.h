@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/engine/base/export.h>
 
 #include <filesystem>
 
@@ -33,9 +34,9 @@ void describe_stage(Fields& fields, std::filesystem::path& stage, KeyOptions opt
 void describe_prefetch(Fields& fields, int& prefetch);
 
 /// The section `threads`; `torch` is a key of it only where a model is trained.
-void describe(Fields& fields, ThreadSettings& threads, bool trains);
+HEADRACE_API void describe(Fields& fields, ThreadSettings& threads, bool trains);
 
 /// The section `delay`.
-void describe(Fields& fields, PlantedDelays& delay);
+HEADRACE_API void describe(Fields& fields, PlantedDelays& delay);
 
 }  // namespace headrace::inline v1::app

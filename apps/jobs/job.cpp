@@ -1,13 +1,28 @@
+#include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::app {
 
-void describe_job(Fields& fields, JobConfig& config, const JobSections& own) {
-  describe(fields, static_cast<RunSettings&>(config));
-  fields.section("data", own.data);
-  describe_augment(fields, own.augment);
-  fields.section("loss", own.loss);
-  fields.section("training", [&](Fields& f) { describe(f, config.training); });
+JobConfig::~JobConfig() = default;
+
+void JobConfig::describe_keys(Fields& fields) {
+  describe(fields, static_cast<RunSettings&>(*this));
+  fields.section("training", [this](Fields& f) { describe(f, training); });
+}
+
+void JobConfig::check() const {
+  app::check(training);
+}
+
+int JobConfig::prefetch() const {
+  return 4;
+}
+
+LoaderJob JobConfig::loader_job() const {
+  throw ConfigError(
+      "[bench] this kind of configuration must say which loader it has "
+      "(JobConfig::loader_job), says nothing; train with --dry-run to see its forecast");
 }
 
 }  // namespace headrace::inline v1::app

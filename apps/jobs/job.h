@@ -1,11 +1,9 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/feed/augment.h>
-#include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/run/command.h>
-#include <headrace/apps/train/run_settings.h>
-#include <headrace/apps/train/training_settings.h>
+#include <headrace/apps/jobs/run_settings.h>
+#include <headrace/apps/jobs/training_settings.h>
+#include <headrace/engine/base/export.h>
 
 #include <functional>
 #include <memory>
@@ -13,20 +11,24 @@
 
 namespace headrace::inline v1::app {
 
+struct Command;
+struct LoaderJob;
+
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
-struct JobConfig : RunSettings {
+struct HEADRACE_API JobConfig : RunSettings {
   TrainingSettings training;
 
-  virtual ~JobConfig() = default;
+  virtual ~JobConfig();
 
-  /// Adds all keys beside `kind`.
-  virtual void describe_keys(Fields& fields) = 0;
+  /// Adds all keys beside `kind`. Default: those of RunSettings and the section `training`.
+  virtual void describe_keys(Fields& fields);
   /// Looks at keys that must fit each other, once all are read. Throws ConfigError.
-  virtual void check() const { app::check(training); }
-  /// Batches that are made ready ahead of the trainer.
-  virtual int prefetch() const = 0;
-  /// The loader that a training run has, for a bench.
-  virtual LoaderJob loader_job() const = 0;
+  virtual void check() const;
+  /// Batches that are made ready ahead of the trainer. Default: 4.
+  virtual int prefetch() const;
+  /// The loader that a training run has, for a bench (`feed/loader_job.h`). Throws ConfigError by
+  /// default: the job has none to show.
+  virtual LoaderJob loader_job() const;
 
  protected:
   JobConfig() = default;
@@ -34,22 +36,13 @@ struct JobConfig : RunSettings {
   JobConfig& operator=(const JobConfig&) = default;
 };
 
-/// The sections of a configuration that are a job's own.
-struct JobSections {
-  std::function<void(Fields&)> data{};
-  AugmentList& augment;
-  std::function<void(Fields&)> loss{};
-};
-
-/// The keys of a job beside `kind`: its own sections among those that all jobs have.
-void describe_job(Fields& fields, JobConfig& config, const JobSections& own);
-
 /// A job, as far as it needs no LibTorch.
 struct Job {
   std::string name{};                                    ///< The `kind` of its configurations.
   std::string help{};                                    ///< One line: what is learnt.
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< With its defaults.
-  Command prepare{};  ///< `headrace prepare <name>`, which makes data for it; empty: none.
+  /// `headrace prepare <name>`, which makes data for it; empty: none.
+  std::function<Command()> prepare{};
 };
 
 }  // namespace headrace::inline v1::app

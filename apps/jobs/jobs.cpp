@@ -1,8 +1,6 @@
 #include <headrace/apps/jobs/job_list.h>
 #include <headrace/apps/jobs/jobs.h>
 
-#include <algorithm>
-
 namespace headrace::inline v1::app {
 
 #define HEADRACE_DECLARE(name) Job name##_job();
@@ -14,12 +12,6 @@ const std::vector<Job>& jobs() {
   static const std::vector<Job> all{HEADRACE_JOBS(HEADRACE_CALL)};
 #undef HEADRACE_CALL
   return all;
-}
-
-const Job* find_job(std::string_view name) {
-  const auto found =
-      std::find_if(jobs().begin(), jobs().end(), [&](const Job& job) { return job.name == name; });
-  return found == jobs().end() ? nullptr : &*found;
 }
 
 }  // namespace headrace::inline v1::app

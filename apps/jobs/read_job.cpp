@@ -1,7 +1,8 @@
-#include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/train/run_identity.h>
+#include <headrace/apps/jobs/run_identity.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -12,16 +13,16 @@ namespace {
 // The kind of a pipeline without a model.
 constexpr const char* loader_kind = "loader";
 
-std::vector<std::string> job_names() {
+std::vector<std::string> names_of(const std::vector<Job>& jobs) {
   std::vector<std::string> names;
-  names.reserve(jobs().size() + 1);
-  for (const Job& job : jobs())
+  names.reserve(jobs.size() + 1);
+  for (const Job& job : jobs)
     names.push_back(job.name);
   return names;
 }
 
-std::vector<std::string> all_kinds() {
-  std::vector<std::string> kinds = job_names();
+std::vector<std::string> all_kinds(const std::vector<Job>& jobs) {
+  std::vector<std::string> kinds = names_of(jobs);
   kinds.emplace_back(loader_kind);
   return kinds;
 }
@@ -46,17 +47,18 @@ Node read_with_settings(const std::filesystem::path& file,
 }
 
 // The rest of the keys depends on this one, so it is looked at first. Null: a loader alone.
-const Job* job_of(const Node& document, const std::filesystem::path& file) {
+const Job* job_of(const std::vector<Job>& jobs, const Node& document,
+                  const std::filesystem::path& file) {
   const Entry* entry = document.find("kind");
   if (entry == nullptr) {
     throw ConfigError(
         fmt::format("[config] {}: key \"kind\" must say what this is, got none; add {}",
-                    file.string(), one_of(all_kinds(), "\"kind: ", "\"")));
+                    file.string(), one_of(all_kinds(jobs), "\"kind: ", "\"")));
   }
-  const Job* job = find_job(entry->value.text);
+  const Job* job = find_job(jobs, entry->value.text);
   if (job == nullptr && entry->value.text != loader_kind) {
     throw ConfigError(fmt::format("[config] {}: kind must be {}, got {}", entry->place.text(),
-                                  one_of(all_kinds()), describe(entry->value)));
+                                  one_of(all_kinds(jobs)), describe(entry->value)));
   }
   return job;
 }
@@ -95,13 +97,14 @@ std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
 }
 
-TrainingJob checked_job(const Node& document, const std::filesystem::path& file) {
-  const Job* job = job_of(document, file);
+TrainingJob checked_job(const std::vector<Job>& jobs, const Node& document,
+                        const std::filesystem::path& file) {
+  const Job* job = job_of(jobs, document, file);
   if (job == nullptr) {
     throw ConfigError(
         fmt::format("[config] {}: kind must be {} to train, got loader; \"headrace bench "
                     "loader\" runs this configuration",
-                    file.string(), one_of(job_names())));
+                    file.string(), one_of(names_of(jobs))));
   }
   TrainingJob training = training_job_of(*job, document);
   training.config->check();
@@ -110,34 +113,49 @@ TrainingJob checked_job(const Node& document, const std::filesystem::path& file)
 
 }  // namespace
 
-BenchJob read_bench_job(const std::filesystem::path& file,
-                        const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
-  if (const Job* job = job_of(document, file)) {
-    const auto config = training_job_of(*job, document).config;
-    return {.loader = config->loader_job(), .memory = bytes_of(config->memory)};
-  }
-  const LoaderConfig config = loader_config_of(document);
-  return {.loader = make_loader_job(config), .memory = bytes_of(config.memory)};
+const Job* find_job(const std::vector<Job>& jobs, std::string_view name) {
+  const auto found =
+      std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.name == name; });
+  return found == jobs.end() ? nullptr : &*found;
 }
 
-LoaderConfig read_loader_config(const std::filesystem::path& file,
+BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
+                        const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  if (const Job* job = job_of(jobs, document, file)) {
+    const auto config = training_job_of(*job, document).config;
+    return {.loader = config->loader_job(),
+            .memory = bytes_of(config->memory),
+            .device_why = config->device == DeviceChoice::automatic
+                              ? "auto: no model looks for a GPU here; --set device=cuda takes it"
+                              : "as configured"};
+  }
+  const LoaderConfig config = loader_config_of(document);
+  return {.loader = make_loader_job(config),
+          .memory = bytes_of(config.memory),
+          .device_why = is_images(config.data.source) && config.image.decode == Device::Kind::cuda
+                            ? "image.decode is cuda"
+                            : "kind loader"};
+}
+
+LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,
                                 const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);
-  if (const Job* job = job_of(document, file)) {
+  if (const Job* job = job_of(jobs, document, file)) {
     throw ConfigError(
         fmt::format("[config] {}: kind must be loader, got {}", file.string(), job->name));
   }
   return loader_config_of(document);
 }
 
-TrainingJob read_training_job(const std::filesystem::path& file,
+TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                               const std::vector<std::string>& settings) {
-  return checked_job(read_with_settings(file, settings), file);
+  return checked_job(jobs, read_with_settings(file, settings), file);
 }
 
-TrainingJob read_training_text(const std::string& yaml, const std::string& source) {
-  return checked_job(parse_document(yaml, source), source);
+TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
+                               const std::string& source) {
+  return checked_job(jobs, parse_document(yaml, source), source);
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
 
@@ -9,23 +10,28 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// The job of that name, or null.
+const Job* find_job(const std::vector<Job>& jobs, std::string_view name);
 
 /// A configuration of any kind, as far as its loader goes.
 struct BenchJob {
   LoaderJob loader;
   std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
+  std::string device_why;               ///< Why it delivers to where it does, for a person.
 };
 
 /// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is a job's name or
 /// "loader". Throws ConfigError.
-BenchJob read_bench_job(const std::filesystem::path& file,
+BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                         const std::vector<std::string>& settings);
 
 /// Reads a configuration of `kind: loader` as it is. Throws ConfigError.
-LoaderConfig read_loader_config(const std::filesystem::path& file,
+LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,
                                 const std::vector<std::string>& settings);
 
 /// A configuration for training and its text with every key in use.
@@ -38,10 +44,11 @@ struct TrainingJob {
 };
 
 /// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError.
-TrainingJob read_training_job(const std::filesystem::path& file,
+TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
 
 /// The same from the text that a run has kept; `source` names it in messages. Throws ConfigError.
-TrainingJob read_training_text(const std::string& yaml, const std::string& source);
+TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
+                               const std::string& source);
 
 }  // namespace headrace::inline v1::app

@@ -15,10 +15,12 @@ class App;
 namespace headrace::inline v1::app {
 
 class TrainingBackend;
+struct Job;
 
 /// What a command is started with beside its own options.
 struct CommandCall {
   std::vector<std::string> arguments{};  ///< The command line as it was typed.
+  const std::vector<Job>& jobs;          ///< Whose configurations the program reads.
   TrainingBackend* backend = nullptr;    ///< LibTorch; null but where Command::needs_torch.
 };
 

@@ -1,4 +1,3 @@
-#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/backend_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/predict_torch.h>
@@ -27,11 +26,11 @@ ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
 std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
                                                     const ChosenDevice& device) {
   return std::make_unique<RecipeRun>(job, device,
-                                     make_recipe(job.name, *job.config, device.device));
+                                     make_recipe_(job.name, *job.config, device.device));
 }
 
 ExitCode TorchBackend::predict(const PredictOptions& options) {
-  return app::predict(options);
+  return app::predict(options, jobs_, make_recipe_);
 }
 
 ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {

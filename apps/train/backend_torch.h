@@ -1,12 +1,20 @@
 #pragma once
 
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/training_backend.h>
+
+#include <utility>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
 /// Training over LibTorch.
 class TorchBackend final : public TrainingBackend {
  public:
+  /// The jobs that it can train.
+  TorchBackend(std::vector<Job> jobs, MakeRecipe make_recipe)
+      : jobs_(std::move(jobs)), make_recipe_(std::move(make_recipe)) {}
+
   std::string version() const override;
   void set_threads(int threads) override;
   ChosenDevice choose_device(DeviceChoice choice) override;
@@ -14,6 +22,10 @@ class TorchBackend final : public TrainingBackend {
                                         const ChosenDevice& device) override;
   ExitCode predict(const PredictOptions& options) override;
   ExitCode run(const std::function<ExitCode()>& command) override;
+
+ private:
+  std::vector<Job> jobs_;
+  MakeRecipe make_recipe_;
 };
 
 }  // namespace headrace::inline v1::app

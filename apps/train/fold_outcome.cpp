@@ -7,7 +7,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,39 +28,7 @@ Named figures_of(const nlohmann::json& json) {
   return figures;
 }
 
-// "fold 0" of "fold-0".
-std::string member_of(const std::filesystem::path& folder) {
-  std::string name = folder.filename().string();
-  std::replace(name.begin(), name.end(), '-', ' ');
-  return name;
-}
-
-// The form before named figures: two accuracies, of which the first was whatever had selected, and
-// figures beside them named test_..., validation_... or without a word for where they are from.
-FoldOutcome outcome_of_old(const nlohmann::json& json, const std::filesystem::path& folder) {
-  FoldOutcome outcome{.member = member_of(folder),
-                      .selected_by = "accuracy",
-                      .best_epoch = json.at("best_epoch").get<std::int64_t>(),
-                      .test = {{"accuracy", json.at("test_accuracy").get<double>()}}};
-  const auto selected = json.at("validation_accuracy").get<double>();
-  constexpr std::string_view of_test = "test_";
-  constexpr std::string_view of_validation = "validation_";
-  for (const auto& [name, value] : figures_of(json.value("more", nlohmann::json::object()))) {
-    if (name.starts_with(of_test)) {
-      outcome.test[name.substr(of_test.size())] = value;
-    } else if (name.starts_with(of_validation)) {
-      outcome.validation[name.substr(of_validation.size())] = value;
-      if (value == selected) outcome.selected_by = name.substr(of_validation.size());
-    } else {
-      outcome.validation[name] = value;
-    }
-  }
-  outcome.validation[outcome.selected_by] = selected;
-  return outcome;
-}
-
-FoldOutcome outcome_of(const nlohmann::json& json, const std::filesystem::path& folder) {
-  if (json.contains("validation_accuracy")) return outcome_of_old(json, folder);
+FoldOutcome outcome_of(const nlohmann::json& json) {
   return {.member = json.at("member").get<std::string>(),
           .selected_by = json.at("selected_by").get<std::string>(),
           .best_epoch = json.at("best_epoch").get<std::int64_t>(),
@@ -150,12 +117,13 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   std::ifstream stream(file);
   if (!stream) return std::nullopt;
   try {
-    return outcome_of(nlohmann::json::parse(stream), folder);
+    return outcome_of(nlohmann::json::parse(stream));
   } catch (const nlohmann::json::exception& error) {
-    throw Failure(ExitCode::checkpoint,
-                  fmt::format("[resume] {} must be what a finished fold wrote, got: {}; remove it "
-                              "to evaluate the fold again",
-                              file.string(), error.what()));
+    throw Failure(
+        ExitCode::checkpoint,
+        fmt::format("[resume] {} must be what a finished member wrote, got: {}; remove it "
+                    "to evaluate the member again",
+                    file.string(), error.what()));
   }
 }
 

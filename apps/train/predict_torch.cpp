@@ -1,4 +1,3 @@
-#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/prediction_csv.h>
@@ -84,12 +83,13 @@ std::vector<Predictor> read_predictors(const std::vector<fs::path>& files) {
 
 class PredictCommand {
  public:
-  explicit PredictCommand(const PredictOptions& options)
+  PredictCommand(const PredictOptions& options, const std::vector<Job>& jobs,
+                 const MakeRecipe& make_recipe)
       : options_(options),
         device_(choose_device(device_choice(options.device))),
         files_(all_files(options)),
         predictors_(read_predictors(files_)),
-        job_(read_training_text(note(predictors_.front(), files_.front(), "configuration"),
+        job_(read_training_text(jobs, note(predictors_.front(), files_.front(), "configuration"),
                                 files_.front().string() + " (configuration)")),
         recipe_(make_recipe(job_.name, *job_.config, device_.device)) {
     recipe_->recall(predictors_.front().weights.notes);
@@ -170,9 +170,10 @@ class PredictCommand {
 
 }  // namespace
 
-ExitCode predict(const PredictOptions& options) {
+ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
+                 const MakeRecipe& make_recipe) {
   at::set_num_threads(headrace::usable_cores());
-  return PredictCommand(options).run();
+  return PredictCommand(options, jobs, make_recipe).run();
 }
 
 }  // namespace headrace::inline v1::app

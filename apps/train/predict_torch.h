@@ -1,13 +1,17 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/train_options.h>
+
+#include <vector>
 
 namespace headrace::inline v1::app {
 
 /// `headrace predict`: a CSV with a row for each sample of the file, in its order: index, the
 /// probability of each class, and the class that the recipe predicts. Weights of several members of
 /// a run vote.
-ExitCode predict(const PredictOptions& options);
+ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
+                 const MakeRecipe& make_recipe);
 
 }  // namespace headrace::inline v1::app

@@ -1,8 +1,8 @@
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/run/abort_on_hang.h>
+#include <headrace/apps/feed/process_memory.h>
+#include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
-#include <headrace/apps/train/run_identity.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/training/vote.h>
@@ -32,7 +32,7 @@ RecipeRun::RecipeRun(const TrainingJob& job, const ChosenDevice& device,
                      std::unique_ptr<training::Recipe> recipe)
     : job_(job),
       device_(device),
-      runtime_({.threads = job.config->threads.loader, .io_threads = job.config->threads.io}),
+      runtime_(runtime_options(job.config->threads)),
       recipe_(std::move(recipe)),
       data_(recipe_->plan()),
       members_(training::members_of(*recipe_)) {}
@@ -54,9 +54,9 @@ const training::Member& RecipeRun::member(std::int64_t index) const {
 }
 
 LoaderOptions RecipeRun::loader_options() const {
-  return {.prefetch = job_.config->prefetch(),
-          .watchdog = abort_on_hang(job_.config->threads.watchdog),
-          .runtime = runtime_};
+  LoaderOptions options = app::loader_options(job_.config->prefetch(), job_.config->threads);
+  options.runtime = runtime_;
+  return options;
 }
 
 monitor::MemoryForecast RecipeRun::forecast() const {

@@ -1,9 +1,10 @@
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
-#include <headrace/apps/train/run_identity.h>
 #include <headrace/apps/train/train.h>
+#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>
@@ -17,16 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainingJob read_job(const TrainOptions& options) {
-  std::vector<std::string> settings = options.settings;
-  if (options.fold) settings.push_back(fmt::format("training.member={}", *options.fold));
-  if (options.resume.empty()) return read_training_job(options.config, settings);
-  const fs::path file = options.resume / "config.yaml";
-  TrainingJob job = read_training_job(file, settings);
-  if (!settings.empty()) require_same_run(read_training_job(file, {}).identity, job.identity);
-  return job;
-}
-
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
   return RunFolder::create(job.config->runs, RunFolder::dated_name(job.name));
@@ -34,13 +25,12 @@ RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
 
 class TrainCommand {
  public:
-  TrainCommand(const TrainOptions& options, const std::vector<std::string>& arguments,
-               TrainingBackend& backend)
+  TrainCommand(const TrainOptions& options, const CommandCall& call)
       : options_(options),
-        arguments_(arguments),
-        backend_(backend),
+        arguments_(call.arguments),
+        backend_(*call.backend),
         level_(log_level(options.log_level)),
-        job_(read_job(options)) {}
+        job_(read_train_job(options, call.jobs)) {}
 
   ExitCode run() {
     cv::setNumThreads(0);
@@ -107,9 +97,9 @@ class TrainCommand {
 
   ExitCode stopped(const RunFolder& folder, RunView& view, const StopSignals& signals,
                    const MemoryGuard& guard) const {
-    const std::string command =
-        shell_quoted({arguments_.front(), "train", "--resume", folder.path().string()});
-    view.tell("stopped and saved; to go on: " + command);
+    std::vector<std::string> words{arguments_.front(), "train", "--resume", folder.path().string()};
+    if (options_.member) words.insert(words.end(), {"--member", std::to_string(*options_.member)});
+    view.tell("stopped and saved; to go on: " + shell_quoted(words));
     if (guard.over()) return ExitCode::resources;
     return signals.exit_code();
   }
@@ -123,9 +113,21 @@ class TrainCommand {
 
 }  // namespace
 
-ExitCode train(const TrainOptions& options, const std::vector<std::string>& arguments,
-               TrainingBackend& backend) {
-  return TrainCommand(options, arguments, backend).run();
+TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
+  const bool resumes = !options.resume.empty();
+  const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
+  TrainingJob job = read_training_job(jobs, file, options.settings);
+  if (resumes && !options.settings.empty())
+    require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
+  if (!options.member) return job;
+  std::vector<std::string> settings = options.settings;
+  settings.push_back(fmt::format("training.member={}", *options.member));
+  job.config = read_training_job(jobs, file, settings).config;
+  return job;
+}
+
+ExitCode train(const TrainOptions& options, const CommandCall& call) {
+  return TrainCommand(options, call).run();
 }
 
 }  // namespace headrace::inline v1::app

@@ -12,7 +12,7 @@ struct TrainOptions {
   std::filesystem::path config{};
   std::vector<std::string> settings{};  ///< "a.b=c", later ones win.
   std::filesystem::path resume{};       ///< A run folder; empty for a new run.
-  std::optional<int> fold{};            ///< Only this fold.
+  std::optional<int> member{};          ///< Only this member, in this call.
   bool dry_run = false;                 ///< Check, forecast, and stop before the first step.
   std::string log_level{};              ///< A word of run/log_level.h; empty: not given.
 };

@@ -1,6 +1,6 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/augment/operation.h>
-#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/augment/rotate.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>

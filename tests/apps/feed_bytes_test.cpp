@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -56,24 +56,9 @@ TEST_CASE("what a fold came to is read back as it was written") {
   CHECK(std::isnan(outcome->test.at("auc")));
 }
 
-TEST_CASE("a result of the form before named figures is read, whatever had selected") {
-  const FoldOutcome plain =
-      read(R"({"validation_accuracy": 0.5, "best_epoch": 1, "test_accuracy": 0.25, "more": {}})");
-  CHECK(plain.member == "fold 2");
-  CHECK(plain.selected_by == "accuracy");
-  CHECK(plain.validation == std::map<std::string, double>{{"accuracy", 0.5}});
-  CHECK(plain.test == std::map<std::string, double>{{"accuracy", 0.25}});
-
-  const FoldOutcome other = read(
-      R"({"validation_accuracy": 0.75, "best_epoch": 1, "test_accuracy": 0.25,
-          "more": {"threshold": 0.5, "validation_f1": 0.75, "test_f1": 0.5}})");
-  CHECK(other.selected_by == "f1");
-  CHECK(other.validation == std::map<std::string, double>{{"f1", 0.75}, {"threshold", 0.5}});
-  CHECK(other.test == std::map<std::string, double>{{"accuracy", 0.25}, {"f1", 0.5}});
-}
-
 TEST_CASE("a result that is none is refused with the file's name") {
-  for (const char* content : {"", "{}", "[1]", R"({"member": "fold 0"})"}) {
+  for (const char* content : {"", "{}", "[1]", R"({"member": "fold 0"})",
+                              R"({"validation_accuracy": 0.5, "best_epoch": 1})"}) {
     CAPTURE(content);
     CHECK_THROWS_WITH_AS(read(content), doctest::Contains("result.json"), app::Failure);
   }

@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/command.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -48,12 +49,12 @@ TEST_CASE("every job has a name of its own, which its command has, too, and a li
     CHECK(names.insert(job.name).second);
     CHECK(job.name != "loader");
     CHECK_FALSE(job.help.empty());
-    if (job.prepare.bind) CHECK(job.prepare.name == job.name);
-    CHECK(app::find_job(job.name) == &job);
+    if (job.prepare) CHECK(job.prepare().name == job.name);
+    CHECK(app::find_job(app::jobs(), job.name) == &job);
   }
   CHECK(names.size() >= 2);
-  CHECK(app::find_job("loader") == nullptr);
-  CHECK(app::find_job("") == nullptr);
+  CHECK(app::find_job(app::jobs(), "loader") == nullptr);
+  CHECK(app::find_job(app::jobs(), "") == nullptr);
 }
 
 TEST_CASE("every job has configurations, and what is written of them reads back the same") {
@@ -61,12 +62,13 @@ TEST_CASE("every job has configurations, and what is written of them reads back 
     for (const char* name : {"demo.yaml", "full.yaml"}) {
       const fs::path file = configs / job.name / name;
       CAPTURE(file);
-      const app::TrainingJob training = app::read_training_job(file, {});
+      const app::TrainingJob training = app::read_training_job(app::jobs(), file, {});
       CHECK(training.name == job.name);
       CHECK(contains(training.yaml, "# " + job.help));
       const TemporaryFolder folder;
-      CHECK(app::read_training_job(written(folder, training.yaml), {}).yaml == training.yaml);
-      CHECK_THROWS_AS(app::read_loader_config(file, {}), headrace::ConfigError);
+      CHECK(app::read_training_job(app::jobs(), written(folder, training.yaml), {}).yaml ==
+            training.yaml);
+      CHECK_THROWS_AS(app::read_loader_config(app::jobs(), file, {}), headrace::ConfigError);
     }
   }
 }
@@ -75,8 +77,9 @@ TEST_CASE("configurations of loaders are read for a bench and refused for traini
   int files = 0;
   for (const auto& entry : fs::directory_iterator(configs / "loader")) {
     CAPTURE(entry.path());
-    CHECK_NOTHROW(app::read_loader_config(entry.path(), {}));
-    const std::string said = refusal([&] { app::read_training_job(entry.path(), {}); });
+    CHECK_NOTHROW(app::read_loader_config(app::jobs(), entry.path(), {}));
+    const std::string said =
+        refusal([&] { app::read_training_job(app::jobs(), entry.path(), {}); });
     CHECK(contains(said, "to train, got loader; \"headrace bench loader\" runs this"));
     for (const app::Job& job : app::jobs())
       CHECK(contains(said, job.name));
@@ -88,10 +91,10 @@ TEST_CASE("configurations of loaders are read for a bench and refused for traini
 TEST_CASE("a kind that is missing or none is refused with all that there are") {
   const TemporaryFolder folder;
   const std::string missing =
-      refusal([&] { app::read_bench_job(written(folder, "seed: 1\n"), {}); });
+      refusal([&] { app::read_bench_job(app::jobs(), written(folder, "seed: 1\n"), {}); });
   CHECK(contains(missing, "key \"kind\" must say what this is, got none"));
-  const std::string other =
-      refusal([&] { app::read_bench_job(written(folder, "seed: 1\nkind: lekr\n"), {}); });
+  const std::string other = refusal(
+      [&] { app::read_bench_job(app::jobs(), written(folder, "seed: 1\nkind: lekr\n"), {}); });
   CHECK(contains(other, "config.yaml:2:1: kind must be "));
   CHECK(contains(other, " or loader, got \"lekr\""));
   for (const app::Job& job : app::jobs()) {

@@ -136,6 +136,19 @@ TEST_CASE("an entry that is not understood is refused with its place and the way
     CHECK(error_of(text) == "[config] job.yaml:1:" + sentence);
 }
 
+TEST_CASE("a setting for an entry of another kind is told how the whole entry is set") {
+  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule.cosine.power=0.5"}) ==
+        "[config] --set schedule.cosine.power=0.5: key \"schedule\" is plateau (job.yaml:1:12), "
+        "which "
+        "has no cosine; to have cosine instead: --set 'schedule={cosine: {power: 0.5}}'");
+  CHECK(
+      error_of("steps: [{zoom: {scale: [1, 2]}}]\n", {"steps.0.turn=5"}) ==
+      "[config] --set steps.0.turn=5: key \"steps.0\" is zoom (job.yaml:1:10), which has no turn; "
+      "to have turn instead: --set 'steps.0={turn: 5}'");
+  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule={plateau: 0.5}"}) ==
+        "no error");
+}
+
 TEST_CASE("what is no entry and no list of entries is refused") {
   const std::string at = "[config] job.yaml:1:";
   CHECK(error_of("steps: {turn: 3}\n") ==
@@ -179,8 +192,13 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
   Job job;
   Fields fields = fields_of(job);
   fields.moved({{.old = "old.turn",
-                 .now = "an entry of the list steps",
-                 .write = [](const Node& node) { return "steps: [{turn: " + node.text + "}]"; }},
+                 .now = "steps",
+                 .said = "an entry of the list steps",
+                 .write =
+                     [](const Node& document) {
+                       return parse_document(
+                           "[{turn: " + find_path(document, "old.turn")->text + "}]", "");
+                     }},
                 {.old = "old.*", .now = "new.*"}});
   const auto error = [&](const std::string& text) {
     try {
@@ -193,6 +211,7 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
   CHECK(error("old:\n  turn: 3\n") ==
         "[config] job.yaml:2:3: old.turn is now an entry of the list steps: write \"steps: [{turn: "
         "3}]\"");
-  CHECK(error("old: {rate: {high: 1}}\n") == "[config] job.yaml:1:7: old.rate is now new.rate");
+  CHECK(error("old: {rate: {high: 1}}\n") ==
+        "[config] job.yaml:1:7: old.rate is now new.rate: write \"new: {rate: {high: 1}}\"");
   CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
 }

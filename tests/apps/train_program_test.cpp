@@ -106,6 +106,25 @@ TEST_CASE("train without a fold trains all of them") {
   }
 }
 
+TEST_CASE("a member that a call names is trained alone, and the run goes on with all of them") {
+  const Job job;
+  Words words = Job::train({"training.member=null", "data.folds=2", "training.epochs=1"});
+  words.insert(words.end(), {"--member", "1"});
+  const Finished first = job.run(words);
+  REQUIRE_MESSAGE(first.status == 0, first.err);
+  const fs::path run = job.runs().front();
+  CHECK_FALSE(fs::exists(run / "checkpoints/fold-0"));
+  CHECK(contains(content_of(run / "config.yaml"), "member: null"));
+
+  REQUIRE(job.run({"train", "--resume", run.string(), "--fold", "1"}).status == 0);
+  CHECK_FALSE(fs::exists(run / "checkpoints/fold-0"));
+  CHECK(contains(content_of(run / "config.yaml"), "member: null"));
+
+  const Finished all = job.run({"train", "--resume", run.string()});
+  REQUIRE_MESSAGE(all.status == 0, all.err);
+  CHECK(contains(all.out, "over 2 folds"));
+}
+
 TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of one that was not") {
   const Job job;
   const Finished whole = job.run(Job::train({"runs=whole"}));

@@ -230,6 +230,7 @@ PROJECT
   fi
   if [[ -n "$TORCH" ]]; then
     ask -Dwanted="torch;training" -Dtargets="core;torch;training" -Dheadrace_TORCH_DIR="$TORCH"
+    ask -Dwanted="app" -Dtargets="core;image;hdf5;torch;training;app" -Dheadrace_TORCH_DIR="$TORCH"
     refused "needs LibTorch" -Dwanted=torch -Dheadrace_TORCH_DIR=/nowhere
     mkdir -p "$WORK/old/lib" "$WORK/old/include/torch/headeronly"
     touch "$WORK/old/lib/libtorch_cpu.so"
@@ -282,7 +283,111 @@ test_dlpack() {
   "$python" "$SOURCE/examples/dlpack/batches.py" "$WORK/build-dlpack/libbatches.so"
 }
 
-# The reader and the augmentation of the example stay under twenty lines each, as promised.
+# until_true <words> <command...>: waits until the command succeeds; a minute at most.
+until_true() {
+  local words="$1" i
+  shift
+  for ((i = 0; i < 6000; ++i)); do
+    ! "$@" >/dev/null 2>&1 || return 0
+    sleep 0.01
+  done
+  fail "waited in vain for $words"
+}
+
+# ended_by <signal> <exit status> <command...>: starts the command, sends it the signal when it has what
+# $ready looks for, and wants that status and the command to go on with.
+ended_by() {
+  local signal="$1" expected="$2" status=0
+  shift 2
+  "$@" >said.txt 2>&1 &
+  local pid=$!
+  until_true "$ready" eval "$ready"
+  kill -"$signal" "$pid"
+  wait "$pid" || status=$?
+  [[ "$status" == "$expected" ]] || fail "$signal: ended with $status: $(tail -5 said.txt)"
+  grep -q "stopped and saved; to go on: .*spirals train --resume" said.txt || fail "$signal: said $(tail -5 said.txt)"
+}
+
+newest() { printf '%s\n' "$1"/checkpoints/run/checkpoint-* | tail -1; }
+
+# refuses <exit status> <words> <argument...>: of the program of a job of one's own.
+refuses() {
+  local expected="$1" words="$2" status=0
+  shift 2
+  "$spirals" "$@" >said.txt 2>&1 || status=$?
+  [[ "$status" == "$expected" ]] || fail "$*: ended with $status: $(cat said.txt)"
+  grep -qF "$words" said.txt || fail "$*: expected '$words', said: $(cat said.txt)"
+}
+
+# A job of one's own has what headrace train has: a run that was ended twice and resumed comes to the same bytes.
+test_recipe() {
+  [[ -n "$TORCH" ]] || skip "needs LibTorch"
+  local build="$WORK/build-recipe" ready run file
+  spirals="$build/spirals"
+  configure "$SOURCE/examples/recipe" "$build" -DCMAKE_PREFIX_PATH="$installed" -Dheadrace_TORCH_DIR="$TORCH"
+  "$CMAKE" --build "$build" -j 2
+  # Libraries over LibTorch are linked with undefined names allowed: LibTorch's own are such.
+  ! ldd -r "$spirals" "$installed"/lib/libheadrace_{training,app}.so 2>&1 | grep -E 'undefined symbol.*(headrace|fmt|spdlog|YAML|CLI)' || fail "names are missing"
+  rm -rf "$WORK/recipe"
+  mkdir -p "$WORK/recipe"
+  cd "$WORK/recipe"
+  export OMP_WAIT_POLICY=passive
+  local train=("$spirals" train "$SOURCE/examples/recipe/spirals.yaml" --set points=40000 --set device=cpu --set threads.torch=1
+    --set training.epochs=2 --set training.batch=16 --set training.checkpoint_every=200)
+
+  "$spirals" --help >said.txt
+  grep -q "two spirals, told apart" said.txt || fail "help: $(cat said.txt)"
+  ! grep -qE "headrace|pack|prepare" said.txt || fail "help names what is not there: $(cat said.txt)"
+  refuses 2 "spirals: [config] " train "$SOURCE/examples/recipe/spirals.yaml" --set pionts=3
+  refuses 2 "did you mean spirals train?" trian
+  refuses 2 "JobConfig::loader_job" bench loader "$SOURCE/examples/recipe/spirals.yaml"
+  "${train[@]}" --dry-run >said.txt
+  grep -q "activations\|LibTorch" said.txt || fail "dry run: $(cat said.txt)"
+  [[ ! -e runs ]] || fail "a dry run made a folder"
+
+  "${train[@]}" --set runs=whole >said.txt 2>&1 || fail "ended with $?: $(cat said.txt)"
+  ready='compgen -G "parts/*/checkpoints/run/checkpoint-*"' ended_by TERM 143 "${train[@]}" --set runs=parts
+  run=$(echo parts/*)
+  ready="grep -q '^0,' $run/metrics.csv" ended_by INT 130 "$spirals" train --resume "$run"
+  "$spirals" train --resume "$run" >said.txt 2>&1 || fail "ended with $?: $(cat said.txt)"
+  for file in config.yaml command.txt env.json log.txt metrics.csv metrics.jsonl checkpoints/run/result.json; do
+    [[ -s "$run/$file" ]] || fail "the run has no $file: $(ls "$run")"
+  done
+  for file in best.safetensors result.json; do
+    cmp whole/*/checkpoints/run/"$file" "$run/checkpoints/run/$file" || fail "a resumed run came to another $file"
+  done
+  cmp "$(newest whole/*)" "$(newest "$run")" || fail "a resumed run came to another last checkpoint"
+
+  "$PYTHON3" "$here/spirals.py" make points.npy
+  "$spirals" predict --checkpoint "$run/checkpoints/run/best.safetensors" --data points.npy --output points.csv
+  "$PYTHON3" "$here/spirals.py" check points.csv
+}
+
+# The job of the tutorial in a copy of this tree: lines outside its rooms, its tests, a bench, a training run.
+test_tutorial_job() {
+  [[ -n "$TORCH" ]] || skip "needs LibTorch"
+  local tree="$WORK/house" build="$WORK/build-house" lines
+  rm -rf "$tree"
+  mkdir -p "$tree"
+  tar -C "$SOURCE" --exclude=./build --exclude=./.git --exclude=./.venv --exclude=./data --exclude=./runs -c . | tar -C "$tree" -x
+  "$tree/examples/job/add" "$tree"
+  lines=$(diff -r -x tones "$SOURCE/apps" "$tree/apps" | grep -c '^>' || true)
+  [[ "$lines" -gt 0 && "$lines" -le 3 ]] || fail "$lines lines stand outside the job's rooms"
+  export CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+  configure "$tree" "$build" -DHEADRACE_TORCH_DIR="$TORCH" -DHEADRACE_WERROR=ON -DHEADRACE_CUDA=OFF \
+    -DHEADRACE_INSTALL=OFF -DHEADRACE_BENCHMARKS=OFF
+  "$CMAKE" --build "$build" -j 2 --target headrace_programs headrace_apps_tests
+  "$build/tests/apps/headrace_apps_tests" --source-file='*tones_job_test.cpp,*read_job_test.cpp' | tee "$WORK/tones.txt"
+  grep -qE 'test cases: +[5-9]' "$WORK/tones.txt" || fail "the job's tests did not run"
+  cd "$WORK"
+  rm -rf runs
+  "$build/apps/headrace" bench loader "$tree/configs/tones/demo.yaml"
+  "$build/apps/headrace" train "$tree/configs/tones/demo.yaml" --set device=cpu
+  "$PYTHON3" -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["test"]["accuracy"] < 0.9)' \
+    runs/tones-*/checkpoints/run/result.json || fail "the job did not learn"
+}
+
+# The reader, the augmentation and the job of the examples stay as short as promised.
 test_short_enough() {
   local file class lines
   for file in point_file.h:PointFile jitter.h:Jitter; do
@@ -292,6 +397,8 @@ test_short_enough() {
     echo "$class: $lines lines"
     [[ "$lines" -gt 0 && "$lines" -lt 20 ]] || fail "$class has $lines lines"
   done
+  lines=$(wc -l <"$SOURCE/examples/recipe/main.cpp")
+  [[ "$lines" -lt 90 ]] || fail "the recipe has $lines lines"
 }
 
 declare -F "test_$1" >/dev/null || fail "no test '$1'"

@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 
 namespace headrace::inline v1::app {
@@ -33,10 +34,15 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 }  // namespace
 
 std::vector<MovedKey> old_glaucoma_keys() {
-  std::vector<MovedKey> keys = old_training_keys();
-  keys.push_back(now_in_augment("data.flip", "{flip: @}"));
-  keys.push_back(now_in_augment("data.rotation", "{rotate: @}"));
+  std::vector<MovedKey> keys =
+      now_in_augment({{"data.flip", "flip", "0.5"}, {"data.rotation", "rotate", "10"}});
+  for (const MovedKey& key :
+       now_in_schedule("plateau", {{"training.plateau_factor", "factor", "0.5"},
+                                   {"training.plateau_patience", "patience", "5"}}))
+    keys.push_back(key);
   keys.push_back({.old = "training.folds", .now = "data.folds"});
+  keys.push_back({.old = "training.fold", .now = "training.member"});
+  keys.push_back({.old = "training.loss", .now = "loss.name"});
   keys.push_back({.old = "training.gamma", .now = "loss.gamma"});
   return keys;
 }

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/glaucoma/course_torch.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
-#include <headrace/apps/train/stage_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/focal_loss.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>

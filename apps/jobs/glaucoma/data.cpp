@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>

@@ -34,7 +34,7 @@ Job glaucoma_job() {
   return {.name = "glaucoma",
           .help = "five classes from three pairs of maps of an eye, over stratified folds",
           .config = [] { return std::make_shared<GlaucomaConfig>(); },
-          .prepare = prepare_glaucoma_command()};
+          .prepare = prepare_glaucoma_command};
 }
 
 }  // namespace headrace::inline v1::app

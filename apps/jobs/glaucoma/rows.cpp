@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/hdf5_text.h>
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/glaucoma/labels.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/rows.h>

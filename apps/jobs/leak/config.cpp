@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 
 namespace headrace::inline v1::app {
@@ -27,27 +28,32 @@ void describe(Fields& fields, LeakLoss& loss) {
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
 }
 
-/// What the section `spec_augment` of before becomes.
-std::string spec_augment_entry(const Node& section) {
-  std::string parameters;
-  for (const Entry& entry : section.entries) {
-    if (entry.key == "enabled" && entry.value.text != "true") return "augment: []";
-    if (entry.key == "enabled" || entry.value.kind != Node::Kind::scalar) continue;
-    parameters += (parameters.empty() ? "" : ", ") + entry.key + ": " + entry.value.text;
+// The list with what the section `spec_augment` was.
+Node with_spec_augment(const Node& document) {
+  Node parameters{.kind = Node::Kind::map, .in_line = true};
+  const Node* section = find_path(document, "data.spec_augment");
+  for (const Entry& entry : section->entries) {
+    if (entry.key != "enabled") {
+      parameters.entries.push_back(entry);
+    } else if (entry.value.text != "true") {
+      return augment_with(document, "spec_augment", {});
+    }
   }
-  if (parameters.empty()) return "augment: [spec_augment]";
-  return "augment: [{spec_augment: {" + parameters + "}}]";
+  return augment_with(document, "spec_augment", parameters);
 }
 
 }  // namespace
 
 std::vector<MovedKey> old_leak_keys() {
-  std::vector<MovedKey> keys = old_training_keys();
+  std::vector<MovedKey> keys =
+      now_in_schedule("cosine", {{"training.warmup_epochs", "warmup_epochs", "3"},
+                                 {"training.lowest_rate", "lowest", "0.000001"}});
   keys.push_back({.old = "data.spec_augment",
-                  .now = "an entry of the list augment",
-                  .write = spec_augment_entry});
+                  .now = "augment",
+                  .said = "an entry of the list augment",
+                  .write = with_spec_augment});
   keys.push_back({.old = "data.cache",
-                  .now = "not a key: this job keeps whole files in memory (data.resident)"});
+                  .said = "not a key: this job keeps whole files in memory (data.resident)"});
   keys.push_back({.old = "training.auxiliary", .now = "loss.auxiliary"});
   keys.push_back({.old = "training.leak_boost", .now = "loss.leak_boost"});
   return keys;

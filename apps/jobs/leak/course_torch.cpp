@@ -1,7 +1,7 @@
 #include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/apps/train/stage_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/networks/leak_cnn.h>

@@ -25,7 +25,7 @@ Job leak_job() {
   return {.name = "leak",
           .help = "the sound of a leak among others, from short log-mel segments of recordings",
           .config = [] { return std::make_shared<LeakConfig>(); },
-          .prepare = prepare_leak_command()};
+          .prepare = prepare_leak_command};
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,6 @@
+#include <headrace/apps/jobs/device_torch.h>
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/recipe_torch.h>
-#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 

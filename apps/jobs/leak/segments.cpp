@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/segments.h>
 #include <headrace/loaders/memory/device_table.h>

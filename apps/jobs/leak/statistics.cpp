@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/statistics.h>
 #include <headrace/engine/base/error.h>

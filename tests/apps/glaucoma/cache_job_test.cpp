@@ -1,4 +1,4 @@
-#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>

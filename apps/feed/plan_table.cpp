@@ -1,14 +1,14 @@
-#include <headrace/apps/feed/planned_source.h>
+#include <headrace/apps/feed/plan_table.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -29,9 +29,8 @@ std::size_t resident_part(const Source& table, std::size_t budget) {
 
 }  // namespace
 
-void log_table(LogLevel level, std::string_view line) {
-  if (level == LogLevel::warning || line.starts_with("[stage]"))
-    fmt::print(stderr, "{}\n", clean_text(line));
+void log_table(headrace::LogLevel level, std::string_view line) {
+  if (level == headrace::LogLevel::warning || line.starts_with("[stage]")) log_data(level, line);
 }
 
 StageCallback show_stage() {

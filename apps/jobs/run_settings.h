@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/loader_settings.h>
+#include <headrace/engine/base/export.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +23,6 @@ struct RunSettings {
 };
 
 /// Its keys.
-void describe(Fields& fields, RunSettings& settings);
+HEADRACE_API void describe(Fields& fields, RunSettings& settings);
 
 }  // namespace headrace::inline v1::app

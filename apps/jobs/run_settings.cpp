@@ -1,4 +1,4 @@
-#include <headrace/apps/train/run_settings.h>
+#include <headrace/apps/jobs/run_settings.h>
 
 namespace headrace::inline v1::app {
 

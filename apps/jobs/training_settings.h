@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/engine/base/export.h>
 #include <headrace/training/precision.h>
 #include <headrace/training/stage_schedule.h>
 
@@ -30,9 +31,9 @@ struct TrainingSettings {
 };
 
 /// Its keys.
-void describe(Fields& fields, TrainingSettings& training);
+HEADRACE_API void describe(Fields& fields, TrainingSettings& training);
 
 /// Throws ConfigError for keys that do not fit each other.
-void check(const TrainingSettings& training);
+HEADRACE_API void check(const TrainingSettings& training);
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,4 @@
-#include <headrace/apps/train/training_settings.h>
+#include <headrace/apps/jobs/training_settings.h>
 #include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>

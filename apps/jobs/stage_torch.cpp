@@ -1,4 +1,4 @@
-#include <headrace/apps/train/stage_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 
 #include <algorithm>
 

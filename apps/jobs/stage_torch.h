@@ -1,0 +1,20 @@
+#pragma once
+
+#include <headrace/apps/jobs/training_settings.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/training/stage.h>
+
+#include <cstdint>
+
+namespace headrace::inline v1::app {
+
+/// The stage that a section `training` describes.
+HEADRACE_API training::Stage stage_of(const TrainingSettings& training);
+
+/// Bytes of a step's activations, or of an evaluation's, whichever is more, for a network that
+/// takes so many floats for each value of a sample's input.
+HEADRACE_API std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,
+                                       std::uint64_t training_floats,
+                                       std::uint64_t evaluation_floats);
+
+}  // namespace headrace::inline v1::app
