@@ -56,6 +56,9 @@ constexpr std::array fitted_types{at::kDouble, at::kFloat, at::kHalf, at::kBFloa
 json from_tensors(const TensorMap& tensors) {
   json all = json::object();
   for (const auto& [name, tensor] : tensors) {
+    if (std::ranges::find(fitted_types, tensor.scalar_type()) == fitted_types.end())
+      throw CheckpointError("[weights] fitted \"" + name + "\" must be of a common dtype, got " +
+                            c10::toString(tensor.scalar_type()));
     json values = json::array();
     const bool whole = !tensor.is_floating_point();
     const at::Tensor flat =

@@ -62,19 +62,18 @@ class Pass {
  private:
   void see(const Batch& batch) {
     random_ = Random({.seed = options_.seed,
-                      .loader = hash_name("evaluation"),
+                      .loader = hash_name("evaluation of " + options_.stage.name +
+                                          (options_.split == Split::test ? ", test" : "")),
                       .epoch = options_.epoch,
                       .position = batch.position_after().position});
     Example example = course_.example(batch, moment_);
     example.rows = counted_rows(example);
     std::vector<Cases> all =
         inference_->add(std::move(example), batch, [this](const Example& one) { return ask(one); });
-    // Rows that are cases have origins of their own; an inference that puts cases together says it.
-    if (options_.origins && all.size() == 1 && all.front().origins.empty() &&
-        case_count(all.front()) == batch.size())
-      all.front().origins = batch.origins();
-    for (Cases& cases : all)
+    for (Cases& cases : all) {
+      if (options_.origins && cases.are_rows) cases.origins = batch.origins();
       show(cases);
+    }
   }
 
   Prediction ask(const Example& example) {
@@ -118,7 +117,9 @@ std::optional<Evaluation> evaluate(const Course& course, models::Network& networ
     if (metric) metric->add(cases);
   };
   if (!Pass(course, network, options, look).run(loader, stop)) return std::nullopt;
-  Evaluation evaluation{.figures = loss.figures(), .samples = samples};
+  Evaluation evaluation{.samples = samples};
+  // Cases that were put together have no loss; a figure that is none would select nothing.
+  if (loss.rows() > 0 || !metric) evaluation.figures = loss.figures();
   if (metric) {
     const Figures found = metric->result();
     evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());

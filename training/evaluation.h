@@ -27,7 +27,8 @@ struct EvaluationOptions {
 };
 
 struct Evaluation {
-  Figures figures = {};  ///< "loss", its terms, then those of the metric
+  /// "loss" and its terms, where a forward pass made the cases, then those of the metric.
+  Figures figures = {};
   std::int64_t samples = 0;
   TensorMap fitted = {};  ///< what the metric has chosen
   double seconds = 0.0;

@@ -13,7 +13,8 @@ std::vector<Cases> cases_of(Example example, Prediction prediction) {
   std::vector<Cases> one(1);
   one.front() = {.scores = std::move(prediction.scores),
                  .output = std::move(prediction.output),
-                 .example = std::move(example)};
+                 .example = std::move(example),
+                 .are_rows = true};
   return one;
 }
 

@@ -27,7 +27,7 @@ at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, st
   weights.reserve(terms.size());
   for (const Term& term : terms) {
     const at::Tensor& known = own(term) ? term.weight : example.weight;
-    weights.push_back(known.defined() ? known.detach().to(like.options())
+    weights.push_back(known.defined() ? known.detach().to(like.options(), /*non_blocking=*/true)
                                       : at::full({}, static_cast<double>(rows), like.options()));
   }
   return at::stack(weights);
@@ -69,7 +69,7 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
   names_ = std::move(names);
   const at::Tensor value = at::stack(values).view({2, -1});
   const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
-  const at::Tensor sum = value * weight;
+  const at::Tensor sum = at::where(weight == 0, 0.0, value * weight);  // else 0 * NaN is NaN
   sums_ = sums_.defined() ? sums_.to(sum.device()) + sum : sum;
   weights_ = weights_.defined() ? weights_.to(sum.device()) + weight : weight;
   rows_ += rows;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -44,18 +45,16 @@ class MemberRun {
         stages_(course_->stages()),
         store_(options.folder, {.warn = callbacks.trainer.on_warning}) {
     if (stages_.empty()) throw ConfigError("[recipe] " + member.name + " must have a stage");
-    for (const Stage& stage : stages_) {
-      require_known(stage);
-      if (stage.channels_last != stages_.front().channels_last)
-        throw ConfigError("[stage " + stage.name +
-                          "] channels_last must be that of the stages before");
-    }
+    for (const Stage& stage : stages_)
+      check(stage);
   }
 
   MemberResult run(const std::stop_token& stop) {
     at::manual_seed(options_.seed + static_cast<std::uint64_t>(member_.index));
     network_ = course_->network();
     network_->move_to(options_.device, stages_.front().channels_last);
+    for (const Stage& stage : stages_)
+      parameter_groups(stage, network_->parameters());  // throws before anything is trained
     std::optional<Checkpoint> last = store_.load_latest();
     const auto first = static_cast<std::size_t>(last ? last->progress.stage : 0);
     if (first >= stages_.size())
@@ -72,6 +71,22 @@ class MemberRun {
   }
 
  private:
+  void check(const Stage& stage) const {
+    require_known(stage);
+    const auto refuse = [&](const char* rule) {
+      throw ConfigError("[stage " + stage.name + "] " + rule);
+    };
+    if (stage.channels_last != stages_.front().channels_last)
+      refuse("channels_last must be that of the stages before");
+    if (course_->evaluates(Split::validation)) return;
+    if (stage.start == StartFrom::best && &stage != &stages_.front())
+      refuse("start: best needs a validation, there is none; start from last");
+    if (std::holds_alternative<PlateauOptions>(stage.schedule))
+      refuse("schedule: a plateau needs a validation, there is none; take another");
+    if (stage.early_stopping && stage.early_stopping->patience > 0)
+      refuse("early_stopping needs a validation, there is none; set its patience to 0");
+  }
+
   Loader build(Pipeline pipeline) const { return std::move(pipeline).build(options_.loaders); }
 
   std::optional<Loader> evaluation_loader(Split split, const Stage& stage) const {
@@ -80,19 +95,22 @@ class MemberRun {
         split, {.batch = evaluation_batch(stage), .device = options_.deliver_to}));
   }
 
-  void start_from_best(const Stage& stage) {
-    if (!std::filesystem::exists(store_.best_path()))
-      throw ConfigError("[stage " + stage.name +
-                        "] start: the stage before must have weights that were judged, has none; "
-                        "start from its last");
-    load_weights(*network_, read_best_weights(store_.best_path()).weights);
+  void start_from_best(std::size_t number) {
+    const auto before = static_cast<std::int64_t>(number) - 1;
+    if (std::filesystem::exists(store_.best_path())) {
+      const BestWeights best = read_best_weights(store_.best_path());
+      if (best.stage == before) return load_weights(*network_, best.weights);
+    }
+    throw ConfigError("[stage " + stages_[number].name +
+                      "] start: the stage before must have weights that were judged, has none; "
+                      "start from its last");
   }
 
   RunResult run_stage(std::size_t number, const std::optional<Checkpoint>& last,
                       const std::stop_token& stop) {
     const Stage& stage = stages_[number];
     at::globalContext().setBenchmarkCuDNN(stage.cudnn_benchmark);
-    if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(stage);
+    if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));
     std::optional<Loader> validation = evaluation_loader(Split::validation, stage);
@@ -127,6 +145,10 @@ class MemberRun {
                            .failed_saves = options_.failed_saves,
                            .identity = options_.identity,
                            .notes = notes()};
+    const Selection selection = course_->selected_by();
+    options.identity["seed"] = std::to_string(options_.seed);
+    options.identity["selected_by"] =
+        selection.figure + (selection.goal == Goal::maximum ? ", largest" : ", smallest");
     options.identity["member"] = member_.name;
     options.identity["records"] = std::to_string(train.samples_per_epoch()) + rows_word(member_);
     for (const auto& [name, value] : identity_of(stages_[number]))
@@ -141,6 +163,7 @@ class MemberRun {
     notes.insert(options_.notes.begin(), options_.notes.end());
     notes["member"] = member_.name;
     notes["member_index"] = std::to_string(member_.index);
+    notes["members"] = std::to_string(recipe_.members().size());
     return notes;
   }
 
@@ -178,20 +201,22 @@ class MemberRun {
     if (!test) return result;
     const bool votes = recipe_.members().size() > 1;
     ScoreKeeper keeper;
-    const auto evaluation = evaluate(*course_, *network_, *test,
-                                     {.split = Split::test,
-                                      .device = options_.device,
-                                      .stage = stages_.back(),
-                                      .seed = options_.seed,
-                                      .epoch = run.progress.epoch,
-                                      .step = run.progress.step - run.progress.skipped,
-                                      .fitted = fitted,
-                                      .origins = votes,
-                                      .on_cases =
-                                          [&](const Cases& cases) {
-                                            if (votes) keeper.add(cases);
-                                          }},
-                                     stop);
+    const auto evaluation =
+        evaluate(*course_, *network_, *test,
+                 {.split = Split::test,
+                  .device = options_.device,
+                  .stage = stages_.back(),
+                  .seed = options_.seed + static_cast<std::uint64_t>(member_.index),
+                  .epoch = run.progress.epoch,
+                  .step = run.progress.step - run.progress.skipped,
+                  .steps = run.steps,
+                  .fitted = fitted,
+                  .origins = votes,
+                  .on_cases =
+                      [&](const Cases& cases) {
+                        if (votes) keeper.add(cases);
+                      }},
+                 stop);
     if (!evaluation) return {.status = RunStatus::interrupted};
     result.test = evaluation->figures;
     MemberScores scores = keeper.result();

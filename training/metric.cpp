@@ -13,7 +13,7 @@ ClassificationMetric::ClassificationMetric(std::int64_t classes) : confusion_(cl
 
 void ClassificationMetric::add(const Cases& cases) {
   const at::Tensor target = hard_labels(only(cases.example.targets, "target"));
-  const at::Tensor& values = cases.output.main.defined() ? cases.output.main : cases.scores;
+  const at::Tensor& values = cases.scores.defined() ? cases.scores : cases.output.main;
   confusion_.add(values, target, cases.example.present);
 }
 

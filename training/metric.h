@@ -38,14 +38,16 @@ struct Cases {
   at::Tensor scores = {};
   Output output = {};                ///< of the network, where one forward pass made the cases
   Example example = {};              ///< their targets; which of them are present
+  bool are_rows = false;             ///< the rows of the batch that they came with, in its order
   std::int64_t first = 0;            ///< number of the first in its evaluation
-  std::vector<Origin> origins = {};  ///< where they were asked for
+  std::int64_t member = -1;          ///< in a vote: the number of the member that gave the scores
+  std::vector<Origin> origins = {};  ///< where they were asked for; of rows the evaluation's task
 };
 
 /// How many cases there are: rows of the scores, else those of the example, absent ones too.
 HEADRACE_API std::int64_t case_count(const Cases& cases);
 
-/// Figures over many cases. Not thread-safe.
+/// Figures over many cases. Owns what it needs: it may outlive its course. Not thread-safe.
 class HEADRACE_API Metric {
  public:
   Metric() = default;
@@ -74,8 +76,8 @@ struct Selection {
 };
 
 /// "accuracy", "balanced_accuracy" and "macro_f1" of class indices or soft labels (of which the
-/// largest counts) against the largest of the first `classes` values of a row of `Output::main`, or
-/// of the scores where there is none. Rows that are absent do not count.
+/// largest counts) against the largest of the first `classes` scores of a row, or while a network
+/// learns of the values of `Output::main`. Rows that are absent do not count.
 class HEADRACE_API ClassificationMetric final : public Metric {
  public:
   /// Throws `ConfigError` for fewer than two classes.

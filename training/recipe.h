@@ -137,9 +137,10 @@ class HEADRACE_API Recipe {
   /// data.
   virtual Pipeline prediction(const std::filesystem::path& data, const Feed& feed) const;
 
-  /// What all members together say of the same cases, for the test and for predictions alike, in
-  /// the order of `members()`. A case counts where it counts for one of them. Default: the mean of
-  /// their scores. Throws `ConfigError` for no member or other cases.
+  /// What members say together of the same cases, for the test and for predictions alike: each with
+  /// its number, in that order. Predictions may be of some members, or one, and then come batch by
+  /// batch; a recipe that needs all of them throws `ConfigError`. Default: the mean of their
+  /// scores; throws for no member or other cases.
   virtual Cases vote(std::span<const Cases> of_members) const;
   /// Figures of a vote over the test, with what each member's validation has fitted; null for none.
   /// Default: the test's metric of the first member.

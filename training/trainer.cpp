@@ -25,7 +25,8 @@ void check(const TrainerParts& parts) {
   const Stage& stage = parts.stage;
   require_known(stage);
   const bool plateau = std::holds_alternative<PlateauOptions>(stage.schedule);
-  if ((plateau || stage.early_stopping) && parts.validation == nullptr)
+  const bool stops = stage.early_stopping && stage.early_stopping->patience > 0;
+  if ((plateau || stops) && parts.validation == nullptr)
     throw ConfigError("[trainer] plateau and early_stopping need a validation loader");
   require_batches(parts.train, "training");
   if (parts.validation != nullptr) require_batches(*parts.validation, "validation");

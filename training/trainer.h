@@ -92,6 +92,7 @@ struct RunResult {
   Progress progress = {};
   std::optional<double> best_metric = {};
   std::int64_t best_epoch = -1;
+  std::int64_t steps = 0;  ///< of the whole stage, as `Moment::steps`
 };
 
 /// What is trained, with what. All of it outlives the trainer; `validation` and `checkpoints` may

@@ -35,7 +35,8 @@ RunResult Trainer::Loop::result(RunStatus status) const {
   return {.status = status,
           .progress = progress_,
           .best_metric = progress_.early_stopping.best,
-          .best_epoch = progress_.best_epoch};
+          .best_epoch = progress_.best_epoch,
+          .steps = steps_per_epoch_ * parts_.stage.epochs};
 }
 
 bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
@@ -155,7 +156,7 @@ void Trainer::Loop::Window::add(const Forward& forward) {
   if (forward.weight.defined()) {
     const at::Tensor more = forward.weight.detach().to(at::kDouble);
     weight = weight.defined() ? weight + more : more;
-    sum = loss * more;
+    sum = at::where(more == 0, 0.0, loss * more);
   } else {
     sum = loss * static_cast<double>(forward.rows);
   }
@@ -287,20 +288,24 @@ double Trainer::Loop::figure_of(const Evaluation& validation, const std::string&
                     names);
 }
 
+void Trainer::Loop::warn_of_nan(double value, const std::string& name) const {
+  if (!std::isnan(value) || !callbacks_.on_warning) return;
+  callbacks_.on_warning("[trainer] " + name + " of epoch " + std::to_string(progress_.epoch) +
+                        " is not a number and counts as no improvement");
+}
+
 // What the evaluation changes: learning rate, patience, best weights.
 void Trainer::Loop::judge(EpochReport& report) {
   const Evaluation& validation = *report.validation;
   fitted_ = validation.fitted;
   if (const auto* plateau = std::get_if<PlateauOptions>(&parts_.stage.schedule)) {
-    progress_.plateau = plateau_after(*plateau, progress_.plateau,
-                                      figure_of(validation, plateau->figure, "plateau.figure"));
+    const double followed = figure_of(validation, plateau->figure, "plateau.figure");
+    warn_of_nan(followed, plateau->figure);
+    progress_.plateau = plateau_after(*plateau, progress_.plateau, followed);
     parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
   }
   report.metric = figure_of(validation, selection_.figure, "what selects");
-  if (std::isnan(report.metric) && callbacks_.on_warning)
-    callbacks_.on_warning("[trainer] " + selection_.figure + " of epoch " +
-                          std::to_string(report.epoch) +
-                          " is not a number and counts as no improvement");
+  warn_of_nan(report.metric, selection_.figure);
   EarlyStoppingOptions stopping =
       parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
   stopping.goal = selection_.goal;

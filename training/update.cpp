@@ -48,7 +48,10 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
   for (Term& term : forward.terms)
     term.value = term.value.detach();
   // Gradients of sums add up; finish() divides once by what the whole window weighs.
-  if (!alone) loss = summed(loss, forward);
+  if (!alone)
+    loss = summed(loss, forward);
+  else if (forward.weight.defined())
+    loss = at::where(forward.weight == 0, loss * 0.0, loss);
   loss.backward();
   return forward;
 }
@@ -63,7 +66,7 @@ at::Tensor Update::summed(const at::Tensor& mean, const Forward& forward) {
     return mean * static_cast<double>(forward.rows);
   }
   summed_weight_ = summed_weight_.defined() ? summed_weight_ + forward.weight : forward.weight;
-  return mean * forward.weight;
+  return at::where(forward.weight == 0, mean * 0.0, mean * forward.weight);
 }
 
 void Update::divide() {

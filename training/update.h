@@ -34,7 +34,8 @@ struct StepOutcome {
 /// One optimiser step over one or more micro-batches. A window's gradient is that of the mean over
 /// all its rows (or of what the examples weigh), however they are divided, for losses that are such
 /// means; norms over the batch and class weights see their micro-batch. A window that weighs
-/// nothing has no gradient. A gradient that is not finite changes nothing. Not thread-safe.
+/// nothing has no gradient, for losses that are finite without a row: one that is 0 / 0 is skipped
+/// as any other. A gradient that is not finite changes nothing. Not thread-safe.
 class HEADRACE_API Update {
  public:
   /// Course, network and optimiser outlive the update.

@@ -36,8 +36,10 @@ MemberScores on_host(const Cases& cases) {
   const std::int64_t rows = cases.scores.size(0);
   MemberScores part{.scores = cases.scores.to(at::kCPU, at::kFloat, false, true),
                     .records = records_of(cases.origins)};
-  part.present = cases.example.present.defined() ? cases.example.present.to(at::kCPU)
-                                                 : at::ones({rows}, at::kBool);
+  // A copy: what an example holds may be on loan from the loader.
+  part.present = cases.example.present.defined()
+                     ? cases.example.present.to(at::kCPU, at::kBool, false, true)
+                     : at::ones({rows}, at::kBool);
   for (const auto& [name, target] : cases.example.targets)
     if (target.dim() > 0 && target.size(0) == rows)
       part.targets.emplace(name, target.to(at::kCPU, target.scalar_type(), false, true));
@@ -46,10 +48,21 @@ MemberScores on_host(const Cases& cases) {
 
 bool fits(const MemberScores& part, const MemberScores& first) {
   return part.scores.sizes().slice(1) == first.scores.sizes().slice(1) &&
-         part.records.defined() == first.records.defined() &&
-         std::ranges::equal(part.targets, first.targets, [](const auto& a, const auto& b) {
-           return a.first == b.first && a.second.sizes().slice(1) == b.second.sizes().slice(1);
-         });
+         part.records.defined() == first.records.defined();
+}
+
+// Targets that every part has a row of for each case.
+std::vector<std::string> targets_of(const std::vector<MemberScores>& parts) {
+  std::vector<std::string> names;
+  for (const auto& [name, first] : parts.front().targets) {
+    const at::IntArrayRef shape = first.sizes().slice(1);
+    if (std::ranges::all_of(parts, [&, &wanted = name](const MemberScores& part) {
+          const auto found = part.targets.find(wanted);
+          return found != part.targets.end() && found->second.sizes().slice(1) == shape;
+        }))
+      names.push_back(name);
+  }
+  return names;
 }
 
 // Those that are the same with all members.
@@ -94,9 +107,9 @@ MemberScores ScoreKeeper::result() const {
   all.present = join([](const MemberScores& part) { return part.present; });
   if (parts_.front().records.defined())
     all.records = join([](const MemberScores& part) { return part.records; });
-  for (const auto& entry : parts_.front().targets)
-    all.targets.emplace(
-        entry.first, join([&](const MemberScores& part) { return part.targets.at(entry.first); }));
+  for (const std::string& name : targets_of(parts_))
+    all.targets.emplace(name,
+                        join([&](const MemberScores& part) { return part.targets.at(name); }));
   return all;
 }
 
@@ -131,22 +144,25 @@ std::optional<Figures> vote_on_test(const Recipe& recipe,
                                     const std::vector<MemberScores>& members) {
   if (members.empty() || !members.front().scores.defined() || !same_records(members))
     return std::nullopt;
-  Example example{.targets = common_targets(members)};
-  if (example.targets.empty()) return std::nullopt;
+  const TensorMap targets = common_targets(members);
+  if (targets.empty()) return std::nullopt;
+  at::Tensor present;  // with one of them at least
   std::vector<TensorMap> fitted;
   fitted.reserve(members.size());
-  for (const MemberScores& member : members) {
-    fitted.push_back(member.fitted);
-    example.present =
-        example.present.defined() ? example.present.logical_or(member.present) : member.present;
-  }
   std::vector<Cases> cases;
   cases.reserve(members.size());
-  for (const MemberScores& member : members)
-    cases.push_back({.scores = member.scores, .example = example});
+  for (const MemberScores& member : members) {
+    fitted.push_back(member.fitted);
+    present = present.defined() ? present.logical_or(member.present) : member.present;
+    cases.push_back({.scores = member.scores,
+                     .example = {.targets = targets, .present = member.present},
+                     .member = member.member});
+  }
   const std::unique_ptr<Metric> metric = recipe.metric_of_vote(fitted);
   if (!metric) return std::nullopt;
-  metric->add(recipe.vote(cases));
+  Cases voted = recipe.vote(cases);
+  voted.example.present = present;
+  metric->add(voted);
   return metric->result();
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/training/recipe.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -11,10 +12,11 @@ namespace headrace::inline v1::training {
 
 /// What a member said of its test's cases, all of them end to end, on the CPU.
 struct MemberScores {
-  at::Tensor scores = {};   ///< `[N, ...]` float; undefined where the member kept none
-  at::Tensor present = {};  ///< `[N]` bool: cases that count with this member
-  at::Tensor records = {};  ///< `[N, 2]` int64: record and part that each came from, or undefined
-  TensorMap targets = {};   ///< those with a row for each case
+  std::int64_t member = -1;  ///< its number; not in the file
+  at::Tensor scores = {};    ///< `[N, ...]` float; undefined where the member kept none
+  at::Tensor present = {};   ///< `[N]` bool: cases that count with this member
+  at::Tensor records = {};   ///< `[N, 2]` int64: record and part that each came from, or undefined
+  TensorMap targets = {};    ///< those with a row for each case
   TensorMap fitted = {};
 };
 
@@ -40,8 +42,9 @@ HEADRACE_API void write_member_scores(const std::filesystem::path& folder,
 HEADRACE_API MemberScores read_member_scores(const std::filesystem::path& folder);
 
 /// The figures of the recipe's vote over all members, by `Recipe::metric_of_vote`; empty where
-/// there is none, a member kept no scores, or they were tested on records of their own. Targets
-/// that all members have alike are the vote's.
+/// there is none, a member kept no scores, they were tested on records of their own, or no
+/// target is the same with all: those are the vote's. A case counts where it counts with one of
+/// them.
 HEADRACE_API std::optional<Figures> vote_on_test(const Recipe& recipe,
                                                  const std::vector<MemberScores>& members);
 

@@ -29,7 +29,11 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
 std::string results_text(const std::vector<FoldOutcome>& outcomes,
                          const std::optional<FoldOutcome>& vote = {});
 
-/// Marks the member as done.
+/// Marks the member as done: its result.json.
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome);
+
+/// The same for the whole run: "members", a list of what each came to, and where they voted "vote".
+void write_run_result(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
+                      const std::optional<FoldOutcome>& vote);
 
 }  // namespace headrace::inline v1::app

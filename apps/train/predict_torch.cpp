@@ -8,9 +8,11 @@
 #include <headrace/training/vote.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +62,14 @@ std::string note(const Predictor& one, const fs::path& file, const char* name) {
                                   "\", has not; take a file that headrace train has written");
 }
 
+// Notes that are the same in all members of a run.
+std::map<std::string, std::string> of_all_members(const Predictor& one) {
+  std::map<std::string, std::string> notes = one.weights.notes;
+  notes.erase("member");
+  notes.erase("member_index");
+  return notes;
+}
+
 std::vector<Predictor> read_predictors(const std::vector<fs::path>& files) {
   std::vector<Predictor> all;
   all.reserve(files.size());
@@ -67,17 +77,19 @@ std::vector<Predictor> read_predictors(const std::vector<fs::path>& files) {
     Predictor one{.weights = training::read_best_weights(file), .member = {}};
     one.member.name = note(one, file, "member");
     one.member.index = std::stoll(note(one, file, "member_index"));
-    const auto of_run = [&](const Predictor& other) {
-      return note(other, file, "configuration_hash");
-    };
-    if (!all.empty() && of_run(one) != of_run(all.front()))
+    if (!all.empty() && of_all_members(one) != of_all_members(all.front()))
       throw training::CheckpointError("[predict] " + file.string() +
                                       ": weights that vote must be of one run, these were trained "
-                                      "with another configuration than those of " +
+                                      "with another configuration or data than those of " +
                                       files.front().string());
     all.push_back(std::move(one));
   }
-  std::ranges::sort(all, {}, [](const Predictor& one) { return one.member.index; });
+  const auto number = [](const Predictor& one) { return one.member.index; };
+  std::ranges::sort(all, {}, number);
+  const auto twice = std::ranges::adjacent_find(all, {}, number);
+  if (twice != all.end())
+    throw training::CheckpointError("[predict] each member must vote once, " + twice->member.name +
+                                    " is there twice; name each file, or the run's folder");
   return all;
 }
 
@@ -99,14 +111,20 @@ class PredictCommand {
 
   ExitCode run() {
     if (predictors_.size() == 1)
-      predict(predictors_.front(), [this](const training::Cases& cases) { add(cases.scores); });
+      predict(predictors_.front(), [this](const training::Cases& cases) {
+        training::Cases one{.scores = cases.scores, .member = predictors_.front().member.index};
+        require(one);
+        add(recipe_->vote({&one, 1}).scores);
+      });
     else
       vote();
     if (!csv_)
       throw DataError("[predict] " + options_.data.string() + " must hold samples, got none");
     write_file_atomically(options_.output, csv_->text());
+    const std::string members = note(predictors_.front(), files_.front(), "members");
     const std::string voters =
-        predictors_.size() > 1 ? " by " + std::to_string(predictors_.size()) + " votes" : "";
+        members == "1" ? ""
+                       : ", " + std::to_string(predictors_.size()) + " of " + members + " votes";
     std::fprintf(stderr, "predict: %lld samples%s, %s\n", static_cast<long long>(csv_->rows()),
                  voters.c_str(), options_.output.c_str());
     return ExitCode::done;
@@ -140,22 +158,40 @@ class PredictCommand {
     std::vector<training::Cases> of_members;
     for (const Predictor& one : predictors_) {
       training::ScoreKeeper keeper;
-      predict(one, [&](const training::Cases& cases) { keeper.add(cases); });
-      of_members.push_back({.scores = keeper.result().scores, .example = {}});
-      if (!of_members.back().scores.defined()) return;
+      predict(one, [&](const training::Cases& cases) {
+        require(cases);
+        keeper.add(cases);
+      });
+      of_members.push_back({.scores = keeper.result().scores, .member = one.member.index});
+      if (!of_members.back().scores.defined()) return;  // no samples
     }
     add(recipe_->vote(of_members).scores);
   }
 
+  // A row of the file is a case and its classes.
+  void require(const training::Cases& cases) {
+    if (cases.scores.defined() && cases.scores.dim() == 2 &&
+        (classes_ == 0 || cases.scores.size(1) == classes_)) {
+      classes_ = cases.scores.size(1);
+      return;
+    }
+    throw ConfigError("[predict] scores of the kind " + job_.name +
+                      " must be [cases, classes] to be written as rows, got " +
+                      (cases.scores.defined() ? std::to_string(cases.scores.dim()) + " axes"
+                                              : std::string("none")));
+  }
+
   void add(const at::Tensor& scores) {
-    if (!scores.defined())
-      throw ConfigError("[predict] the kind " + job_.name + " gives no scores to predict with");
-    const at::Tensor predicted = recipe_->predicted(scores, fitted_).to(at::kCPU, at::kLong);
-    const at::Tensor rows = scores.to(at::kCPU, at::kFloat).flatten(1).contiguous();
+    const at::Tensor rows = scores.to(at::kCPU, at::kFloat).contiguous();
+    const at::Tensor predicted =
+        recipe_->predicted(scores, fitted_).to(at::kCPU, at::kLong).contiguous();
+    if (rows.dim() != 2 || predicted.dim() != 1 || predicted.size(0) != rows.size(0))
+      throw ConfigError("[predict] the kind " + job_.name +
+                        " must predict one class for each row of its scores");
     if (!csv_) csv_.emplace(static_cast<int>(rows.size(1)));
-    csv_->add({rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())},
-              {predicted.contiguous().const_data_ptr<std::int64_t>(),
-               static_cast<std::size_t>(predicted.numel())});
+    csv_->add(
+        {rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())},
+        {predicted.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(predicted.numel())});
   }
 
   const PredictOptions& options_;
@@ -166,6 +202,7 @@ class PredictCommand {
   std::unique_ptr<training::Recipe> recipe_;
   std::vector<training::TensorMap> fitted_;
   std::optional<PredictionCsv> csv_;
+  std::int64_t classes_ = 0;
 };
 
 }  // namespace

@@ -134,8 +134,10 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
 std::optional<FoldOutcome> RecipeRun::vote(const std::filesystem::path& folder) const {
   if (members_.size() < 2 || members().size() < members_.size()) return std::nullopt;
   std::vector<training::MemberScores> scores;
-  for (const training::Member& member : members_)
+  for (const training::Member& member : members_) {
     scores.push_back(training::read_member_scores(folder / member.name));
+    scores.back().member = member.index;
+  }
   const std::optional<training::Figures> test = training::vote_on_test(*recipe_, scores);
   if (!test) return std::nullopt;
   const auto course = recipe_->begin(members_.front());

@@ -89,7 +89,9 @@ class TrainCommand {
       if (outcome.interrupted) return stopped(folder, view, signals, guard);
       outcomes.push_back(outcome);
     }
-    const std::string text = results_text(outcomes, run.vote(folder.checkpoints()));
+    const std::optional<FoldOutcome> vote = run.vote(folder.checkpoints());
+    write_run_result(folder.path(), outcomes, vote);
+    const std::string text = results_text(outcomes, vote);
     view.note(text);
     fmt::print("{}\n", text);
     return ExitCode::done;

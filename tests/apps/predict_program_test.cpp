@@ -101,6 +101,7 @@ TEST_CASE("the folds of a run vote, and only with each other") {
   for (std::size_t i = 0; i < voted.size(); ++i)
     if (i % 6 < 5) CHECK(voted[i] == doctest::Approx((a[i] + b[i]) / 2).epsilon(1e-5));
 
+  CHECK(job.predict({run, fold(run, 0)}).status == 6);  // the same one twice
   REQUIRE(job.run(Job::train({"runs=others", "training.learning_rate=1e-4"})).status == 0);
   const Finished mixed = job.predict({fold(run, 0), fold(job.runs("others").front(), 1)});
   CHECK(mixed.status == 6);

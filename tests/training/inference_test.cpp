@@ -112,6 +112,15 @@ TEST_CASE("predictions over flips are the mean of both, and the plain ones of on
   CHECK_THROWS_AS(flips.add(first_of_two(), {}, nothing), headrace::ConfigError);
 }
 
+TEST_CASE("figures are of what is predicted, flips and all") {
+  ClassificationMetric metric(2);
+  const at::Tensor label = at::zeros({1}, at::kLong);
+  metric.add({.scores = at::tensor({.6F, .4F}).view({1, 2}),
+              .output = {.main = at::tensor({.1F, .9F}).view({1, 2})},
+              .example = {.targets = {{"label", label}}}});
+  CHECK(figure(metric.result(), "accuracy") == 1.0);
+}
+
 TEST_CASE("windows become whole cases whatever the batch, the last one included") {
   const auto network = make_network<StatefulModule>(4);
   const WindowCourse course;
@@ -120,12 +129,14 @@ TEST_CASE("windows become whole cases whatever the batch, the last one included"
     auto loader = course.evaluation(Split::test, {.batch = batch}).build();
     std::vector<at::Tensor> all;
     std::int64_t first = 0;
-    const auto evaluation = evaluate(course, *network, loader,
-                                     {.split = Split::test, .on_cases = [&](const Cases& cases) {
-                                        CHECK(cases.first == first);
-                                        first += case_count(cases);
-                                        all.push_back(cases.scores);
-                                      }});
+    const auto evaluation =
+        evaluate(course, *network, loader,
+                 {.split = Split::test, .origins = true, .on_cases = [&](const Cases& cases) {
+                    CHECK(cases.first == first);
+                    CHECK(cases.origins.empty());
+                    first += case_count(cases);
+                    all.push_back(cases.scores);
+                  }});
     CHECK(evaluation->samples == 6);
     CHECK(std::isnan((*evaluation)["loss"]));
     found.push_back(at::cat(all));

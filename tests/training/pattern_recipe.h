@@ -46,8 +46,9 @@ class PatternCourse final : public Course {
         {.name = "size", .value = output.main.square().mean(), .factor = .01}};
   }
   std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override;
-  Selection selected_by() const override { return {.figure = "accuracy", .goal = Goal::maximum}; }
+  Selection selected_by() const override { return selection; }
 
+  Selection selection;
   std::set<Split> without;
 
  private:
@@ -99,12 +100,14 @@ class PatternRecipe final : public Recipe {
   std::unique_ptr<Course> begin(const Member& member) const override {
     auto course = std::make_unique<PatternCourse>(stages_, member);
     course->without = without;
+    course->selection = selected_by;
     return course;
   }
   std::map<std::string, std::string> notes() const override { return {{"task", task}}; }
 
   std::vector<std::int64_t> rows;
   std::string task = "patterns";
+  Selection selected_by{.figure = "accuracy", .goal = Goal::maximum};
   std::set<Split> without;  // records that there are not
 
  private:

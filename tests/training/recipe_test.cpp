@@ -53,8 +53,13 @@ TEST_CASE("a member stopped in any stage and gone on with ends with the same fil
     train_member(recipe, member, in(folder));
     CheckpointStore a(whole.path() / "a");
     CheckpointStore b(folder.path() / "a");
-    CHECK(bytes_of(a.list().front()).size() > 0);
-    CHECK((a.load_latest()->progress == b.load_latest()->progress));
+    const Checkpoint expected = *a.load_latest();
+    const Checkpoint found = *b.load_latest();
+    CHECK((found.progress == expected.progress));
+    for (const auto& [name, tensor] : expected.weights)
+      CHECK(at::equal(found.weights.at(name), tensor));
+    for (const auto& [name, tensor] : expected.optimizer)
+      CHECK(at::equal(found.optimizer.at(name), tensor));
     CHECK(bytes_of(a.best_path()) == bytes_of(b.best_path()));
     CHECK(bytes_of(a.folder() / "test-scores.safetensors") ==
           bytes_of(b.folder() / "test-scores.safetensors"));
@@ -93,12 +98,19 @@ TEST_CASE("a changed stage, member's records or note of the recipe is refused by
   PatternRecipe other(faster);
   other.rows = recipe.rows;
   CHECK_THROWS_WITH_AS(train(other), doctest::Contains("stage.optimizer"), CheckpointError);
-  other = PatternRecipe(two_stages());
-  other.rows = {1, 2, 4};
-  CHECK_THROWS_WITH_AS(train(other), doctest::Contains("records"), CheckpointError);
-  other.rows = recipe.rows;
-  other.task = "faces";
-  CHECK_THROWS_WITH_AS(train(other), doctest::Contains("notes.task"), CheckpointError);
+  recipe.rows = {1, 2, 4};
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("records"), CheckpointError);
+  recipe.rows = {1, 2, 3};
+  recipe.task = "faces";
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("notes.task"), CheckpointError);
+  recipe.task = "patterns";
+  recipe.selected_by = {.figure = "loss"};
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("selected_by"), CheckpointError);
+  MemberOptions options = in(folder);
+  options.seed += 1;
+  recipe.selected_by = {.figure = "accuracy", .goal = Goal::maximum};
+  CHECK_THROWS_WITH_AS(train_member(recipe, recipe.members().front(), options),
+                       doctest::Contains("seed"), CheckpointError);
 }
 
 TEST_CASE("a stop while the test is evaluated is one, and the run goes on with the test") {
@@ -173,7 +185,14 @@ TEST_CASE("stages of one network agree on its memory layout, and begin from weig
   };
   CHECK_THROWS_WITH_AS(train(PatternRecipe(stages)), doctest::Contains("channels_last"),
                        headrace::ConfigError);
+  // Known before the first stage is trained.
   PatternRecipe unjudged(two_stages());
   unjudged.without = {Split::validation, Split::test};
   CHECK_THROWS_WITH_AS(train(unjudged), doctest::Contains("start"), headrace::ConfigError);
+  stages = two_stages();
+  stages[1].frozen = {"no such layer"};
+  CHECK_THROWS_WITH_AS(train(PatternRecipe(stages)), doctest::Contains("no such layer"),
+                       headrace::ConfigError);
+  CheckpointStore store(folder.path() / "a");
+  CHECK(store.list().empty());
 }

@@ -165,6 +165,9 @@ TEST_CASE("a step that weighs nothing moves nothing, and half a weight is refuse
   steps.accumulate(part(0.0F), false);
   CHECK(steps.update.finish().skipped.item<float>() == 0.0F);
   CHECK(largest_difference(before, snapshot(*network)) == 0.0);
+  steps.accumulate(part(0.0F));  // the only one of its step
+  steps.update.finish();
+  CHECK(largest_difference(before, snapshot(*network)) == 0.0);
   steps.accumulate(part(1.0F), false);
   CHECK_THROWS_AS(steps.accumulate(part({}), false), headrace::ConfigError);
   Steps others(*network, cross_entropy_loss);

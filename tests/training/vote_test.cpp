@@ -84,6 +84,21 @@ TEST_CASE("members that each judge two classes vote about all of them by the rec
   CHECK(figure(voted, "macro_f1") == 1.0);  // all three classes count
 }
 
+TEST_CASE("kept scores hold no batch, however many there are, and know where they came from") {
+  const auto network = make_network<StatefulModule>(4);
+  const PatternCourse course(std::vector<Stage>(1), {});
+  auto loader = headrace::Pipeline::from(PatternSource(50))
+                    .batch({.size = 3, .tail = headrace::Tail::pad})
+                    .build({.prefetch = 1});
+  ScoreKeeper keeper;
+  evaluate(course, *network, loader,
+           {.origins = true, .on_cases = [&](const Cases& cases) { keeper.add(cases); }});
+  const MemberScores all = keeper.result();
+  CHECK(all.scores.size(0) == 51);
+  CHECK(all.present.sum().item<std::int64_t>() == 50);
+  CHECK(at::equal(all.records.slice(0, 0, 50).select(1, 0), at::arange(50)));
+}
+
 TEST_CASE("scores are kept with all rows and who counts, and not at all where shapes differ") {
   ScoreKeeper keeper;
   const at::Tensor label = at::tensor({1, 0}, at::kLong);
@@ -100,6 +115,14 @@ TEST_CASE("scores are kept with all rows and who counts, and not at all where sh
   CHECK_FALSE(keeper.result().scores.defined());
   keeper.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
   CHECK_FALSE(keeper.result().scores.defined());
+
+  // A tensor of the batch that has by chance as many values as the batch has rows.
+  ScoreKeeper by_chance;
+  first.example.targets.at("of the batch") = at::rand({2});
+  by_chance.add(first);
+  by_chance.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
+  CHECK(by_chance.result().targets.size() == 1);
+  CHECK(by_chance.result().scores.size(0) == 3);
 
   ScoreKeeper without;
   without.add({.example = {.targets = {{"label", label}}}});

@@ -3,6 +3,7 @@
 #include <headrace/models/metrics/confusion_matrix.h>
 
 #include <span>
+#include <utility>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -45,8 +46,8 @@ std::optional<double> leak_threshold(const training::TensorMap& fitted) {
   return found->second.item<double>();
 }
 
-LeakMetric::LeakMetric(const LeakFile& file, const training::TensorMap& fitted)
-    : file_(file), given_(leak_threshold(fitted)), segments_(leak_classes) {}
+LeakMetric::LeakMetric(LeakFile file, const training::TensorMap& fitted)
+    : file_(std::move(file)), given_(leak_threshold(fitted)), segments_(leak_classes) {}
 
 void LeakMetric::add(const training::Cases& cases) {
   leaks_.push_back(cases.scores.select(1, 1).contiguous());

@@ -20,7 +20,7 @@ std::optional<double> leak_threshold(const training::TensorMap& fitted);
 class LeakMetric final : public training::Metric {
  public:
   /// With a fitted "threshold" decisions are at that one, else at the best.
-  LeakMetric(const LeakFile& file, const training::TensorMap& fitted);
+  LeakMetric(LeakFile file, const training::TensorMap& fitted);
 
   void add(const training::Cases& cases) override;
   training::Figures result() override;
@@ -28,7 +28,7 @@ class LeakMetric final : public training::Metric {
   training::TensorMap fitted() const override;
 
  private:
-  const LeakFile& file_;
+  LeakFile file_;
   std::optional<double> given_;
   double threshold_ = 0.0;
   std::vector<at::Tensor> leaks_;  // of each batch, where it was
