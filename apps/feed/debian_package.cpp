@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,19 @@ namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A folder for the work at hand, which goes with it.
+struct WorkFolder {
+  fs::path path;
+
+  explicit WorkFolder(fs::path at) : path(std::move(at)) { fs::create_directories(path); }
+  ~WorkFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+};
 
 void must_succeed(const ChildResult& result, std::string_view what, const DebianPackage& package) {
   if (result.status == 0) return;
@@ -53,15 +67,13 @@ fs::path cache_folder() {
 
 void fetch_debian_package(const DebianPackage& package, const fs::path& target) {
   // Unpacked beside the target and renamed: a fetch cut short leaves nothing half done.
-  const fs::path work = cache_folder() / fmt::format("fetch-{}-{}", package.name, ::getpid());
-  fs::create_directories(work);
-  const fs::path archive = downloaded(package, work);
+  const WorkFolder work(cache_folder() / fmt::format("fetch-{}-{}", package.name, ::getpid()));
+  const fs::path archive = downloaded(package, work.path);
   if (!package.sha256.empty()) check(archive, package.sha256);
-  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work / "tree").string()}),
+  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work.path / "tree").string()}),
                "dpkg-deb -x", package);
   std::error_code ignored;
-  fs::rename(work / "tree" / package.folder, target, ignored);
-  fs::remove_all(work, ignored);
+  fs::rename(work.path / "tree" / package.folder, target, ignored);
   if (!fs::is_directory(target)) {
     throw DataError(
         fmt::format("[prepare] {} could not be made; check the folder", target.string()));

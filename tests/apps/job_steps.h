@@ -28,14 +28,14 @@ JobStep job_step(std::shared_ptr<const training::Course> course, c10::Device dev
 /// Rows of an epoch, with zeros in `field` and `label` int64 [], the classes in turn.
 std::shared_ptr<const Source> zero_rows(FieldSpec field, std::int64_t classes);
 
-/// How the step of a job is made. Each job of job_list.h defines `JobStep <job>_step(c10::Device)`
-/// in its folder of tests.
+/// How the step of a job is made: `JobStep <job>_step(c10::Device)`, which a job of job_list.h
+/// defines in its folder of tests (STEPS of headrace_job_tests()).
 struct JobStepMaker {
   std::string name;
   JobStep (*make)(c10::Device device);
 };
 
-/// One for each job.
+/// Of all jobs that have one; never empty.
 const std::vector<JobStepMaker>& job_steps();
 
 /// How a job is run.
