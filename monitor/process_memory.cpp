@@ -69,6 +69,7 @@ ProcessMemory read_process_memory(const fs::path& root) {
           .shared = field("RssShmem"),
           .page_locked = std::max(field("VmLck"), field("VmPin")),
           .file_backed = field("RssFile"),
+          .data_segment = field("VmData"),
           .peak_resident = field("VmHWM")};
 }
 

@@ -17,6 +17,8 @@ struct ProcessMemory {
       0;  ///< Locked against paging; pages counted here are among the ones above as well.
   std::uint64_t file_backed =
       0;  ///< Pages of files: the kernel may drop them, they count for no limit of ours.
+  /// Address space of heap and stacks, touched or not: what an RLIMIT_DATA limits.
+  std::uint64_t data_segment = 0;
   std::uint64_t peak_resident = 0;  ///< Largest sum of all resident pages so far, files included.
   /// Page-locked memory that a device driver took and the kernel books to nobody; given by the
   /// caller.

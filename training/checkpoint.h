@@ -33,7 +33,7 @@ struct Progress {
 
 /// What a run needs to go on as if it had never stopped.
 struct Checkpoint {
-  static constexpr int format_version = 2;
+  static constexpr int format_version = 3;
 
   Progress progress = {};
   TensorMap weights = {};  ///< parameters and buffers

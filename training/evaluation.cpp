@@ -35,7 +35,12 @@ class Pass {
         network_(network),
         options_(options),
         look_(std::move(look)),
-        moment_{.stage = options.stage, .device = options.device, .random = random_},
+        moment_{.epoch = options.epoch,
+                .step = options.step,
+                .steps = options.steps,
+                .stage = options.stage,
+                .device = options.device,
+                .random = random_},
         inference_(course.inference()) {}
 
   // Whether the pass came to its end.
@@ -46,30 +51,43 @@ class Pass {
       if (stop.stop_requested()) return false;
       const NextBatch next = loader.next(std::chrono::nanoseconds::max(), stop);
       if (next.status == NextBatch::Status::stopped) return false;
-      if (next.status == NextBatch::Status::end) return true;
+      if (next.status == NextBatch::Status::end) break;
       see(next.batch);
     }
+    for (Cases& cases : inference_->finish())
+      show(cases);
+    return true;
   }
 
  private:
   void see(const Batch& batch) {
-    moment_.epoch = batch.epoch();
-    random_ = Random({.loader = hash_name("evaluation"),
-                      .epoch = batch.epoch(),
+    random_ = Random({.seed = options_.seed,
+                      .loader = hash_name("evaluation of " + options_.stage.name +
+                                          (options_.split == Split::test ? ", test" : "")),
+                      .epoch = options_.epoch,
                       .position = batch.position_after().position});
+    Example example = course_.example(batch, moment_);
+    example.rows = counted_rows(example);
+    std::vector<Cases> all =
+        inference_->add(std::move(example), batch, [this](const Example& one) { return ask(one); });
+    for (Cases& cases : all) {
+      if (options_.origins && cases.are_rows) cases.origins = batch.origins();
+      show(cases);
+    }
+  }
+
+  Prediction ask(const Example& example) {
     const Autocast autocast(options_.stage.precision, options_.device.type());
-    const auto predict = [&](const Example& example) {
-      Output output = course_.forward(network_, example, moment_);
-      at::Tensor scores = course_.scores(output);
-      return Prediction{.output = std::move(output), .scores = std::move(scores)};
-    };
-    std::optional<Cases> cases = inference_->add(course_.example(batch, moment_), predict);
-    if (!cases) return;
-    cases->first = cases_;
-    if (options_.origins && cases->origins.empty()) cases->origins = batch.origins();
-    cases_ += cases->scores.size(0);
-    look_(*cases, moment_);
-    if (options_.on_cases) options_.on_cases(*cases);
+    Output output = course_.forward(network_, example, moment_);
+    at::Tensor scores = course_.scores(output);
+    return {.output = std::move(output), .scores = std::move(scores)};
+  }
+
+  void show(Cases& cases) {
+    cases.first = cases_;
+    cases_ += case_count(cases);
+    look_(cases, moment_);
+    if (options_.on_cases) options_.on_cases(cases);
   }
 
   const Course& course_;
@@ -89,13 +107,19 @@ std::optional<Evaluation> evaluate(const Course& course, models::Network& networ
   const auto start = std::chrono::steady_clock::now();
   LossMeans loss;
   const std::unique_ptr<Metric> metric = course.metric(options.split, options.fitted);
+  std::int64_t samples = 0;
   const auto look = [&](const Cases& cases, const Moment& moment) {
-    if (cases.output.main.defined())
+    samples += counted_rows(cases.example);
+    if (has_values(cases.output)) {
+      const Autocast autocast(options.stage.precision, options.device.type());
       loss.add(all_terms(course, cases.output, cases.example, moment), cases.example);
+    }
     if (metric) metric->add(cases);
   };
   if (!Pass(course, network, options, look).run(loader, stop)) return std::nullopt;
-  Evaluation evaluation{.figures = loss.figures(), .samples = loss.rows()};
+  Evaluation evaluation{.samples = samples};
+  // Cases that were put together have no loss; a figure that is none would select nothing.
+  if (loss.rows() > 0 || !metric) evaluation.figures = loss.figures();
   if (metric) {
     const Figures found = metric->result();
     evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());

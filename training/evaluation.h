@@ -15,7 +15,11 @@ namespace headrace::inline v1::training {
 struct EvaluationOptions {
   Split split = Split::validation;
   at::Device device = at::kCPU;
-  Stage stage = {};       ///< its precision
+  Stage stage = {};        ///< its precision
+  std::uint64_t seed = 0;  ///< of what a course draws
+  std::int64_t epoch = 0;  ///< where training is: see `Moment`
+  std::int64_t step = 0;
+  std::int64_t steps = 0;
   TensorMap fitted = {};  ///< what the metric of a validation has chosen, for a test
   bool origins = false;   ///< cases say where they came from
   /// Given the cases of every batch, in order, without gradient; empty: none.
@@ -23,7 +27,8 @@ struct EvaluationOptions {
 };
 
 struct Evaluation {
-  Figures figures = {};  ///< "loss", its terms, then those of the metric
+  /// "loss" and its terms, where a forward pass made the cases, then those of the metric.
+  Figures figures = {};
   std::int64_t samples = 0;
   TensorMap fitted = {};  ///< what the metric has chosen
   double seconds = 0.0;
@@ -41,8 +46,8 @@ HEADRACE_API std::optional<Evaluation> evaluate(const Course& course, models::Ne
                                                 const EvaluationOptions& options = {},
                                                 std::stop_token stop = {});
 
-/// The same for data whose targets nobody knows: gives `on_cases` the scores of all cases. False if
-/// `stop` asked to end before.
+/// The same for data whose targets nobody knows: gives `on_cases` all cases. False if `stop` asked
+/// to end before.
 HEADRACE_API bool predict(const Course& course, models::Network& network, Loader& loader,
                           const EvaluationOptions& options, std::stop_token stop = {});
 

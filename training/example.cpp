@@ -53,9 +53,24 @@ at::Tensor image_input(at::Tensor input, const ImageFields& fields, Statistics& 
                                                : at::MemoryFormat::Contiguous);
 }
 
-at::Tensor labels(const at::Tensor& target, const std::string& name) {
-  if (target.dim() == 2 && target.size(1) > 1)
-    return target.is_floating_point() ? target : at::argmax(target, 1);
+// Several classes in a row would silently become the first of them. Only where to look is free.
+void require_one_hot(const at::Tensor& target, const at::Tensor& present, const std::string& name) {
+  if (!target.device().is_cpu()) return;
+  at::Tensor wrong = (target.sum(1) != 1).logical_or((target < 0).any(1));
+  if (present.defined()) wrong = wrong.logical_and(present);
+  if (!wrong.any().item<bool>()) return;
+  throw DataError("[example] integer rows of field \"" + name +
+                  "\" must have one 1 and else 0, row " +
+                  std::to_string(at::argmax(wrong.to(at::kByte)).item<std::int64_t>()) +
+                  " of the batch has not; give several classes as float32 rows");
+}
+
+at::Tensor labels(const at::Tensor& target, const at::Tensor& present, const std::string& name) {
+  if (target.dim() == 2 && target.size(1) > 1) {
+    if (target.is_floating_point()) return target;
+    require_one_hot(target, present, name);
+    return at::argmax(target, 1);
+  }
   if (target.is_floating_point() || target.dim() > 2)
     throw ConfigError("[example] field \"" + name +
                       "\" must hold class indices of integers [N], or a value for each class "
@@ -141,7 +156,7 @@ Unpack unpack_images(ImageFields fields) {
     if (example.mixed)
       target = shared_labels(target, field(other), field(share), fields);
     else
-      target = labels(target, fields.target);
+      target = labels(target, example.present, fields.target);
     example.targets.emplace(fields.target, target);
     return example;
   };

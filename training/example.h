@@ -63,12 +63,12 @@ using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
 
 /// Copies to the device what is not there, gives integer images the range [0, 1] and the statistics
 /// of `fields` there. Targets are class indices int64 `[N]`: integers `[N]` or `[N, 1]` as they
-/// are, of integer one-hot rows `[N, K]` the largest; or soft labels float `[N, K]`: floating rows
+/// are, of integer one-hot rows `[N, K]` the one; or soft labels float `[N, K]`: floating rows
 /// as they are, and where mixing has left "lambda" and a partner, the shares of both, of
 /// `fields.classes`; a batch without the target's field is one to predict. A field "valid" says
 /// which rows are present. The statistics go to each device once. Throws `ConfigError` for
-/// statistics that do not fit each other, for mixed labels without `classes` and for targets of
-/// another shape.
+/// statistics that do not fit each other, for mixed labels without `classes`, for targets of
+/// another shape, and `DataError` for integer rows in host memory that are present and not one-hot.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
 
 /// Class indices `[N]` of a target: of soft labels the largest.

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/training/inference.h>
 
 #include <utility>
@@ -8,21 +9,26 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-Cases cases_of(Example example, Prediction prediction) {
-  return {.scores = std::move(prediction.scores),
-          .output = std::move(prediction.output),
-          .example = std::move(example)};
+std::vector<Cases> cases_of(Example example, Prediction prediction) {
+  std::vector<Cases> one(1);
+  one.front() = {.scores = std::move(prediction.scores),
+                 .output = std::move(prediction.output),
+                 .example = std::move(example),
+                 .are_rows = true};
+  return one;
 }
 
 }  // namespace
 
-std::optional<Cases> PlainInference::add(Example example, const Predict& predict) {
+std::vector<Cases> PlainInference::add(Example example, const Batch&, const Predict& predict) {
   Prediction prediction = predict(example);
   return cases_of(std::move(example), std::move(prediction));
 }
 
-std::optional<Cases> FlipInference::add(Example example, const Predict& predict) {
+std::vector<Cases> FlipInference::add(Example example, const Batch&, const Predict& predict) {
   Prediction prediction = predict(example);
+  if (!prediction.scores.defined())
+    throw ConfigError("[flips] there must be scores to take the mean of; override Course::scores");
   for (const std::int64_t axis : axes_) {
     Example flipped = example;
     for (auto& [name, input] : flipped.inputs)

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/batch/batch.h>
 #include <headrace/training/metric.h>
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <utility>
 #include <vector>
 
 namespace headrace::inline v1::training {
@@ -26,14 +27,17 @@ class HEADRACE_API Inference {
   Inference& operator=(const Inference&) = delete;
   virtual ~Inference() = default;
 
-  /// The next batch; gives the cases that it has completed, if any.
-  virtual std::optional<Cases> add(Example example, const Predict& predict) = 0;
+  /// An example and the batch that it was made of, which says where its rows came from; gives the
+  /// cases that are complete with it, in their order.
+  virtual std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) = 0;
+  /// Behind the last batch; gives the cases that are still open.
+  virtual std::vector<Cases> finish() { return {}; }
 };
 
 /// Each row of a batch is a case, by one forward pass.
 class HEADRACE_API PlainInference final : public Inference {
  public:
-  std::optional<Cases> add(Example example, const Predict& predict) override;
+  std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) override;
 };
 
 /// Each row is a case whose scores are the mean over the input as it is and flipped along each of
@@ -42,7 +46,7 @@ class HEADRACE_API PlainInference final : public Inference {
 class HEADRACE_API FlipInference final : public Inference {
  public:
   explicit FlipInference(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
-  std::optional<Cases> add(Example example, const Predict& predict) override;
+  std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) override;
 
  private:
   std::vector<std::int64_t> axes_;

@@ -4,21 +4,19 @@
 #include <algorithm>
 #include <limits>
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace headrace::inline v1::training {
 
 namespace {
 
 constexpr const char* prefix = "term.";
-
-// [sum, weight] of a term as a checkpoint keeps them, and its factor.
-at::Tensor kept(double sum, double weight, double factor) {
-  return at::tensor({sum, weight, factor}, at::kDouble);
-}
 
 at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, std::int64_t rows,
                       const at::Tensor& like) {
@@ -29,7 +27,7 @@ at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, st
   weights.reserve(terms.size());
   for (const Term& term : terms) {
     const at::Tensor& known = own(term) ? term.weight : example.weight;
-    weights.push_back(known.defined() ? known.detach().to(at::kDouble)
+    weights.push_back(known.defined() ? known.detach().to(like.options(), /*non_blocking=*/true)
                                       : at::full({}, static_cast<double>(rows), like.options()));
   }
   return at::stack(weights);
@@ -56,35 +54,38 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
   const std::int64_t rows = counted_rows(example);
   if (rows == 0) return;
   std::vector<at::Tensor> values;
-  values.reserve(terms.size());
+  values.reserve(2 * terms.size());
   std::vector<std::string> names;
   names.reserve(terms.size());
-  factors_.clear();
   for (const Term& term : terms) {
     values.push_back(term.value.detach().to(at::kDouble));
     names.push_back(term.name);
-    factors_.push_back(term.factor);
   }
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    values.push_back(terms[i].factor == 1.0 ? values[i] : values[i] * terms[i].factor);
   if (!names_.empty() && names != names_)
     throw ConfigError("[loss] each batch must have the same terms, got " +
                       std::to_string(names.size()) + " with other names or in another order");
   names_ = std::move(names);
-  const at::Tensor value = at::stack(values);
-  const at::Tensor weight = weights_of(terms, example, rows, value);
-  sums_ = sums_.defined() ? sums_.to(value.device()) + value * weight : value * weight;
-  weights_ = weights_.defined() ? weights_.to(value.device()) + weight : weight;
+  const at::Tensor value = at::stack(values).view({2, -1});
+  const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+  const at::Tensor sum = at::where(weight == 0, 0.0, value * weight);  // else 0 * NaN is NaN
+  sums_ = sums_.defined() ? sums_.to(sum.device()) + sum : sum;
+  weights_ = weights_.defined() ? weights_.to(sum.device()) + weight : weight;
   rows_ += rows;
 }
 
 Figures LossMeans::figures() const {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  if (!sums_.defined()) return {{"loss", none}};
-  const at::Tensor means = (sums_ / weights_).cpu();
+  if (!sums_.defined()) return {{"loss", std::numeric_limits<double>::quiet_NaN()}};
+  const at::Tensor nothing = weights_ == 0;
+  const at::Tensor means =
+      at::where(nothing, at::zeros_like(sums_), sums_ / at::where(nothing, 1.0, weights_)).cpu();
+  const auto count = static_cast<std::int64_t>(names_.size());
+  const double* mean = means.const_data_ptr<double>();
   Figures all{{"loss", 0.0}};
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const double mean = means.const_data_ptr<double>()[i];
-    all.front().second += factors_[i] * mean;
-    if (names_.size() > 1) all.emplace_back("loss_" + names_[i], mean);
+  for (std::int64_t i = 0; i < count; ++i) {
+    all.front().second += mean[count + i];
+    if (count > 1) all.emplace_back("loss_" + names_[static_cast<std::size_t>(i)], mean[i]);
   }
   return all;
 }
@@ -92,12 +93,10 @@ Figures LossMeans::figures() const {
 TensorMap LossMeans::state() const {
   TensorMap state{{"rows", at::tensor({rows_}, at::kLong)}};
   if (!sums_.defined()) return state;
-  const at::Tensor sums = sums_.cpu();
-  const at::Tensor weights = weights_.cpu();
+  const at::Tensor kept = at::cat({sums_, weights_.unsqueeze(0)}).cpu();  // [3, terms]
   for (std::size_t i = 0; i < names_.size(); ++i)
-    state.emplace(
-        prefix + std::to_string(i) + "." + names_[i],
-        kept(sums.const_data_ptr<double>()[i], weights.const_data_ptr<double>()[i], factors_[i]));
+    state.emplace(prefix + std::to_string(i) + "." + names_[i],
+                  kept.select(1, static_cast<std::int64_t>(i)).contiguous());
   return state;
 }
 
@@ -105,21 +104,19 @@ void LossMeans::restore(const TensorMap& state) {
   *this = {};
   const auto rows = state.find("rows");
   if (rows != state.end()) rows_ = rows->second.item<std::int64_t>();
-  std::vector<at::Tensor> sums;
-  std::vector<at::Tensor> weights;
+  std::vector<at::Tensor> terms;
   for (std::size_t i = 0;; ++i) {
     const std::string begin = prefix + std::to_string(i) + ".";
     const auto found = std::ranges::find_if(
         state, [&](const auto& entry) { return entry.first.starts_with(begin); });
     if (found == state.end()) break;
     names_.push_back(found->first.substr(begin.size()));
-    sums.push_back(found->second[0]);
-    weights.push_back(found->second[1]);
-    factors_.push_back(found->second[2].item<double>());
+    terms.push_back(found->second);
   }
-  if (sums.empty()) return;
-  sums_ = at::stack(sums);
-  weights_ = at::stack(weights);
+  if (terms.empty()) return;
+  const at::Tensor kept = at::stack(terms, 1);
+  sums_ = kept.narrow(0, 0, 2).contiguous();
+  weights_ = kept.select(0, 2).contiguous();
 }
 
 }  // namespace headrace::inline v1::training

@@ -39,8 +39,9 @@ class HEADRACE_API LossMeans {
   /// The terms of a batch. Throws `ConfigError` when they are not those of the batch before.
   void add(const std::vector<Term>& terms, const Example& example);
 
-  /// "loss", the sum of factor * mean, and where there are several terms, "loss_NAME" for the mean
-  /// of each. Not numbers before the first row. Waits for the device.
+  /// "loss", the sum of the means of factor * value, and where there are several terms, "loss_NAME"
+  /// for the mean of each value. Not numbers before the first row; zero where all that there was
+  /// weighs nothing. Waits for the device.
   Figures figures() const;
 
   /// Rows so far.
@@ -52,9 +53,8 @@ class HEADRACE_API LossMeans {
 
  private:
   std::vector<std::string> names_;
-  std::vector<double> factors_;
-  at::Tensor sums_;     // [terms], float64
-  at::Tensor weights_;  // likewise
+  at::Tensor sums_;     // [2, terms] float64: of the values, and of factor * value
+  at::Tensor weights_;  // [terms] float64
   std::int64_t rows_ = 0;
 };
 

@@ -1,11 +1,15 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/member_run.h>
 #include <headrace/training/vote.h>
 
+#include <array>
+#include <cstdio>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -13,6 +17,21 @@
 namespace headrace::inline v1::training {
 
 namespace {
+
+// Which records a member has, in so many letters; nothing where the recipe divides none.
+std::string rows_word(const Member& member) {
+  if (member.train.empty() && member.validation.empty() && member.test.empty()) return {};
+  std::string all;
+  for (const auto* rows : {&member.train, &member.validation, &member.test}) {
+    for (const std::int64_t row : *rows)
+      all += std::to_string(row) + ' ';
+    all += '|';
+  }
+  std::array<char, 32> word{};
+  std::snprintf(word.data(), word.size(), ", rows %016llx",
+                static_cast<unsigned long long>(hash_name(all)));
+  return word.data();
+}
 
 class MemberRun {
  public:
@@ -27,13 +46,15 @@ class MemberRun {
         store_(options.folder, {.warn = callbacks.trainer.on_warning}) {
     if (stages_.empty()) throw ConfigError("[recipe] " + member.name + " must have a stage");
     for (const Stage& stage : stages_)
-      require_known(stage);
+      check(stage);
   }
 
   MemberResult run(const std::stop_token& stop) {
     at::manual_seed(options_.seed + static_cast<std::uint64_t>(member_.index));
     network_ = course_->network();
     network_->move_to(options_.device, stages_.front().channels_last);
+    for (const Stage& stage : stages_)
+      parameter_groups(stage, network_->parameters());  // throws before anything is trained
     std::optional<Checkpoint> last = store_.load_latest();
     const auto first = static_cast<std::size_t>(last ? last->progress.stage : 0);
     if (first >= stages_.size())
@@ -46,33 +67,60 @@ class MemberRun {
       if (result.status == RunStatus::interrupted) return {.status = result.status};
       last.reset();
     }
-    return judge(result);
+    return judge(result, stop);
   }
 
  private:
+  void check(const Stage& stage) const {
+    require_known(stage);
+    const auto refuse = [&](const char* rule) {
+      throw ConfigError("[stage " + stage.name + "] " + rule);
+    };
+    if (stage.channels_last != stages_.front().channels_last)
+      refuse("channels_last must be that of the stages before");
+    if (course_->evaluates(Split::validation)) return;
+    if (stage.start == StartFrom::best && &stage != &stages_.front())
+      refuse("start: best needs a validation, there is none; start from last");
+    if (std::holds_alternative<PlateauOptions>(stage.schedule))
+      refuse("schedule: a plateau needs a validation, there is none; take another");
+    if (stage.early_stopping && stage.early_stopping->patience > 0)
+      refuse("early_stopping needs a validation, there is none; set its patience to 0");
+  }
+
   Loader build(Pipeline pipeline) const { return std::move(pipeline).build(options_.loaders); }
 
-  Loader evaluation_loader(Split split, const Stage& stage) const {
+  std::optional<Loader> evaluation_loader(Split split, const Stage& stage) const {
+    if (!course_->evaluates(split)) return std::nullopt;
     return build(course_->evaluation(
         split, {.batch = evaluation_batch(stage), .device = options_.deliver_to}));
+  }
+
+  void start_from_best(std::size_t number) {
+    const auto before = static_cast<std::int64_t>(number) - 1;
+    if (std::filesystem::exists(store_.best_path())) {
+      const BestWeights best = read_best_weights(store_.best_path());
+      if (best.stage == before) return load_weights(*network_, best.weights);
+    }
+    throw ConfigError("[stage " + stages_[number].name +
+                      "] start: the stage before must have weights that were judged, has none; "
+                      "start from its last");
   }
 
   RunResult run_stage(std::size_t number, const std::optional<Checkpoint>& last,
                       const std::stop_token& stop) {
     const Stage& stage = stages_[number];
     at::globalContext().setBenchmarkCuDNN(stage.cudnn_benchmark);
-    if (number > 0 && !last && stage.start == StartFrom::best)
-      load_weights(*network_, read_best_weights(store_.best_path()).weights);
+    if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));
-    Loader validation = evaluation_loader(Split::validation, stage);
+    std::optional<Loader> validation = evaluation_loader(Split::validation, stage);
     AdamW optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
     Trainer trainer({.course = *course_,
                      .stage = stage,
                      .network = *network_,
                      .optimizer = optimizer,
                      .train = train,
-                     .validation = &validation,
+                     .validation = validation ? &*validation : nullptr,
                      .checkpoints = &store_},
                     trainer_options(number, train), callbacks_.trainer);
     if (last) trainer.restore(*last);
@@ -89,42 +137,87 @@ class MemberRun {
   }
 
   TrainerOptions trainer_options(std::size_t number, const Loader& train) const {
+    const std::map<std::string, std::string> of_recipe = recipe_.notes();
     TrainerOptions options{.device = options_.device,
-                           .seed = options_.seed,
+                           .seed = options_.seed + static_cast<std::uint64_t>(member_.index),
                            .stage = static_cast<std::int64_t>(number),
                            .checkpoint_every = options_.checkpoint_every,
                            .failed_saves = options_.failed_saves,
                            .identity = options_.identity,
-                           .notes = recipe_.notes()};
-    options.notes.insert(options_.notes.begin(), options_.notes.end());
+                           .notes = notes()};
+    const Selection selection = course_->selected_by();
+    options.identity["seed"] = std::to_string(options_.seed);
+    options.identity["selected_by"] =
+        selection.figure + (selection.goal == Goal::maximum ? ", largest" : ", smallest");
     options.identity["member"] = member_.name;
-    options.identity["stage"] = stages_[number].name;
-    options.identity["records"] = std::to_string(train.samples_per_epoch());
+    options.identity["records"] = std::to_string(train.samples_per_epoch()) + rows_word(member_);
+    for (const auto& [name, value] : identity_of(stages_[number]))
+      options.identity[name] = value;
+    for (const auto& [name, value] : of_recipe)
+      options.identity["notes." + name] = value;
     return options;
   }
 
-  MemberResult judge(const RunResult& run) {
-    MemberResult result{.status = run.status, .selected_by = course_->selected_by().figure};
-    TensorMap fitted;
-    if (std::filesystem::exists(store_.best_path())) {
-      BestWeights best = read_best_weights(store_.best_path());
-      load_weights(*network_, best.weights);
-      result.best_epoch = best.epoch;
-      result.validation = std::move(best.validation);
-      fitted = std::move(best.fitted);
-    } else if (callbacks_.trainer.on_warning) {
-      callbacks_.trainer.on_warning("[recipe] no evaluation of " + member_.name +
-                                    " could be judged; the test is of its last weights");
+  std::map<std::string, std::string> notes() const {
+    std::map<std::string, std::string> notes = recipe_.notes();
+    notes.insert(options_.notes.begin(), options_.notes.end());
+    notes["member"] = member_.name;
+    notes["member_index"] = std::to_string(member_.index);
+    notes["members"] = std::to_string(recipe_.members().size());
+    return notes;
+  }
+
+  // What the validation has fitted; loads the weights that it has selected.
+  TensorMap take_best(MemberResult& result) {
+    if (!std::filesystem::exists(store_.best_path())) {
+      store_.save_best({.weights = snapshot(*network_),
+                        .stage = static_cast<std::int64_t>(stages_.size()) - 1,
+                        .epoch = stages_.back().epochs - 1,
+                        .notes = notes()});
+      if (course_->evaluates(Split::validation))
+        warn("no evaluation of " + member_.name + " could be judged; its last weights are kept");
+      return {};
     }
-    Loader test = evaluation_loader(Split::test, stages_.back());
+    BestWeights best = read_best_weights(store_.best_path());
+    load_weights(*network_, best.weights);
+    if (best.selected_by.empty()) return {};
+    if (best.stage + 1 < static_cast<std::int64_t>(stages_.size()))
+      warn("no evaluation of " + member_.name +
+           "'s last stage could be judged; its weights are of " +
+           stages_[static_cast<std::size_t>(best.stage)].name);
+    result.best_epoch = best.epoch;
+    result.validation = std::move(best.validation);
+    return std::move(best.fitted);
+  }
+
+  void warn(const std::string& sentence) const {
+    if (callbacks_.trainer.on_warning) callbacks_.trainer.on_warning("[recipe] " + sentence);
+  }
+
+  MemberResult judge(const RunResult& run, const std::stop_token& stop) {
+    MemberResult result{.status = run.status, .selected_by = course_->selected_by().figure};
+    TensorMap fitted = take_best(result);
+    std::optional<Loader> test = evaluation_loader(Split::test, stages_.back());
+    if (!test) return result;
+    const bool votes = recipe_.members().size() > 1;
     ScoreKeeper keeper;
     const auto evaluation =
-        evaluate(*course_, *network_, test,
+        evaluate(*course_, *network_, *test,
                  {.split = Split::test,
                   .device = options_.device,
                   .stage = stages_.back(),
+                  .seed = options_.seed + static_cast<std::uint64_t>(member_.index),
+                  .epoch = run.progress.epoch,
+                  .step = run.progress.step - run.progress.skipped,
+                  .steps = run.steps,
                   .fitted = fitted,
-                  .on_cases = [&keeper](const Cases& cases) { keeper.add(cases); }});
+                  .origins = votes,
+                  .on_cases =
+                      [&](const Cases& cases) {
+                        if (votes) keeper.add(cases);
+                      }},
+                 stop);
+    if (!evaluation) return {.status = RunStatus::interrupted};
     result.test = evaluation->figures;
     MemberScores scores = keeper.result();
     scores.fitted = std::move(fitted);

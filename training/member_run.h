@@ -39,7 +39,8 @@ struct MemberOptions {
   std::uint64_t seed = 0;      ///< the network's is this plus the member's index
   std::int64_t checkpoint_every = 0;
   int failed_saves = 3;
-  /// What a checkpoint must agree on beside what is known here: member, stage, records.
+  /// What a checkpoint must agree on beside what is known here: member, records, stage, and the
+  /// recipe's notes.
   std::map<std::string, std::string> identity = {};
   std::map<std::string, std::string> notes = {};  ///< beside the recipe's, in checkpoints
 };
@@ -48,15 +49,16 @@ struct MemberOptions {
 struct MemberResult {
   RunStatus status = RunStatus::finished;
   std::string selected_by = {};
-  std::int64_t best_epoch = -1;  ///< of the last stage, from 0
+  std::int64_t best_epoch = -1;  ///< of the last stage that was judged, from 0; -1: none was
   Figures validation = {};       ///< of that epoch
   Figures test = {};             ///< of its weights; empty without records to test
 };
 
 /// Trains a member through all its stages, from its newest checkpoint on where the folder has one,
-/// and evaluates the weights that its validation has selected on the test, with what that has
-/// fitted; the scores of the test are kept beside the checkpoints for a vote. An interrupted one
-/// has no figures. Throws what the trainer throws.
+/// and evaluates the weights that its validation has selected (the last where it has none) on the
+/// test, with what that has fitted; where there are several members, the scores of the test are
+/// kept beside the checkpoints for a vote. An interrupted one has no figures. Throws what the
+/// trainer throws.
 HEADRACE_API MemberResult train_member(const Recipe& recipe, const Member& member,
                                        const MemberOptions& options,
                                        const MemberCallbacks& callbacks = {},

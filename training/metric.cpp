@@ -2,11 +2,18 @@
 
 namespace headrace::inline v1::training {
 
+std::int64_t case_count(const Cases& cases) {
+  if (cases.scores.defined()) return cases.scores.size(0);
+  for (const TensorMap* map : {&cases.example.targets, &cases.example.inputs})
+    if (!map->empty()) return map->begin()->second.size(0);
+  return counted_rows(cases.example);
+}
+
 ClassificationMetric::ClassificationMetric(std::int64_t classes) : confusion_(classes) {}
 
 void ClassificationMetric::add(const Cases& cases) {
   const at::Tensor target = hard_labels(only(cases.example.targets, "target"));
-  const at::Tensor& values = cases.output.main.defined() ? cases.output.main : cases.scores;
+  const at::Tensor& values = cases.scores.defined() ? cases.scores : cases.output.main;
   confusion_.add(values, target, cases.example.present);
 }
 

@@ -18,23 +18,36 @@ namespace headrace::inline v1::training {
 
 /// What a network gives for a batch.
 struct Output {
-  at::Tensor main = {};               ///< that predictions are made of, `[N, ...]`
+  at::Tensor main = {};               ///< that predictions are made of, `[N, ...]`, or undefined
   std::vector<at::Tensor> deep = {};  ///< of deep supervision, the finest first
   TensorMap extra = {};               ///< of other heads, by name
   models::NamedTensors losses = {};   ///< made inside, scalars; added to the loss with factor 1
 };
 
+/// Whether there is anything in it.
+inline bool has_values(const Output& output) {
+  return output.main.defined() || !output.deep.empty() || !output.extra.empty() ||
+         !output.losses.empty();
+}
+
 /// What is predicted of whole cases (rows, volumes), with what is true of them. Nothing has waited
 /// for the device.
 struct Cases {
-  at::Tensor scores = {};            ///< `[N, ...]` float: what a vote is over, as probabilities
+  /// `[N, ...]` float: what a vote is over, as probabilities. Undefined while a network learns, and
+  /// where the course has none.
+  at::Tensor scores = {};
   Output output = {};                ///< of the network, where one forward pass made the cases
   Example example = {};              ///< their targets; which of them are present
+  bool are_rows = false;             ///< the rows of the batch that they came with, in its order
   std::int64_t first = 0;            ///< number of the first in its evaluation
-  std::vector<Origin> origins = {};  ///< where they were asked for
+  std::int64_t member = -1;          ///< in a vote: the number of the member that gave the scores
+  std::vector<Origin> origins = {};  ///< where they were asked for; of rows the evaluation's task
 };
 
-/// Figures over many cases. Not thread-safe.
+/// How many cases there are: rows of the scores, else those of the example, absent ones too.
+HEADRACE_API std::int64_t case_count(const Cases& cases);
+
+/// Figures over many cases. Owns what it needs: it may outlive its course. Not thread-safe.
 class HEADRACE_API Metric {
  public:
   Metric() = default;
@@ -42,14 +55,16 @@ class HEADRACE_API Metric {
   Metric& operator=(const Metric&) = delete;
   virtual ~Metric() = default;
 
-  /// Cases come in the order of the evaluation, without gradient.
+  /// Cases come in the order of the evaluation, without gradient and outside of autocast. Those of
+  /// a network that learns have an output and no scores.
   virtual void add(const Cases& cases) = 0;
   /// Of all cases so far; may wait for the device.
   virtual Figures result() = 0;
   /// What `result()` has chosen, such as thresholds: kept in checkpoints, given to the metrics of
   /// the test, and to predictions. CPU tensors.
   virtual TensorMap fitted() const { return {}; }
-  /// The sums so far, for a checkpoint inside an epoch, and how to go on from them.
+  /// Of the metric of training: the sums so far, for a checkpoint inside an epoch, on any device,
+  /// and how to go on from them (on the CPU).
   virtual TensorMap state() const { return {}; }
   virtual void restore(const TensorMap&) {}
 };
@@ -61,8 +76,8 @@ struct Selection {
 };
 
 /// "accuracy", "balanced_accuracy" and "macro_f1" of class indices or soft labels (of which the
-/// largest counts) against the largest of the first `classes` values of a row of `Output::main`, or
-/// of the scores where there is none. Rows that are absent do not count.
+/// largest counts) against the largest of the first `classes` scores of a row, or while a network
+/// learns of the values of `Output::main`. Rows that are absent do not count.
 class HEADRACE_API ClassificationMetric final : public Metric {
  public:
   /// Throws `ConfigError` for fewer than two classes.

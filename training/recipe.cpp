@@ -1,9 +1,21 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/recipe.h>
 
+#include <set>
+
+#include <ATen/ops/argmax.h>
 #include <ATen/ops/softmax.h>
 
 namespace headrace::inline v1::training {
+
+namespace {
+
+bool same_cases(const Cases& a, const Cases& b) {
+  return a.first == b.first && a.scores.defined() && b.scores.defined() &&
+         a.scores.sizes() == b.scores.sizes();
+}
+
+}  // namespace
 
 std::vector<Stage> Course::stages() const {
   return {Stage{}};
@@ -17,7 +29,12 @@ Output Course::forward(models::Network& network, const Example& example, const M
   return {.main = network.forward(only(example.inputs, "input"))};
 }
 
+bool Course::evaluates(Split) const {
+  return true;
+}
+
 at::Tensor Course::scores(const Output& output) const {
+  if (!output.main.defined() || output.main.dim() < 2) return {};
   return output.main.to(at::kFloat).softmax(1);
 }
 
@@ -49,21 +66,42 @@ Pipeline Recipe::prediction(const std::filesystem::path& data, const Feed&) cons
   throw ConfigError("[predict] " + data.string() + ": this kind predicts nothing of such data");
 }
 
+void Recipe::recall(const std::map<std::string, std::string>&) {}
+
 Cases Recipe::vote(std::span<const Cases> of_members) const {
   if (of_members.empty()) throw ConfigError("[vote] there must be a member, got none");
   Cases voted = of_members.front();
   for (const Cases& cases : of_members.subspan(1)) {
-    if (cases.first != voted.first || cases.scores.sizes() != voted.scores.sizes())
+    if (!same_cases(cases, voted))
       throw ConfigError("[vote] members must speak of the same cases, got " +
-                        std::to_string(cases.scores.size(0)) + " from " +
-                        std::to_string(cases.first) + " beside " +
-                        std::to_string(voted.scores.size(0)) + " from " +
+                        std::to_string(case_count(cases)) + " from " + std::to_string(cases.first) +
+                        " beside " + std::to_string(case_count(voted)) + " from " +
                         std::to_string(voted.first));
     voted.scores = voted.scores + cases.scores;
   }
   voted.scores = voted.scores / static_cast<double>(of_members.size());
   voted.output = {};
   return voted;
+}
+
+std::unique_ptr<Metric> Recipe::metric_of_vote(std::span<const TensorMap> fitted) const {
+  return begin(members_of(*this).front())->metric(Split::test, fitted.front());
+}
+
+at::Tensor Recipe::predicted(const at::Tensor& scores, std::span<const TensorMap>) const {
+  return at::argmax(scores, 1);
+}
+
+std::vector<Member> members_of(const Recipe& recipe) {
+  std::vector<Member> members = recipe.members();
+  if (members.empty()) throw ConfigError("[recipe] there must be a member, got none");
+  std::set<std::string> names;
+  for (const Member& member : members)
+    if (member.name.empty() || member.name.starts_with('.') ||
+        member.name.find('/') != std::string::npos || !names.insert(member.name).second)
+      throw ConfigError("[recipe] each member's name must be a folder of its own, got \"" +
+                        member.name + '"');
+  return members;
 }
 
 }  // namespace headrace::inline v1::training

@@ -25,7 +25,7 @@ namespace headrace::inline v1::training {
 /// One of the networks that a recipe trains: a fold, a pair of classes.
 struct Member {
   std::int64_t index = 0;
-  std::string name = "run";                   ///< of its folder: "fold-0"
+  std::string name = "run";                   ///< of its folder, "fold-0"; each has its own
   std::vector<std::int64_t> train = {};       ///< records, where the recipe divides some
   std::vector<std::int64_t> validation = {};  ///< these select weights
   std::vector<std::int64_t> test = {};        ///< these never select anything
@@ -43,11 +43,11 @@ struct Feed {
 struct Moment {
   std::int64_t epoch = 0;  ///< of the stage
   std::int64_t step = 0;   ///< of the stage, updates that were skipped not counted
-  std::int64_t steps = 0;  ///< of the whole stage
+  std::int64_t steps = 0;  ///< of the whole stage; 0 in a prediction
   const Stage& stage;
   bool training = false;  ///< else evaluation or prediction
   at::Device device = at::kCPU;
-  Random& random;  ///< keyed by seed, epoch and the place in the data
+  Random& random;  ///< keyed by seed, member, stage, epoch and the place in the data
 };
 
 /// One member of a recipe, on its way: what is trained, on what, and how it is judged. Called by
@@ -68,6 +68,9 @@ class HEADRACE_API Course {
 
   /// Batches to train on, in a fresh order each epoch.
   virtual Pipeline train(const Stage& stage, const Feed& feed) const = 0;
+  /// Whether there are records to validate or to test with. Default: yes. Without validation the
+  /// last weights are kept as the best.
+  virtual bool evaluates(Split split) const;
   /// All records of the validation or the test, in order.
   virtual Pipeline evaluation(Split split, const Feed& feed) const = 0;
 
@@ -80,7 +83,8 @@ class HEADRACE_API Course {
   virtual std::vector<Term> loss(const Output& output, const Example& example,
                                  const Moment& moment) const = 0;
 
-  /// What predictions are and a vote is over. Default: the softmax of `main` over its second axis.
+  /// What predictions are and a vote is over. Default: the softmax of `main` over its second axis;
+  /// undefined, so that there is neither, where `main` is or has one axis.
   virtual at::Tensor scores(const Output& output) const;
   /// How batches become whole cases. Default: each row is one, by one forward pass.
   virtual std::unique_ptr<Inference> inference() const;
@@ -111,13 +115,14 @@ class HEADRACE_API Recipe {
   /// Looks at the data, labels and the like but no samples, and says what they will take in memory.
   /// Called first where something is to be trained. Throws `DataError`, `ConfigError`.
   virtual monitor::MemoryForecast plan() = 0;
-  /// Reads what is kept in memory. Called once, before anything is trained; courses that began
-  /// before see outlines of the data.
-  virtual void open() = 0;
+  /// Reads what is kept in memory, and gives the bytes that were read. Called once, before anything
+  /// is trained; courses that began before see outlines of the data.
+  virtual std::uint64_t open() = 0;
 
   /// After `plan()`. Default: one.
   virtual std::vector<Member> members() const;
-  /// After `plan()`; or, for a prediction, of a member without records after `recall()`.
+  /// After `plan()`; or, for a prediction, of a member without records, but with its number and
+  /// name, after `recall()`.
   virtual std::unique_ptr<Course> begin(const Member& member) const = 0;
 
   /// Words for a checkpoint's header, after `plan()`: "task", "network", "classes",
@@ -126,15 +131,27 @@ class HEADRACE_API Recipe {
   virtual std::map<std::string, std::string> notes() const { return {}; }
   /// For a prediction, in place of `plan()`: what the notes of a checkpoint say of training data
   /// that need not be here. Throws `CheckpointError` for notes that it cannot go by.
-  virtual void recall(const std::map<std::string, std::string>&) {}
+  virtual void recall(const std::map<std::string, std::string>& notes);
 
   /// Batches of data whose targets nobody knows. Throws `ConfigError` by default: there is no such
   /// data.
   virtual Pipeline prediction(const std::filesystem::path& data, const Feed& feed) const;
 
-  /// What all members together say of the same cases, for the test and for predictions alike.
-  /// Default: the mean of their scores. Throws `ConfigError` for no member or other cases.
+  /// What members say together of the same cases, for the test and for predictions alike: each with
+  /// its number, in that order. Predictions may be of some members, or one, and then come batch by
+  /// batch; a recipe that needs all of them throws `ConfigError`. Default: the mean of their
+  /// scores; throws for no member or other cases.
   virtual Cases vote(std::span<const Cases> of_members) const;
+  /// Figures of a vote over the test, with what each member's validation has fitted; null for none.
+  /// Default: the test's metric of the first member.
+  virtual std::unique_ptr<Metric> metric_of_vote(std::span<const TensorMap> fitted) const;
+  /// The class of each case, int64 `[N]`, of one member's scores or a vote's, `[N, classes]`.
+  /// Default: the largest.
+  virtual at::Tensor predicted(const at::Tensor& scores, std::span<const TensorMap> fitted) const;
 };
+
+/// The recipe's members. Throws `ConfigError` for none, and for names that are not folders of their
+/// own.
+HEADRACE_API std::vector<Member> members_of(const Recipe& recipe);
 
 }  // namespace headrace::inline v1::training

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace headrace::inline v1::training {
 
@@ -13,7 +14,7 @@ enum class Goal : unsigned char { minimum, maximum };
 /// Linear warm-up, then half a cosine. A pure function of the step: to resume is to know the step.
 struct WarmupCosineOptions {
   double base = 1e-3;         ///< rate at the end of the warm-up
-  double lowest = 0.0;        ///< rate at step `total`
+  double lowest = 0.0;        ///< rate at step `total`, one behind the last
   std::int64_t warmup = 0;    ///< steps from base * warmup_start to base
   double warmup_start = 0.1;  ///< factor of base at step 0
   std::int64_t total = 0;     ///< steps in all, the warm-up among them
@@ -43,6 +44,7 @@ HEADRACE_API double polynomial(double base, std::int64_t total, std::int64_t ste
 
 /// Lowers the rate when a metric stops getting better.
 struct PlateauOptions {
+  std::string figure = "loss";  ///< of the validation
   Goal goal = Goal::minimum;
   double factor = 0.1;  ///< of the rate at each reduction, in (0, 1)
   int patience = 10;    ///< evaluations without a better metric that are let pass

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <utility>
 
 namespace headrace::inline v1::training {
@@ -26,7 +27,64 @@ void require_ranges(const Stage& stage) {
   count("batch must be at least 1", stage.batch, 1);
   count("evaluation_batch must not be negative", stage.evaluation_batch, 0);
   count("steps_per_epoch must not be negative", stage.steps_per_epoch, 0);
-  require(stage.clip_norm >= 0.0, stage, "clip_norm must not be negative", stage.clip_norm);
+  const auto not_negative = [&](const char* rule, double value) {
+    require(value >= 0.0, stage, rule, value);
+  };
+  not_negative("clip_norm must not be negative", stage.clip_norm);
+  not_negative("learning_rate must not be negative", stage.optimizer.learning_rate);
+  not_negative("weight_decay must not be negative", stage.optimizer.weight_decay);
+  if (stage.early_stopping)
+    early_stopping_after(*stage.early_stopping, {}, 0.0);  // throws for what it cannot go by
+  if (const auto* plateau = std::get_if<PlateauOptions>(&stage.schedule))
+    plateau_after(*plateau, {}, 0.0);
+}
+
+std::string word(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.17g", value);
+  return text.data();
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& one : words)
+    list += (list.empty() ? "" : ", ") + one;
+  return list;
+}
+
+template <class... F>
+struct Choice : F... {
+  using F::operator()...;
+};
+
+std::string words_of(const Schedule& schedule) {
+  const std::string numbers = std::visit(
+      Choice{[](const ConstantRate&) { return std::string(); },
+             [](const CosineRate& cosine) {
+               return listed({std::to_string(cosine.warmup_epochs), word(cosine.lowest),
+                              word(cosine.warmup_start)});
+             },
+             [](const OneCycleRate& cycle) {
+               return listed({word(cycle.pct), word(cycle.div), word(cycle.final_div)});
+             },
+             [](const PolynomialRate& polynomial) { return word(polynomial.power); },
+             [](const PlateauOptions& plateau) {
+               return listed({plateau.figure, plateau.goal == Goal::maximum ? "up" : "down",
+                              word(plateau.factor), std::to_string(plateau.patience),
+                              word(plateau.threshold), std::to_string(plateau.cooldown),
+                              word(plateau.lowest)});
+             }},
+      schedule);
+  return name_of(schedule) + (numbers.empty() ? "" : " (" + numbers + ")");
+}
+
+std::string words_of(const std::vector<GroupRule>& groups) {
+  std::vector<std::string> rules;
+  rules.reserve(groups.size());
+  for (const GroupRule& group : groups)
+    rules.push_back(group.pattern + " x " + word(group.rate_factor) +
+                    (group.weight_decay ? " decay " + word(*group.weight_decay) : ""));
+  return listed(rules);
 }
 
 // The index of the first rule that fits; behind all rules where none does.
@@ -52,6 +110,25 @@ bool is_frozen(const Stage& stage, const std::string& name) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> identity_of(const Stage& stage) {
+  const AdamWOptions& adamw = stage.optimizer;
+  return {{"stage", stage.name},
+          {"stage.epochs", std::to_string(stage.epochs)},
+          {"stage.steps_per_epoch", std::to_string(stage.steps_per_epoch)},
+          {"stage.batch", std::to_string(stage.batch)},
+          {"stage.accumulation", std::to_string(stage.accumulation)},
+          {"stage.optimizer", listed({word(adamw.learning_rate), word(adamw.weight_decay),
+                                      word(adamw.beta1), word(adamw.beta2), word(adamw.epsilon),
+                                      adamw.decay_vectors ? "vectors too" : "no vectors"})},
+          {"stage.groups", words_of(stage.groups)},
+          {"stage.frozen", listed(stage.frozen)},
+          {"stage.schedule", words_of(stage.schedule)},
+          {"stage.precision", std::to_string(static_cast<int>(stage.precision))},
+          {"stage.clip_norm", word(stage.clip_norm)},
+          {"stage.start", stage.start == StartFrom::best ? "best" : "last"},
+          {"stage.channels_last", stage.channels_last ? "true" : "false"}};
+}
 
 void require_known(const Stage& stage) {
   require_ranges(stage);

@@ -7,6 +7,7 @@
 #include <headrace/training/stage_schedule.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ struct Stage {
   double clip_norm = 0.0;                      ///< largest norm of all gradients; 0: none
   double ema = 0.0;                            ///< decay of averaged weights; 0: none
   std::vector<std::string> checkpointed = {};  ///< blocks whose activations are made again
-  StartFrom start = StartFrom::last;           ///< of the stage before
+  StartFrom start = StartFrom::last;  ///< of the stage before; each stage selects its best anew
   std::vector<Unfreeze> unfreeze = {};
   std::optional<EarlyStoppingOptions> early_stopping = {};  ///< its goal is the selection's
   bool channels_last = false;                               ///< memory layout of the network
@@ -59,6 +60,11 @@ struct Stage {
 inline std::int64_t evaluation_batch(const Stage& stage) {
   return stage.evaluation_batch > 0 ? stage.evaluation_batch : stage.batch;
 }
+
+/// What two runs must agree on to be one: name, numbers, patterns and schedule of a stage, in
+/// words. Left out is what may change when a run is resumed: the evaluation's batch, patience,
+/// cuDNN's search.
+HEADRACE_API std::map<std::string, std::string> identity_of(const Stage& stage);
 
 /// Throws `ConfigError` for settings out of range, and for those that the trainer does not know yet
 /// (frozen_norms, ema, checkpointed, unfreeze): each by its name.

@@ -15,7 +15,7 @@ struct ConstantRate {};
 /// Warm-up and half a cosine over the stage; see `warmup_cosine`.
 struct CosineRate {
   std::int64_t warmup_epochs = 0;
-  double lowest = 0.0;        ///< rate at the last step
+  double lowest = 0.0;        ///< rate one step behind the last
   double warmup_start = 0.1;  ///< factor of the rate at step 0
 };
 
@@ -31,7 +31,8 @@ struct PolynomialRate {
   double power = 0.9;
 };
 
-/// How the learning rate goes over a stage; a plateau looks at the validation loss.
+/// How the learning rate goes over a stage; a plateau looks at a figure of the
+/// validation.
 using Schedule =
     std::variant<ConstantRate, CosineRate, OneCycleRate, PolynomialRate, PlateauOptions>;
 

@@ -25,7 +25,8 @@ void check(const TrainerParts& parts) {
   const Stage& stage = parts.stage;
   require_known(stage);
   const bool plateau = std::holds_alternative<PlateauOptions>(stage.schedule);
-  if ((plateau || stage.early_stopping) && parts.validation == nullptr)
+  const bool stops = stage.early_stopping && stage.early_stopping->patience > 0;
+  if ((plateau || stops) && parts.validation == nullptr)
     throw ConfigError("[trainer] plateau and early_stopping need a validation loader");
   require_batches(parts.train, "training");
   if (parts.validation != nullptr) require_batches(*parts.validation, "validation");
@@ -93,7 +94,9 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   skips_ = {};
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
-  parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
+  const std::int64_t updates = progress_.step - progress_.skipped;
+  parts_.optimizer.set_learning_rate(rate_ && updates > 0 ? rate_(updates - 1)
+                                                          : progress_.plateau.learning_rate);
   losses_.restore(part_of(checkpoint.counters, of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, of_metric));
   fitted_ = checkpoint.fitted;
@@ -116,12 +119,11 @@ Checkpoint Trainer::Loop::checkpoint() const {
 
 void Trainer::Loop::require_finite() const {
   const std::string epoch = "[trainer] epoch " + std::to_string(progress_.epoch);
-  if (losses_.rows() > 0) {
-    const double mean = figure(losses_.figures(), "loss");
-    if (!std::isfinite(mean))
-      throw NumericError(epoch + ": the mean of the losses must be finite, got " +
-                         std::to_string(mean) + "; lower the learning rate or clip the gradients");
-  }
+  if (losses_.rows() == 0) return;
+  const double mean = figure(losses_.figures(), "loss");
+  if (!std::isfinite(mean))
+    throw NumericError(epoch + ": the mean of the losses must be finite, got " +
+                       std::to_string(mean) + "; lower the learning rate or clip the gradients");
 }
 
 // Writes what training can go on without, for a while.

@@ -60,7 +60,7 @@ struct EpochReport {
 
 struct TrainerOptions {
   at::Device device = at::kCPU;
-  std::uint64_t seed = 0;  ///< of what a course draws
+  std::uint64_t seed = 0;  ///< of what a course draws; each member has its own
   std::int64_t stage = 0;  ///< number of the stage in its course
   std::int64_t checkpoint_every =
       0;                 ///< steps; 0: after the first step, each epoch and an interruption only
@@ -92,6 +92,7 @@ struct RunResult {
   Progress progress = {};
   std::optional<double> best_metric = {};
   std::int64_t best_epoch = -1;
+  std::int64_t steps = 0;  ///< of the whole stage, as `Moment::steps`
 };
 
 /// What is trained, with what. All of it outlives the trainer; `validation` and `checkpoints` may
@@ -127,8 +128,10 @@ class HEADRACE_API Trainer {
   const Progress& progress() const;
 
   /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished and
-  /// a checkpoint saved. A step whose gradient is not finite changes nothing, the schedule does not
-  /// advance, and it is counted and warned of. Throws `NumericError` when a loss is not finite (one
+  /// a checkpoint saved. A step whose gradient is not finite changes nothing, is counted and warned
+  /// of, and the schedule does not go on over it (on a GPU it learns of it two steps later). Throws
+  /// `ConfigError` where the validation has no figure of the name that selects or that a plateau
+  /// goes by, `NumericError` when a loss is not finite (one
   /// that is read, or before a checkpoint or an epoch's end the sum of all) or a weight is not
   /// before it would be saved, `CheckpointError`, and what the loaders throw.
   RunResult run(std::stop_token stop = {});

@@ -1,8 +1,12 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/numeric_error.h>
+#include <headrace/training/rng_state.h>
 
 #include <cmath>
 #include <limits>
+
+#include <ATen/ops/where.h>
 
 namespace headrace::inline v1::training {
 
@@ -31,7 +35,8 @@ RunResult Trainer::Loop::result(RunStatus status) const {
   return {.status = status,
           .progress = progress_,
           .best_metric = progress_.early_stopping.best,
-          .best_epoch = progress_.best_epoch};
+          .best_epoch = progress_.best_epoch,
+          .steps = steps_per_epoch_ * parts_.stage.epochs};
 }
 
 bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
@@ -116,7 +121,8 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   if (next.status == NextBatch::Status::end) return Went::epoch_ended;
 
   const Moment now = moment(next.batch);
-  const Example example = parts_.course.example(next.batch, now);
+  Example example = parts_.course.example(next.batch, now);
+  example.rows = counted_rows(example);
   spend(window.times, &StepTimes::copy_s);
   if (first && rate_) parts_.optimizer.set_learning_rate(rate_(now.step));
   Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
@@ -131,7 +137,7 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
 
 Moment Trainer::Loop::moment(const Batch& batch) {
   random_ = Random({.seed = options_.seed,
-                    .loader = hash_name("course"),
+                    .loader = hash_name("course, stage " + std::to_string(options_.stage)),
                     .epoch = progress_.epoch,
                     .position = batch.position_after().position});
   return {.epoch = progress_.epoch,
@@ -150,7 +156,7 @@ void Trainer::Loop::Window::add(const Forward& forward) {
   if (forward.weight.defined()) {
     const at::Tensor more = forward.weight.detach().to(at::kDouble);
     weight = weight.defined() ? weight + more : more;
-    sum = loss * more;
+    sum = at::where(more == 0, 0.0, loss * more);
   } else {
     sum = loss * static_cast<double>(forward.rows);
   }
@@ -158,7 +164,8 @@ void Trainer::Loop::Window::add(const Forward& forward) {
 }
 
 at::Tensor Trainer::Loop::Window::mean_loss() const {
-  return weight.defined() ? loss_sum / weight : loss_sum / static_cast<double>(rows);
+  if (!weight.defined()) return loss_sum / static_cast<double>(rows);
+  return loss_sum / at::where(weight == 0, 1.0, weight);  // nothing that weighs has a loss of zero
 }
 
 void Trainer::Loop::finish_step(Window& window) {
@@ -219,9 +226,19 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
   start.epoch = progress_.epoch;
   start.position = 0;
   parts_.validation->seek(start);
-  return evaluate(parts_.course, parts_.network, *parts_.validation,
-                  {.split = Split::validation, .device = options_.device, .stage = parts_.stage},
-                  stop);
+  // An evaluation that is broken off is done again, and must not have drawn anything.
+  const TensorMap generators = capture_rng_state();
+  std::optional<Evaluation> evaluation = evaluate(parts_.course, parts_.network, *parts_.validation,
+                                                  {.split = Split::validation,
+                                                   .device = options_.device,
+                                                   .stage = parts_.stage,
+                                                   .seed = options_.seed,
+                                                   .epoch = progress_.epoch,
+                                                   .step = progress_.step - progress_.skipped,
+                                                   .steps = steps_per_epoch_ * parts_.stage.epochs},
+                                                  stop);
+  if (!evaluation) restore_rng_state(generators);
+  return evaluation;
 }
 
 // Evaluation and what follows from it. Nothing while the run goes on.
@@ -252,10 +269,29 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
   if (report.validation) judge(report);
   report.next_learning_rate = parts_.optimizer.learning_rate();
   begin_epoch(progress_.epoch + 1);
-  save(out_of_patience() || progress_.epoch == parts_.stage.epochs);
   report.seconds = detail::seconds_since(epoch_start_);
+  // Before it is saved: a process that ends in between tells of the epoch again, and not never.
   if (callbacks_.on_epoch) callbacks_.on_epoch(report);
+  save(out_of_patience() || progress_.epoch == parts_.stage.epochs);
   return std::nullopt;
+}
+
+double Trainer::Loop::figure_of(const Evaluation& validation, const std::string& name,
+                                const char* wanted) const {
+  std::string names;
+  for (const auto& [known, value] : validation.figures) {
+    if (known == name) return value;
+    names += (names.empty() ? "" : ", ") + known;
+  }
+  throw ConfigError("[trainer] stage " + parts_.stage.name + ": " + wanted +
+                    " must be a figure of the validation, got \"" + name + "\"; there are " +
+                    names);
+}
+
+void Trainer::Loop::warn_of_nan(double value, const std::string& name) const {
+  if (!std::isnan(value) || !callbacks_.on_warning) return;
+  callbacks_.on_warning("[trainer] " + name + " of epoch " + std::to_string(progress_.epoch) +
+                        " is not a number and counts as no improvement");
 }
 
 // What the evaluation changes: learning rate, patience, best weights.
@@ -263,14 +299,13 @@ void Trainer::Loop::judge(EpochReport& report) {
   const Evaluation& validation = *report.validation;
   fitted_ = validation.fitted;
   if (const auto* plateau = std::get_if<PlateauOptions>(&parts_.stage.schedule)) {
-    progress_.plateau = plateau_after(*plateau, progress_.plateau, validation["loss"]);
+    const double followed = figure_of(validation, plateau->figure, "plateau.figure");
+    warn_of_nan(followed, plateau->figure);
+    progress_.plateau = plateau_after(*plateau, progress_.plateau, followed);
     parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
   }
-  report.metric = validation[selection_.figure];
-  if (std::isnan(report.metric) && callbacks_.on_warning)
-    callbacks_.on_warning("[trainer] " + selection_.figure + " of epoch " +
-                          std::to_string(report.epoch) +
-                          " is not a number and counts as no improvement");
+  report.metric = figure_of(validation, selection_.figure, "what selects");
+  warn_of_nan(report.metric, selection_.figure);
   EarlyStoppingOptions stopping =
       parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
   stopping.goal = selection_.goal;
@@ -285,6 +320,7 @@ void Trainer::Loop::judge(EpochReport& report) {
 
 void Trainer::Loop::keep_best(const EpochReport& report) {
   BestWeights best{.weights = snapshot(parts_.network),
+                   .stage = options_.stage,
                    .epoch = report.epoch,
                    .selected_by = selection_.figure,
                    .validation = report.validation->figures,

@@ -1,16 +1,18 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/training/autocast.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/update.h>
 
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/where.h>
 
 namespace headrace::inline v1::training {
 
 namespace {
 
 Output without_gradient(Output output) {
-  output.main = output.main.detach();
+  if (output.main.defined()) output.main = output.main.detach();
   for (at::Tensor& deep : output.deep)
     deep = deep.detach();
   for (auto& [name, tensor] : output.extra)
@@ -31,7 +33,7 @@ Update::Update(const Course& course, models::Network& network, AdamW& optimizer,
       parameters_(optimizer.parameters()) {}
 
 Forward Update::accumulate(const Example& example, const Moment& moment, bool alone) {
-  Forward forward{.weight = example.weight, .rows = counted_rows(example)};
+  Forward forward{.rows = counted_rows(example)};
   at::Tensor loss;
   {
     const Autocast autocast(options_.precision, moment.device.type());
@@ -41,28 +43,40 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
     forward.output = without_gradient(output);
     forward.loss = loss.detach();
   }
+  if (example.weight.defined())
+    forward.weight = example.weight.detach().to(loss.device(), /*non_blocking=*/true);
   for (Term& term : forward.terms)
     term.value = term.value.detach();
   // Gradients of sums add up; finish() divides once by what the whole window weighs.
-  if (!alone && example.weight.defined()) {
-    const at::Tensor weight = example.weight.detach();
-    loss = loss * weight;
-    summed_weight_ = summed_weight_.defined() ? summed_weight_ + weight : weight;
-  } else if (!alone) {
-    loss = loss * static_cast<double>(forward.rows);
-    summed_rows_ += forward.rows;
-  }
+  if (!alone)
+    loss = summed(loss, forward);
+  else if (forward.weight.defined())
+    loss = at::where(forward.weight == 0, loss * 0.0, loss);
   loss.backward();
   return forward;
 }
 
+at::Tensor Update::summed(const at::Tensor& mean, const Forward& forward) {
+  if (forward.weight.defined() ? weighed_by_rows_ : summed_weight_.defined())
+    throw ConfigError(
+        "[update] all micro-batches of a step must have Example::weight, or none of them");
+  if (!forward.weight.defined()) {
+    weighed_by_rows_ = true;
+    summed_rows_ += forward.rows;
+    return mean * static_cast<double>(forward.rows);
+  }
+  summed_weight_ = summed_weight_.defined() ? summed_weight_ + forward.weight : forward.weight;
+  return at::where(forward.weight == 0, mean * 0.0, mean * forward.weight);
+}
+
 void Update::divide() {
+  weighed_by_rows_ = false;
   if (!summed_weight_.defined() && summed_rows_ == 0) return;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_)
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
   if (summed_weight_.defined())
-    at::_foreach_mul_(gradients, summed_weight_.reciprocal());
+    at::_foreach_mul_(gradients, at::where(summed_weight_ == 0, 0.0, summed_weight_.reciprocal()));
   else
     at::_foreach_mul_(gradients, 1.0 / static_cast<double>(summed_rows_));
   summed_rows_ = 0;

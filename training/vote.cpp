@@ -5,6 +5,8 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::training {
 
@@ -14,58 +16,107 @@ constexpr const char* file_name = "test-scores.safetensors";
 constexpr const char* of_targets = "target.";
 constexpr const char* of_fitted = "fitted.";
 constexpr const char* of_scores = "scores";
+constexpr const char* of_present = "present";
+constexpr const char* of_records = "records";
 
-bool same_targets(const MemberScores& a, const MemberScores& b) {
-  return std::ranges::equal(a.targets, b.targets, [](const auto& one, const auto& other) {
-    return one.first == other.first && at::equal(one.second, other.second);
-  });
+bool same(const at::Tensor& a, const at::Tensor& b) {
+  return a.defined() == b.defined() && (!a.defined() || at::equal(a, b));
 }
 
-bool same_shapes(const at::Tensor& a, const at::Tensor& b) {
-  return a.dim() == b.dim() && a.dim() > 0 && a.sizes().slice(1) == b.sizes().slice(1);
+at::Tensor records_of(const std::vector<Origin>& origins) {
+  if (origins.empty()) return {};
+  std::vector<std::int64_t> places;
+  places.reserve(2 * origins.size());
+  for (const Origin& origin : origins)
+    places.insert(places.end(), {origin.index, origin.part});
+  return at::tensor(places, at::kLong).view({-1, 2});
 }
 
-// The rows that count, without what the device holds beside them.
-Cases kept(const Cases& cases) {
-  const auto rows = [&](const at::Tensor& tensor) {
-    return cases.example.present.defined() ? tensor.index({cases.example.present}) : tensor;
-  };
-  Cases less{.scores = rows(cases.scores)};
+MemberScores on_host(const Cases& cases) {
+  const std::int64_t rows = cases.scores.size(0);
+  MemberScores part{.scores = cases.scores.to(at::kCPU, at::kFloat, false, true),
+                    .records = records_of(cases.origins)};
+  // A copy: what an example holds may be on loan from the loader.
+  part.present = cases.example.present.defined()
+                     ? cases.example.present.to(at::kCPU, at::kBool, false, true)
+                     : at::ones({rows}, at::kBool);
   for (const auto& [name, target] : cases.example.targets)
-    less.example.targets.emplace(name, rows(target).clone());
-  return less;
+    if (target.dim() > 0 && target.size(0) == rows)
+      part.targets.emplace(name, target.to(at::kCPU, target.scalar_type(), false, true));
+  return part;
+}
+
+bool fits(const MemberScores& part, const MemberScores& first) {
+  return part.scores.sizes().slice(1) == first.scores.sizes().slice(1) &&
+         part.records.defined() == first.records.defined();
+}
+
+// Targets that every part has a row of for each case.
+std::vector<std::string> targets_of(const std::vector<MemberScores>& parts) {
+  std::vector<std::string> names;
+  for (const auto& [name, first] : parts.front().targets) {
+    const at::IntArrayRef shape = first.sizes().slice(1);
+    if (std::ranges::all_of(parts, [&, &wanted = name](const MemberScores& part) {
+          const auto found = part.targets.find(wanted);
+          return found != part.targets.end() && found->second.sizes().slice(1) == shape;
+        }))
+      names.push_back(name);
+  }
+  return names;
+}
+
+// Those that are the same with all members.
+TensorMap common_targets(const std::vector<MemberScores>& members) {
+  TensorMap common = members.front().targets;
+  for (const MemberScores& member : members)
+    std::erase_if(common, [&](const auto& entry) {
+      const auto found = member.targets.find(entry.first);
+      return found == member.targets.end() || !same(found->second, entry.second);
+    });
+  return common;
+}
+
+bool same_records(const std::vector<MemberScores>& members) {
+  return std::ranges::all_of(members, [&](const MemberScores& member) {
+    return member.scores.defined() && member.scores.size(0) == members.front().scores.size(0) &&
+           same(member.records, members.front().records);
+  });
 }
 
 }  // namespace
 
 void ScoreKeeper::add(const Cases& cases) {
-  cases_.push_back(kept(cases));
+  if (!keeps_) return;
+  keeps_ = cases.scores.defined() && cases.scores.dim() > 0;
+  if (keeps_) parts_.push_back(on_host(cases));
+  keeps_ = keeps_ && fits(parts_.back(), parts_.front());
+  if (!keeps_) parts_.clear();
 }
 
 MemberScores ScoreKeeper::result() const {
   MemberScores all;
-  const auto alike = [&](const Cases& cases) {
-    return same_shapes(cases.scores, cases_.front().scores);
-  };
-  if (cases_.empty() || !std::ranges::all_of(cases_, alike)) return all;
+  if (parts_.empty()) return all;
   const auto join = [&](const auto& tensor_of) {
-    std::vector<at::Tensor> parts;
-    parts.reserve(cases_.size());
-    for (const Cases& cases : cases_)
-      parts.push_back(tensor_of(cases));
-    return at::cat(parts).cpu();
+    std::vector<at::Tensor> tensors;
+    tensors.reserve(parts_.size());
+    for (const MemberScores& part : parts_)
+      tensors.push_back(tensor_of(part));
+    return at::cat(tensors);
   };
-  all.scores = join([](const Cases& cases) { return cases.scores; });
-  for (const auto& entry : cases_.front().example.targets)
-    all.targets.emplace(entry.first, join([&](const Cases& cases) {
-                          return cases.example.targets.at(entry.first);
-                        }));
+  all.scores = join([](const MemberScores& part) { return part.scores; });
+  all.present = join([](const MemberScores& part) { return part.present; });
+  if (parts_.front().records.defined())
+    all.records = join([](const MemberScores& part) { return part.records; });
+  for (const std::string& name : targets_of(parts_))
+    all.targets.emplace(name,
+                        join([&](const MemberScores& part) { return part.targets.at(name); }));
   return all;
 }
 
 void write_member_scores(const std::filesystem::path& folder, const MemberScores& scores) {
   if (!scores.scores.defined()) return;
-  TensorFile file{.tensors = {{of_scores, scores.scores}}};
+  TensorFile file{.tensors = {{of_scores, scores.scores}, {of_present, scores.present}}};
+  if (scores.records.defined()) file.tensors.emplace(of_records, scores.records);
   for (const auto& [name, tensor] : scores.targets)
     file.tensors.emplace(of_targets + name, tensor);
   for (const auto& [name, tensor] : scores.fitted)
@@ -79,6 +130,8 @@ MemberScores read_member_scores(const std::filesystem::path& folder) {
   for (const auto& [name, tensor] : read_safetensors(folder / file_name).tensors) {
     const std::string_view all = name;
     if (all == of_scores) scores.scores = tensor;
+    if (all == of_present) scores.present = tensor;
+    if (all == of_records) scores.records = tensor;
     if (all.starts_with(of_targets))
       scores.targets.emplace(all.substr(std::string_view(of_targets).size()), tensor);
     if (all.starts_with(of_fitted))
@@ -87,19 +140,29 @@ MemberScores read_member_scores(const std::filesystem::path& folder) {
   return scores;
 }
 
-std::optional<Figures> vote_on_test(const Recipe& recipe, const Course& course,
+std::optional<Figures> vote_on_test(const Recipe& recipe,
                                     const std::vector<MemberScores>& members) {
+  if (members.empty() || !members.front().scores.defined() || !same_records(members))
+    return std::nullopt;
+  const TensorMap targets = common_targets(members);
+  if (targets.empty()) return std::nullopt;
+  at::Tensor present;  // with one of them at least
+  std::vector<TensorMap> fitted;
+  fitted.reserve(members.size());
   std::vector<Cases> cases;
   cases.reserve(members.size());
   for (const MemberScores& member : members) {
-    if (!member.scores.defined() || !same_targets(member, members.front())) return std::nullopt;
-    Example example{.targets = member.targets, .rows = member.scores.size(0)};
-    cases.push_back({.scores = member.scores, .example = std::move(example)});
+    fitted.push_back(member.fitted);
+    present = present.defined() ? present.logical_or(member.present) : member.present;
+    cases.push_back({.scores = member.scores,
+                     .example = {.targets = targets, .present = member.present},
+                     .member = member.member});
   }
-  if (cases.empty()) return std::nullopt;
-  const std::unique_ptr<Metric> metric = course.metric(Split::test, members.front().fitted);
+  const std::unique_ptr<Metric> metric = recipe.metric_of_vote(fitted);
   if (!metric) return std::nullopt;
-  metric->add(recipe.vote(cases));
+  Cases voted = recipe.vote(cases);
+  voted.example.present = present;
+  metric->add(voted);
   return metric->result();
 }
 

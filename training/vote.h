@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/training/recipe.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -11,21 +12,25 @@ namespace headrace::inline v1::training {
 
 /// What a member said of its test's cases, all of them end to end, on the CPU.
 struct MemberScores {
-  at::Tensor scores = {};  ///< undefined where the member kept none
-  TensorMap targets = {};
+  std::int64_t member = -1;  ///< its number; not in the file
+  at::Tensor scores = {};    ///< `[N, ...]` float; undefined where the member kept none
+  at::Tensor present = {};   ///< `[N]` bool: cases that count with this member
+  at::Tensor records = {};   ///< `[N, 2]` int64: record and part that each came from, or undefined
+  TensorMap targets = {};    ///< those with a row for each case
   TensorMap fitted = {};
 };
 
-/// Gathers the scores of an evaluation. Scores whose cases differ in shape are not kept. Not
-/// thread-safe.
+/// Gathers the scores of an evaluation, batch by batch into host memory: that waits for the device.
+/// Where a batch has no scores, or of another shape, nothing is kept. Not thread-safe.
 class HEADRACE_API ScoreKeeper {
  public:
   void add(const Cases& cases);
-  /// All so far; waits for the device.
+  /// All so far.
   MemberScores result() const;
 
  private:
-  std::vector<Cases> cases_;
+  std::vector<MemberScores> parts_;
+  bool keeps_ = true;
 };
 
 /// Writes them beside the member's checkpoints as test-scores.safetensors. Throws
@@ -36,9 +41,11 @@ HEADRACE_API void write_member_scores(const std::filesystem::path& folder,
 /// Reads such a file; nothing where there is none. Throws `CheckpointError`.
 HEADRACE_API MemberScores read_member_scores(const std::filesystem::path& folder);
 
-/// The figures of the recipe's vote over all members; empty where a member kept no scores or their
-/// targets differ, as in folds that are tested on records of their own. `course` gives the metric.
-HEADRACE_API std::optional<Figures> vote_on_test(const Recipe& recipe, const Course& course,
+/// The figures of the recipe's vote over all members, by `Recipe::metric_of_vote`; empty where
+/// there is none, a member kept no scores, they were tested on records of their own, or no
+/// target is the same with all: those are the vote's. A case counts where it counts with one of
+/// them.
+HEADRACE_API std::optional<Figures> vote_on_test(const Recipe& recipe,
                                                  const std::vector<MemberScores>& members);
 
 }  // namespace headrace::inline v1::training

@@ -79,6 +79,7 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   guard.watch().look();
   trial.process_peak_bytes = guard.watch().peak_held();
   trial.process_forecast_bytes = forecast.total();
+  trial.device_why = job.device_why;
 
   const std::string report = loader_report(trial, trial_options);
   std::fwrite(report.data(), 1, report.size(), stdout);

@@ -50,6 +50,8 @@ std::string loader_report(const LoaderTrial& trial, const LoaderTrialOptions& op
                  trial.batches, trial.samples, format_seconds(trial.elapsed_s),
                  trial.warmup_batches);
   fmt::format_to(out, "{:<16} {}\n", "first batch", format_seconds(trial.first_batch_s));
+  fmt::format_to(out, "{:<16} {} ({})\n", "delivered to", to_string(trial.device),
+                 trial.device_why);
   fmt::format_to(out, "{:<16} {} held by the process, {} forecast; of it batches {} of {}\n",
                  "peak memory", format_bytes(trial.process_peak_bytes),
                  format_bytes(trial.process_forecast_bytes),

@@ -52,7 +52,10 @@ class Consumer {
  private:
   void take(const Batch& batch) {
     const double waited = seconds_since(asked_);
-    if (taken_ == 0) trial_.first_batch_s = seconds_since(begin_);
+    if (taken_ == 0) {
+      trial_.first_batch_s = seconds_since(begin_);
+      trial_.device = batch[batch.names().front()].device();
+    }
     if (taken_ >= warmup_) {
       trial_.wait_s += waited;
       ++trial_.batches;
@@ -132,6 +135,7 @@ std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
   const nlohmann::ordered_json document{
       {"configuration", configuration},
       {"step_s", options.step_s},
+      {"device", to_string(trial.device)},
       {"samples_per_s", trial.samples_per_s()},
       {"bytes_per_s", trial.bytes_per_s()},
       {"first_batch_s", trial.first_batch_s},

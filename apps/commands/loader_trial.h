@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/loader/loader.h>
+#include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/verdict.h>
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct LoaderTrialOptions {
 
 /// What was measured. The window begins after the warm-up.
 struct LoaderTrial {
+  Device device{};             ///< Where batches came to.
   double first_batch_s = 0.0;  ///< From the request to the first batch.
   double elapsed_s = 0.0;      ///< Of the window.
   std::int64_t batches = 0;
@@ -35,6 +37,7 @@ struct LoaderTrial {
   std::int64_t peak_bytes = 0;               ///< Most that slabs and samples took; the whole trial.
   std::uint64_t process_forecast_bytes = 0;  ///< Given by the caller,
   std::uint64_t process_peak_bytes = 0;      ///< likewise.
+  std::string device_why{};                  ///< Likewise: why there, "as configured".
   monitor::Verdict verdict;
 
   double samples_per_s() const {

@@ -8,7 +8,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 void add(CLI::App& line, PredictOptions& options) {
-  line.add_option("--checkpoint", options.checkpoint, "Weights that a run has written")->required();
+  line.add_option("--checkpoint", options.checkpoints,
+                  "Weights that a run has written, or its folder; several vote")
+      ->required();
   line.add_option("--data", options.data, "File with the samples, as the job reads it")->required();
   line.add_option("--output", options.output, "CSV file to write")->required();
   line.add_option("--device", options.device, "auto, cpu or cuda")

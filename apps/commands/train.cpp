@@ -12,7 +12,9 @@ void add(CLI::App& line, TrainOptions& options) {
   const CLI::Option* config = line.add_option("CONFIG", options.config, "Configuration (YAML)");
   add_settings(line, options.settings);
   line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");
-  line.add_option("--fold", options.fold, "Train this fold only")->check(CLI::NonNegativeNumber);
+  line.add_option("--member,--fold", options.member,
+                  "Train this one only: the number of a fold, of a pair of classes")
+      ->check(CLI::NonNegativeNumber);
   line.add_flag("--dry-run", options.dry_run,
                 "Check everything and forecast memory, then stop before the first step");
   line.add_option("--log-level", options.log_level,

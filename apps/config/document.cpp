@@ -62,6 +62,10 @@ std::string Place::text() const {
   return line > 0 ? fmt::format("{}:{}:{}", *source, line, column) : *source;
 }
 
+bool Place::is_setting() const {
+  return source && source->starts_with("--set ");
+}
+
 const Entry* Node::find(std::string_view key) const {
   const auto it =
       std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.key == key; });

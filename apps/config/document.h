@@ -19,6 +19,8 @@ struct HEADRACE_API Place {
 
   /// "train.yaml:12:5"
   std::string text() const;
+  /// Whether it is one of the command line's "--set a.b=c".
+  bool is_setting() const;
 };
 
 struct Entry;

@@ -22,6 +22,17 @@ namespace {
                                 path, parameter.key, way_out));
 }
 
+// A setting has gone into an entry of another kind.
+[[noreturn]] void refuse_other_kind(const Entry& written, const Entry& setting,
+                                    const std::string& path) {
+  Node entry{.kind = Node::Kind::map};
+  entry.entries.push_back(setting);
+  throw ConfigError(fmt::format(
+      "[config] {}: key \"{}\" is {} ({}), which has no {}; to have {} instead: --set '{}={}'",
+      setting.place.text(), path, written.key, written.place.text(), setting.key, setting.key, path,
+      to_flow_yaml(entry)));
+}
+
 }  // namespace
 
 void refuse_value(const Node& node, const std::string& path, const std::string& must_be) {
@@ -43,6 +54,8 @@ Tagged tagged_entry(const Node& node, const std::string& path) {
     return {.name = entry.key, .place = entry.place, .value = entry.value};
   }
   const bool several = node.kind == Node::Kind::map && !node.entries.empty();
+  if (several && node.entries.back().place.is_setting() && !node.entries.front().place.is_setting())
+    refuse_other_kind(node.entries.front(), node.entries.back(), path);
   refuse_value(several ? node.entries[1].value : node, path,
                several ? fmt::format("one entry, got \"{}\" and \"{}\" in it", node.entries[0].key,
                                      node.entries[1].key)
@@ -122,29 +135,8 @@ void Fields::moved(const std::vector<MovedKey>& keys) {
   moved_.insert(moved_.end(), keys.begin(), keys.end());
 }
 
-void Fields::refuse_moved(const Entry& entry, const std::string& path) const {
-  for (const MovedKey& key : moved_) {
-    const auto star = key.old.find('*');
-    std::string now = key.now;
-    if (star == std::string::npos) {
-      if (key.old != path) continue;
-    } else {
-      const std::string section = key.old.substr(0, star);
-      if (!path.starts_with(section)) continue;
-      now.replace(now.find('*'), 1, path.substr(star));
-    }
-    const std::string write =
-        key.write ? fmt::format(": write \"{}\"", key.write(entry.value)) : "";
-    throw ConfigError(
-        fmt::format("[config] {}: {} is now {}{}", entry.place.text(), path, now, write));
-  }
-  for (const Entry& inner : entry.value.entries)
-    refuse_moved(inner, path + "." + inner.key);
-}
-
 void Fields::refuse_unknown(const Entry& entry, const std::string& prefix,
                             const Fields& root) const {
-  root.refuse_moved(entry, prefix + entry.key);
   std::vector<std::string> siblings;
   for (const auto& field : fields_)
     siblings.push_back(field->name);
@@ -186,27 +178,50 @@ void Fields::read_item(Field& field, const Node& map, const std::string& prefix,
   field.items.push_back({.prefix = prefix, .fields = std::move(fields)});
 }
 
-void Fields::check_use(const std::string& prefix) const {
+void Fields::check_use(const std::string& prefix, const Fields& root) const {
   for (const auto& field : fields_) {
     const bool used = !field->options.used_if || field->options.used_if();
-    if (field->set && !used) {
-      throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not used unless {}; remove it",
-                                    field->place.text(), prefix, field->name,
-                                    field->options.used_when));
-    }
+    if (field->set && !used) root.refuse_unused(*field, prefix);
     if (used && field->options.required && !field->set) {
       throw ConfigError(fmt::format("[config] key \"{}{}\" must be given{}", prefix, field->name,
                                     field->options.doc.empty() ? "" : ": " + field->options.doc));
     }
-    if (used && field->section) field->section->check_use(prefix + field->name + ".");
+    if (used && field->section) field->section->check_use(prefix + field->name + ".", root);
     for (const Item& item : field->items)
-      item.fields->check_use(item.prefix);
+      item.fields->check_use(item.prefix, *item.fields);
   }
 }
 
+// What another key says decides, "data.source is hdf5", and where a setting says it, the key in the
+// file is not to blame.
+void Fields::refuse_unused(const Field& field, const std::string& prefix) const {
+  const std::string& when = field.options.used_when;
+  const std::string decider = when.substr(0, when.find(' '));
+  const Field* by = find_by_path(decider);
+  std::string unless = when;
+  std::string way_out = "remove it";
+  if (by != nullptr && by->place.is_setting() && !field.place.is_setting()) {
+    unless += fmt::format(", and {} says otherwise", by->place.text());
+    const auto dot = decider.rfind('.');
+    if (dot != std::string::npos && prefix == decider.substr(0, dot + 1))
+      way_out += fmt::format(", or give the section as a whole: --set '{}={{{}: {}, ...}}'",
+                             decider.substr(0, dot), by->name, to_flow_yaml(by->write()));
+  }
+  throw ConfigError(fmt::format("[config] {}: key \"{}{}\" is not used unless {}; {}",
+                                field.place.text(), prefix, field.name, unless, way_out));
+}
+
+const Fields::Field* Fields::find_by_path(std::string_view path) const {
+  const auto dot = path.find('.');
+  const Field* field = find(path.substr(0, dot));
+  if (field == nullptr || dot == std::string_view::npos) return field;
+  return field->section ? field->section->find_by_path(path.substr(dot + 1)) : nullptr;
+}
+
 void Fields::read(const Node& document) {
+  refuse_moved(moved_, document);
   read_map(document, "", *this);
-  check_use("");
+  check_use("", *this);
 }
 
 Node Fields::write() const {
@@ -222,11 +237,8 @@ Node Fields::write() const {
 }
 
 bool Fields::was_set(std::string_view path) const {
-  const auto dot = path.find('.');
-  const Field* field = find(path.substr(0, dot));
-  if (field == nullptr || !field->set) return false;
-  if (dot == std::string_view::npos) return true;
-  return field->section && field->section->was_set(path.substr(dot + 1));
+  const Field* field = find_by_path(path);
+  return field != nullptr && field->set;
 }
 
 void Fields::collect_paths(const std::string& prefix, std::vector<std::string>& paths) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
+#include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/config/values.h>
 #include <headrace/engine/base/export.h>
 
@@ -28,14 +29,6 @@ struct KeyOptions {
   bool required = false;
   std::function<bool()> used_if{};  ///< False once all is read: the key may not be set.
   std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
-};
-
-/// A key that configurations had once.
-struct MovedKey {
-  std::string old{};  ///< Its path, "data.flip"; "source.*" for all keys of a section.
-  std::string now{};  ///< What it is now: "data.prefetch"; "data.*" for those of a section.
-  /// What is to be written for a value, if that is not `now` and the value.
-  std::function<std::string(const Node&)> write{};
 };
 
 /// A key as documentation shows it.
@@ -167,8 +160,9 @@ class HEADRACE_API Fields {
   void read_map(const Node& map, const std::string& prefix, const Fields& root);
   static void read_item(Field& field, const Node& map, const std::string& prefix,
                         std::unique_ptr<Fields> fields);
-  void check_use(const std::string& prefix) const;
-  void refuse_moved(const Entry& entry, const std::string& path) const;
+  void check_use(const std::string& prefix, const Fields& root) const;
+  [[noreturn]] void refuse_unused(const Field& field, const std::string& prefix) const;
+  const Field* find_by_path(std::string_view path) const;
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
                                    const Fields& root) const;
   void collect_paths(const std::string& prefix, std::vector<std::string>& paths) const;
@@ -185,6 +179,9 @@ HEADRACE_API void load(Fields& fields, const std::filesystem::path& file,
 
 /// The node as YAML text.
 HEADRACE_API std::string to_yaml(const Node& node);
+
+/// The same on one line: "[{flip: 0.5}]".
+std::string to_flow_yaml(const Node& node);
 
 }  // namespace headrace::inline v1::app
 

@@ -55,8 +55,12 @@ Node write_real(Real value) {
 
 }  // namespace
 
+std::string whole_number(double value) {
+  return fmt::format("{:.0f}", value);
+}
+
 std::string whole_number_between(double least, double most) {
-  return fmt::format("a whole number from {:.0f} to {:.0f}", least, most);
+  return "a whole number from " + whole_number(least) + " to " + whole_number(most);
 }
 
 Scalar read_scalar(const Node& node, bool& out) {

@@ -42,12 +42,16 @@ HEADRACE_API Node write_scalar(const std::filesystem::path& value);
 HEADRACE_API Node write_scalar(Bytes value);
 HEADRACE_API Node write_scalar(Duration value);
 
+/// A whole number's digits: "10000000".
+std::string whole_number(double value);
+
 /// The text of a limit in a message, in the type's own form: "2GiB".
 template <class T>
 std::string show_limit(double limit) {
   if constexpr (std::is_same_v<T, Bytes>)
     return format_exact(Bytes{static_cast<std::uint64_t>(limit)});
   if constexpr (std::is_same_v<T, Duration>) return format_exact(Duration{limit});
+  if constexpr (std::integral<T>) return whole_number(limit);
   return write_scalar(limit).text;
 }
 

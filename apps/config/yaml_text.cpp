@@ -101,6 +101,10 @@ std::string comment_of(const KeyOptions& options) {
 
 }  // namespace
 
+std::string to_flow_yaml(const Node& node) {
+  return flow_text(node);
+}
+
 std::string to_yaml(const Node& node) {
   std::string text;
   if (node.kind == Node::Kind::map && !node.entries.empty()) {

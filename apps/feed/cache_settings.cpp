@@ -9,6 +9,8 @@
 
 namespace headrace::inline v1::app {
 
+namespace {
+
 void describe(Fields& fields, CacheSettings& cache) {
   fields.key("memory", cache.memory, {.doc = "most that is kept in memory; 0B: nothing"});
   fields.key("disk", cache.disk, {.doc = "most that is kept in a file in the folder; 0B: nothing"});
@@ -18,30 +20,24 @@ void describe(Fields& fields, CacheSettings& cache) {
               .used_when = "data.cache.disk is above 0"});
 }
 
-void check(const CacheSettings& cache, const std::string& key) {
-  if (cache.memory.value > 0 && cache.disk.value > 0) {
-    throw ConfigError(fmt::format(
-        "[config] {}: either memory or disk may be set, got {} and {}; leave one of them out", key,
-        format_exact(cache.memory), format_exact(cache.disk)));
-  }
-  if (cache.disk.value > 0 && cache.folder.empty()) {
-    throw ConfigError(
-        fmt::format("[config] {}.folder must name a folder on a local disk, got nothing", key));
-  }
+}  // namespace
+
+void describe_cache(Fields& fields, CacheSettings& cache, KeyOptions options) {
+  options.doc = "keeps what is made of the records before anything random, for later epochs";
+  fields.section(
+      "cache", [&](Fields& f) { describe(f, cache); }, std::move(options));
 }
 
-void check(const CacheSettings& cache, const std::string& key,
-           const std::shared_ptr<const Source>& outline, const Schema& kept) {
-  check(cache, key);
-  if (!cache.enabled()) return;
-  const Bytes least{DecodedCache::bytes_for(kept, 1)};
-  const Bytes allowed = std::max(cache.memory, cache.disk);
-  if (allowed < least) {
-    throw ConfigError(fmt::format(
-        "[config] {}.{} must hold at least one record, {} as it is kept, got {}", key,
-        cache.disk.value > 0 ? "disk" : "memory", format_exact(least), format_exact(allowed)));
+void check(const CacheSettings& cache) {
+  if (cache.memory.value > 0 && cache.disk.value > 0) {
+    throw ConfigError(
+        fmt::format("[config] data.cache: either memory or disk may be set, got {} and {}; leave "
+                    "one of them out",
+                    format_exact(cache.memory), format_exact(cache.disk)));
   }
-  with_cache(outline, cache, kept);  // makes the file, which vanishes
+  if (cache.disk.value > 0 && cache.folder.empty()) {
+    throw ConfigError("[config] data.cache.folder must name a folder on a local disk, got nothing");
+  }
 }
 
 CachedRecords CachedRecords::subset(std::vector<std::int64_t> indices) const {
@@ -50,12 +46,20 @@ CachedRecords CachedRecords::subset(std::vector<std::int64_t> indices) const {
 
 CachedRecords with_cache(std::shared_ptr<const Source> source, const CacheSettings& cache,
                          const Schema& kept) {
+  check(cache);
   if (!cache.enabled()) return {.source = std::move(source)};
+  const Bytes least{DecodedCache::bytes_for(kept, 1)};
+  const Bytes allowed = std::max(cache.memory, cache.disk);
+  if (allowed < least) {
+    throw ConfigError(fmt::format(
+        "[config] data.cache.{} must hold at least one record, {} as it is kept, got {}",
+        cache.disk.value > 0 ? "disk" : "memory", format_exact(least), format_exact(allowed)));
+  }
   const std::size_t all = DecodedCache::bytes_for(kept, source->size());
-  const std::size_t allowed = std::max(cache.memory.value, cache.disk.value);
-  const DecodedCache made(std::move(source), {.bytes = std::clamp<std::size_t>(all, 1, allowed),
-                                              .folder = cache.disk.value > 0 ? cache.folder : "",
-                                              .log = &log_table});
+  const DecodedCache made(std::move(source),
+                          {.bytes = std::clamp<std::size_t>(all, 1, allowed.value),
+                           .folder = cache.disk.value > 0 ? cache.folder : "",
+                           .log = &log_table});
   return {.source = made.source(), .cache = made};
 }
 

@@ -25,17 +25,11 @@ struct CacheSettings {
   bool enabled() const { return memory.value > 0 || disk.value > 0; }
 };
 
-/// The keys of the section.
-void describe(Fields& fields, CacheSettings& cache);
+/// The section `data.cache`; `options` says of which sources.
+void describe_cache(Fields& fields, CacheSettings& cache, KeyOptions options = {});
 
-/// Throws ConfigError for what cannot be; `key` is the section's path.
-void check(const CacheSettings& cache, const std::string& key);
-
-/// The same, and ConfigError for a cache that would not hold one record of the fields `kept`,
-/// ResourceError for a folder that no file can be made in. For the source's outline, before
-/// anything is read.
-void check(const CacheSettings& cache, const std::string& key,
-           const std::shared_ptr<const Source>& outline, const Schema& kept);
+/// Throws ConfigError for settings that contradict each other.
+void check(const CacheSettings& cache);
 
 /// Records and the first step that makes samples of them, behind a cache where the settings want
 /// one. Copies, also of subsets, share the cache.
@@ -45,18 +39,19 @@ struct CachedRecords {
 
   CachedRecords subset(std::vector<std::int64_t> indices) const;
 
-  /// The samples that `make` makes, `delay` slower each; what a cache keeps is not delayed again.
+  /// A pipeline of the samples that `make` makes, `delay` slower each; what a cache keeps is not
+  /// delayed again.
   template <SampleOperation Op>
   Pipeline samples(Op make, Duration delay) const {
-    const DecodeDelay slow{nanoseconds(delay)};
-    if (cache) return Pipeline::from(source).then(cache->keep(std::move(make), slow));
-    Pipeline pipeline = Pipeline::from(source).then(std::move(make));
-    return delay.seconds > 0.0 ? std::move(pipeline).then(slow) : pipeline;
+    if (cache) return Pipeline::from(source).then(cache->keep(std::move(make), DecodeDelay{delay}));
+    return slow_decode(Pipeline::from(source).then(std::move(make)), delay);
   }
 };
 
 /// `kept` are the fields that the first step makes. A cache takes no more than all records need,
-/// whatever the settings allow. Throws what DecodedCache throws.
+/// whatever the settings allow. Throws what check() throws, ConfigError for a cache that would not
+/// hold one record, and what DecodedCache throws: tried with a source's outline, before anything is
+/// read.
 CachedRecords with_cache(std::shared_ptr<const Source> source, const CacheSettings& cache,
                          const Schema& kept);
 

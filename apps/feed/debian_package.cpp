@@ -15,22 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void must_succeed(const ChildResult& result, std::string_view what, std::string_view package) {
+void must_succeed(const ChildResult& result, std::string_view what, const DebianPackage& package) {
   if (result.status == 0) return;
-  throw DataError(
-      fmt::format("[prepare] {} of {} must succeed, got exit {} ({}); make sure that apt-get can "
-                  "reach Debian 12",
-                  what, package, result.status, result.output.substr(0, result.output.find('\n'))));
+  throw DataError(fmt::format("[prepare] {} of {} must succeed, got exit {} ({}); {}", what,
+                              package.name, result.status,
+                              result.output.substr(0, result.output.find('\n')), package.way_out));
 }
 
-fs::path downloaded(std::string_view name, const fs::path& folder) {
-  must_succeed(run_child({"apt-get", "download", std::string(name)}, folder), "apt-get download",
-               name);
+fs::path downloaded(const DebianPackage& package, const fs::path& folder) {
+  must_succeed(run_child({"apt-get", "download", std::string(package.name)}, folder),
+               "apt-get download", package);
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".deb") return entry.path();
   }
   throw DataError(
-      fmt::format("[prepare] apt-get download of {} must leave a package, got none", name));
+      fmt::format("[prepare] apt-get download of {} must leave a package, got none", package.name));
 }
 
 void check(const fs::path& archive, std::string_view sha256) {
@@ -52,25 +51,30 @@ fs::path cache_folder() {
   return fs::path(home != nullptr && *home != '\0' ? home : "/tmp") / ".cache" / "headrace";
 }
 
+void fetch_debian_package(const DebianPackage& package, const fs::path& target) {
+  // Unpacked beside the target and renamed: a fetch cut short leaves nothing half done.
+  const fs::path work = cache_folder() / fmt::format("fetch-{}-{}", package.name, ::getpid());
+  fs::create_directories(work);
+  const fs::path archive = downloaded(package, work);
+  if (!package.sha256.empty()) check(archive, package.sha256);
+  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work / "tree").string()}),
+               "dpkg-deb -x", package);
+  std::error_code ignored;
+  fs::rename(work / "tree" / package.folder, target, ignored);
+  fs::remove_all(work, ignored);
+  if (!fs::is_directory(target)) {
+    throw DataError(
+        fmt::format("[prepare] {} could not be made; check the folder", target.string()));
+  }
+}
+
 fs::path debian_package(std::string_view name, std::string_view sha256,
                         const std::function<void(std::string_view)>& say) {
   const fs::path target = cache_folder() / fmt::format("{}-{}", name, sha256.substr(0, 12));
   std::error_code ignored;
   if (fs::is_directory(target, ignored)) return target;
   if (say) say(fmt::format("fetching Debian's {} into {}", name, target.string()));
-  // Unpacked beside the target and renamed: a fetch cut short leaves nothing half done.
-  const fs::path work = cache_folder() / fmt::format("fetch-{}-{}", name, ::getpid());
-  fs::create_directories(work);
-  const fs::path archive = downloaded(name, work);
-  check(archive, sha256);
-  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work / "tree").string()}),
-               "dpkg-deb -x", name);
-  fs::rename(work / "tree", target, ignored);
-  fs::remove_all(work, ignored);
-  if (!fs::is_directory(target)) {
-    throw DataError(
-        fmt::format("[prepare] {} could not be made; check the folder", target.string()));
-  }
+  fetch_debian_package({.name = name, .sha256 = sha256}, target);
   return target;
 }
 

@@ -1,5 +1,7 @@
 #include <headrace/apps/feed/delay.h>
+#include <headrace/engine/batch/batch.h>
 
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -11,9 +13,39 @@ using Clock = std::chrono::steady_clock;
 // The kernel's timers are about 60 microseconds coarse.
 constexpr std::chrono::nanoseconds shortest_sleep = std::chrono::microseconds(500);
 
+/// Lets this much time pass: asleep where that is precise enough, else on the processor.
+void pass_time(Duration delay, std::int64_t times = 1) {
+  const std::chrono::nanoseconds time{static_cast<std::int64_t>(delay.seconds * 1e9) * times};
+  if (time >= shortest_sleep) {
+    std::this_thread::sleep_for(time);
+    return;
+  }
+  const Clock::time_point end = Clock::now() + time;
+  while (Clock::now() < end) {
+  }
+}
+
+struct AugmentDelay {
+  Duration time;
+  std::string name() const { return "augment delay"; }
+  void operator()(Sample&) const { pass_time(time); }
+};
+
+struct TransferDelay {
+  Duration time;
+  std::string name() const { return "transfer delay"; }
+  void operator()(Batch&) const { pass_time(time); }
+};
+
+template <class Step>
+Pipeline slowed(Pipeline pipeline, Step step) {
+  if (!(step.time.seconds > 0.0)) return pipeline;
+  return std::move(pipeline).then(std::move(step));
+}
+
 class SlowSource final : public Source {
  public:
-  SlowSource(std::shared_ptr<const Source> source, std::chrono::nanoseconds time)
+  SlowSource(std::shared_ptr<const Source> source, Duration time)
       : source_(std::move(source)), time_(time) {}
 
   std::string name() const override { return source_->name() + " with a planted delay"; }
@@ -26,7 +58,7 @@ class SlowSource final : public Source {
   bool blocking() const override { return true; }
   bool gathers() const override { return source_->gathers(); }
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override {
-    pass_time(time_ * static_cast<std::int64_t>(indices.size()));
+    pass_time(time_, static_cast<std::int64_t>(indices.size()));
     source_->gather(indices, rows);
   }
   std::int64_t preferred_rows() const override { return source_->preferred_rows(); }
@@ -40,28 +72,30 @@ class SlowSource final : public Source {
 
  private:
   std::shared_ptr<const Source> source_;
-  std::chrono::nanoseconds time_;
+  Duration time_;
 };
 
 }  // namespace
 
-std::chrono::nanoseconds nanoseconds(Duration duration) {
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(duration.seconds * 1e9));
+void DecodeDelay::operator()(Sample&) const {
+  pass_time(time);
 }
 
-void pass_time(std::chrono::nanoseconds time) {
-  if (time >= shortest_sleep) {
-    std::this_thread::sleep_for(time);
-    return;
-  }
-  const Clock::time_point end = Clock::now() + time;
-  while (Clock::now() < end) {
-  }
+std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source, Duration delay) {
+  if (!(delay.seconds > 0.0)) return source;
+  return std::make_shared<SlowSource>(std::move(source), delay);
 }
 
-std::shared_ptr<const Source> with_read_delay(std::shared_ptr<const Source> source,
-                                              std::chrono::nanoseconds time) {
-  return std::make_shared<SlowSource>(std::move(source), time);
+Pipeline slow_decode(Pipeline pipeline, Duration delay) {
+  return slowed(std::move(pipeline), DecodeDelay{delay});
+}
+
+Pipeline slow_augment(Pipeline pipeline, Duration delay) {
+  return slowed(std::move(pipeline), AugmentDelay{delay});
+}
+
+Pipeline slow_transfer(Pipeline pipeline, Duration delay) {
+  return slowed(std::move(pipeline), TransferDelay{delay});
 }
 
 }  // namespace headrace::inline v1::app

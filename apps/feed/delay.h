@@ -1,45 +1,35 @@
 #pragma once
 
 #include <headrace/apps/config/units.h>
-#include <headrace/engine/batch/batch.h>
+#include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/sample/source.h>
 
-#include <chrono>
 #include <memory>
+#include <string>
 
 namespace headrace::inline v1::app {
-
-/// A configuration's duration as the steps below take it.
-std::chrono::nanoseconds nanoseconds(Duration duration);
-
-/// Lets this much time pass: asleep where that is precise enough, else on the processor.
-void pass_time(std::chrono::nanoseconds time);
 
 /// Slowness planted into the stage "decode": each sample takes at least `time` longer.
 struct DecodeDelay {
   static constexpr bool decodes = true;
-  std::chrono::nanoseconds time;
+  Duration time;
   std::string name() const { return "decode delay"; }
-  void operator()(Sample&) const { pass_time(time); }
+  void operator()(Sample& sample) const;
 };
 
-/// The same for the stage "augment".
-struct AugmentDelay {
-  std::chrono::nanoseconds time;
-  std::string name() const { return "augment delay"; }
-  void operator()(Sample&) const { pass_time(time); }
-};
+/// A source whose reading takes `delay` longer for every record, on the I/O threads; with no delay
+/// the source itself.
+std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source, Duration delay);
 
-/// The same for the stage "transfer", each batch.
-struct TransferDelay {
-  std::chrono::nanoseconds time;
-  std::string name() const { return "transfer delay"; }
-  void operator()(Batch&) const { pass_time(time); }
-};
+/// The pipeline with a stage "decode", before batch(), whose samples take `delay` longer each; with
+/// no delay as it is.
+Pipeline slow_decode(Pipeline pipeline, Duration delay);
 
-/// A source whose reading takes `time` longer for every record, on the I/O threads.
-std::shared_ptr<const Source> with_read_delay(std::shared_ptr<const Source> source,
-                                              std::chrono::nanoseconds time);
+/// The same of the stage "augment".
+Pipeline slow_augment(Pipeline pipeline, Duration delay);
+
+/// The same of the stage "transfer", behind batch(): each batch.
+Pipeline slow_transfer(Pipeline pipeline, Duration delay);
 
 }  // namespace headrace::inline v1::app

@@ -13,7 +13,7 @@ class KindKeys {
   explicit KindKeys(const LoaderData& data) : data_(data) {}
 
   KeyOptions only(std::vector<SourceKind> kinds, const std::string& when,
-                  KeyOptions options) const {
+                  KeyOptions options = {}) const {
     options.used_if = [&data = data_, kinds = std::move(kinds)] {
       return std::find(kinds.begin(), kinds.end(), data.source) != kinds.end();
     };
@@ -66,19 +66,14 @@ void describe(Fields& fields, LoaderData& data) {
                        {.doc = "HDF5 file, manifest (.csv, .tsv, .jsonl) or pack"}));
   fields.key("datasets", data.datasets,
              keys.only({hdf5}, "hdf5", {.doc = "paths in the file: fields of a sample"}));
-  fields.key("resident", data.resident,
-             keys.only({hdf5}, "hdf5", {.doc = "most of the file that is kept in memory"}));
-  fields.key(
-      "stage", data.stage,
-      keys.only({hdf5, pack}, "hdf5 or pack (pictures in a folder are many files: pack them first)",
-                {.doc = "folder the file is copied to first, checked; empty: read where it lies"}));
+  describe_resident(fields, data.resident, keys.only({hdf5}, "hdf5"));
+  describe_stage(fields, data.stage,
+                 keys.only({hdf5, pack},
+                           "hdf5 or pack (pictures in a folder are many files: pack them first)"));
   describe_images(fields, data);
-  fields.section(
-      "cache", [&](Fields& f) { describe(f, data.cache); },
-      keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack",
-                {.doc = "keeps the decoded pictures for the epochs that follow"}));
-  fields.key("prefetch", data.prefetch,
-             {.doc = "batches made ready ahead of the consumer", .min = 1.0, .max = 64.0});
+  describe_cache(fields, data.cache,
+                 keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack"));
+  describe_prefetch(fields, data.prefetch);
 }
 
 void describe(Fields& fields, ImageConfig& image) {

@@ -1,6 +1,15 @@
 #include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/run/abort_on_hang.h>
 
 namespace headrace::inline v1::app {
+
+LoaderOptions loader_options(int prefetch, const ThreadSettings& threads) {
+  return {.prefetch = prefetch, .watchdog = abort_on_hang(threads.watchdog)};
+}
+
+RuntimeOptions runtime_options(const ThreadSettings& threads) {
+  return {.threads = threads.loader, .io_threads = threads.io};
+}
 
 Loader LoaderJob::build() const {
   LoaderOptions with_runtime = options;

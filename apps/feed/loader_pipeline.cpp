@@ -69,10 +69,7 @@ Samples pictures(const LoaderConfig& config, const std::shared_ptr<const Source>
 }
 
 Samples rows(const LoaderConfig& config, const std::shared_ptr<const Source>& source) {
-  Pipeline pipeline = Pipeline::from(source);
-  if (config.delay.decode.seconds > 0.0)
-    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(config.delay.decode)});
-  return {.pipeline = std::move(pipeline),
+  return {.pipeline = slow_decode(Pipeline::from(source), config.delay.decode),
           .context = {.fields = source->fields(), .gathers = source->gathers()},
           .list = config.augment};
 }
@@ -81,28 +78,21 @@ Samples rows(const LoaderConfig& config, const std::shared_ptr<const Source>& so
 
 Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
                               std::int64_t classes) {
-  if (config.delay.read.seconds > 0.0) {
-    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
-  }
+  source = slow_read(std::move(source), config.delay.read);
   Samples samples = is_images(config.data.source) ? pictures(config, source) : rows(config, source);
   samples.context.classes = classes;
   samples.context.seed = config.seed;
   const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
   Pipeline pipeline = steps.before_batch(std::move(samples.pipeline));
-  if (config.delay.augment.seconds > 0.0)
-    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
-  pipeline = std::move(pipeline).named("bench").seed(config.seed);
+  pipeline =
+      slow_augment(std::move(pipeline), config.delay.augment).named("bench").seed(config.seed);
   pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
                             : std::move(pipeline).order(Sequential{});
   pipeline = std::move(pipeline).batch(
       {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
   // What decodes on a device decodes into its memory.
   if (is_images(config.data.source)) pipeline = std::move(pipeline).to(samples.context.device);
-  pipeline = steps.after_batch(std::move(pipeline));
-  if (config.delay.transfer.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
-  }
-  return pipeline;
+  return slow_transfer(steps.after_batch(std::move(pipeline)), config.delay.transfer);
 }
 
 void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const Source>& outline) {
@@ -117,7 +107,7 @@ void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const 
         "are then decoded to that size and kept, and the crop is drawn from them");
   }
   decode.masks = masks_of(*outline);
-  check(cache, "data.cache", outline, decode.schema(outline->fields()));
+  with_cache(outline, cache, decode.schema(outline->fields()));
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,23 @@
 #include <headrace/apps/feed/loader_settings.h>
 
+#include <utility>
+
 namespace headrace::inline v1::app {
+
+void describe_resident(Fields& fields, Bytes& resident, KeyOptions options) {
+  options.doc = "most of a file that is kept in memory";
+  fields.key("resident", resident, std::move(options));
+}
+
+void describe_stage(Fields& fields, std::filesystem::path& stage, KeyOptions options) {
+  options.doc = "folder a file is copied to first, checked; empty: read where it lies";
+  fields.key("stage", stage, std::move(options));
+}
+
+void describe_prefetch(Fields& fields, int& prefetch) {
+  fields.key("prefetch", prefetch,
+             {.doc = "batches made ready ahead of their consumer", .min = 1.0, .max = 64.0});
+}
 
 void describe(Fields& fields, ThreadSettings& threads, bool trains) {
   const auto limits = [](std::string doc) {

@@ -3,6 +3,8 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/export.h>
 
+#include <filesystem>
+
 namespace headrace::inline v1::app {
 
 /// Threads of a run. Loader and LibTorch share the machine's cores.
@@ -21,6 +23,15 @@ struct PlantedDelays {
   Duration transfer;  ///< Each batch.
   Duration consumer;  ///< Each step, on top of its pace.
 };
+
+/// The key `data.resident`; `options` says of which sources.
+void describe_resident(Fields& fields, Bytes& resident, KeyOptions options = {});
+
+/// The key `data.stage`, likewise.
+void describe_stage(Fields& fields, std::filesystem::path& stage, KeyOptions options = {});
+
+/// The key `data.prefetch`.
+void describe_prefetch(Fields& fields, int& prefetch);
 
 /// The section `threads`; `torch` is a key of it only where a model is trained.
 HEADRACE_API void describe(Fields& fields, ThreadSettings& threads, bool trains);

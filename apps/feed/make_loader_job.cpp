@@ -1,18 +1,14 @@
 #include <headrace/apps/feed/loader_pipeline.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/feed/plan_table.h>
-#include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/synthetic/synthetic.h>
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -85,12 +81,12 @@ ImageData image_data_of(const LoaderData& config) {
           .root = config.root,
           .listings = config.listings,
           .log = [](LogLevel level, std::string_view line) {
-            if (level != LogLevel::debug) fmt::print(stderr, "{}\n", clean_text(line));
+            if (level != LogLevel::debug) log_data(level, line);
           }};
 }
 
 LoaderJob make_loader_job(const LoaderConfig& config) {
-  check(config.data.cache, "data.cache");
+  check(config.data.cache);
   return make_loader_job(config, plan_source(config));
 }
 
@@ -103,9 +99,8 @@ LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
               [config, classes](std::shared_ptr<const Source> source) {
                 return make_loader_pipeline(config, std::move(source), classes);
               },
-          .options = {.prefetch = config.data.prefetch,
-                      .watchdog = abort_on_hang(config.threads.watchdog)},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .options = loader_options(config.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
           .consumer_delay_s = config.delay.consumer.seconds,
           .cached = config.data.cache.enabled()};
 }

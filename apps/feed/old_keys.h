@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/config/fields.h>
+#include <headrace/apps/config/moved_keys.h>
 
 #include <string>
 #include <vector>
@@ -10,14 +10,24 @@ namespace headrace::inline v1::app {
 /// Where keys of `kind: loader` have gone.
 std::vector<MovedKey> old_loader_keys();
 
-/// Where keys of the section `training` have gone that several jobs had.
-std::vector<MovedKey> old_training_keys();
+/// A key whose value is now a parameter of something else.
+struct OldValue {
+  std::string old{};        ///< Its path, "data.flip".
+  std::string now{};        ///< The parameter, or the operation.
+  std::string otherwise{};  ///< Its value where it was not written.
+};
 
-/// A key that has become an entry of the list `augment`: `entries` with @ for its value,
-/// "{flip: @}"; a value of 0 is no entry.
-MovedKey now_in_augment(const std::string& old, const std::string& entries);
+/// Keys that have become entries of the list `augment`, behind the operations `before`; a value of
+/// 0 is no entry.
+std::vector<MovedKey> now_in_augment(const std::vector<OldValue>& keys,
+                                     const std::vector<std::string>& before = {});
 
-/// A key that has become a parameter of `training.schedule`: "{plateau: {factor: @}}".
-MovedKey now_in_schedule(const std::string& old, const std::string& entry);
+/// Keys that have become parameters of that `training.schedule`.
+std::vector<MovedKey> now_in_schedule(const std::string& schedule,
+                                      const std::vector<OldValue>& keys);
+
+/// The document's list `augment` with this entry in the place of the one of its name, or at its
+/// end; null parameters: without it.
+Node augment_with(const Node& document, const std::string& name, const Node& parameters);
 
 }  // namespace headrace::inline v1::app

@@ -1,11 +1,8 @@
 #include <headrace/apps/feed/plan_table.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/run/data_log.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -26,9 +23,8 @@ std::size_t resident_part(const Source& table, std::size_t budget) {
 
 }  // namespace
 
-void log_table(LogLevel level, std::string_view line) {
-  if (level == LogLevel::warning || line.starts_with("[stage]"))
-    fmt::print(stderr, "{}\n", clean_text(line));
+void log_table(headrace::LogLevel level, std::string_view line) {
+  if (level == headrace::LogLevel::warning || line.starts_with("[stage]")) log_data(level, line);
 }
 
 PlannedSource plan_table(const Hdf5TableOptions& options) {

@@ -7,8 +7,8 @@
 
 namespace headrace::inline v1::app {
 
-/// Prints what a source warns of and how far a stage is on standard error. Any thread.
-void log_table(LogLevel level, std::string_view line);
+/// Tells log_data() what a source warns of and how far a stage is. Any thread.
+void log_table(headrace::LogLevel level, std::string_view line);
 
 /// Plans an HDF5 table: opens the file without reading rows; open() copies it to the stage, where
 /// the options name one. Throws what Hdf5Table throws.

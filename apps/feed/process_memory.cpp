@@ -2,22 +2,12 @@
 #include <headrace/monitor/process_memory.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 
 #include <sys/resource.h>
 
 namespace headrace::inline v1::app {
 namespace {
-
-std::uint64_t data_segment() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    std::uint64_t kibibytes = 0;
-    if (word == "VmData:" && status >> kibibytes) return kibibytes << 10;
-  }
-  return 0;
-}
 
 bool data_is_limited() {
   rlimit limit{};
@@ -35,13 +25,14 @@ std::uint64_t stack_bytes() {
 
 void add_process(monitor::MemoryForecast& forecast, int new_threads) {
   const auto threads = static_cast<std::uint64_t>(new_threads);
+  const monitor::ProcessMemory memory = monitor::read_process_memory();
   if (data_is_limited()) {
-    forecast.add("process as it is", data_segment(), "address space");
+    forecast.add("process as it is", memory.data_segment, "address space");
     forecast.add("stacks", threads * stack_bytes(), std::to_string(new_threads) + " threads");
     return;
   }
   constexpr std::uint64_t touched = 512ULL << 10;  // of a stack, and the thread's own heap
-  forecast.add("process as it is", monitor::read_process_memory().held());
+  forecast.add("process as it is", memory.held());
   forecast.add("stacks", threads * touched, std::to_string(new_threads) + " threads");
   forecast.add("small things", 8ULL << 20, "queues, statistics, lists");
 }

@@ -124,10 +124,18 @@ BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::pat
   const Node document = read_with_settings(file, settings);
   if (const Job* job = job_of(jobs, document, file)) {
     const auto config = training_job_of(*job, document).config;
-    return {.loader = config->loader_job(), .memory = bytes_of(config->memory)};
+    return {.loader = config->loader_job(),
+            .memory = bytes_of(config->memory),
+            .device_why = config->device == DeviceChoice::automatic
+                              ? "auto: no model looks for a GPU here; --set device=cuda takes it"
+                              : "as configured"};
   }
   const LoaderConfig config = loader_config_of(document);
-  return {.loader = make_loader_job(config), .memory = bytes_of(config.memory)};
+  return {.loader = make_loader_job(config),
+          .memory = bytes_of(config.memory),
+          .device_why = is_images(config.data.source) && config.image.decode == Device::Kind::cuda
+                            ? "image.decode is cuda"
+                            : "kind loader"};
 }
 
 LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,

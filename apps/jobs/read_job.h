@@ -22,6 +22,7 @@ const Job* find_job(const std::vector<Job>& jobs, std::string_view name);
 struct BenchJob {
   LoaderJob loader;
   std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
+  std::string device_why;               ///< Why it delivers to where it does, for a person.
 };
 
 /// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is a job's name or

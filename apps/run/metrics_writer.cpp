@@ -35,6 +35,17 @@ std::string content_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+bool ends_with_row(const CsvTable& table, const MetricRow& row, std::size_t key) {
+  if (table.rows.empty()) return false;
+  return std::all_of(
+      row.begin(), row.begin() + static_cast<std::ptrdiff_t>(key), [&](const auto& entry) {
+        const auto column = std::find(table.columns.begin(), table.columns.end(), entry.first);
+        if (column == table.columns.end()) return false;
+        return table.rows.back()[static_cast<std::size_t>(column - table.columns.begin())] ==
+               text_of(entry.second);
+      });
+}
+
 void open_for_appending(std::ofstream& stream, const fs::path& file) {
   stream.open(file, std::ios::app | std::ios::binary);
   if (!stream)
@@ -62,9 +73,10 @@ std::string to_json(const MetricRow& row) {
 CsvWriter::CsvWriter(fs::path file) : file_(std::move(file)) {}
 
 // What was there before stays as it is where a row can follow it; else it is written anew.
-void CsvWriter::make_room(const MetricRow& row) {
+void CsvWriter::make_room(const MetricRow& row, std::size_t key) {
   const std::string before = content_of(file_);
   CsvTable table = read_csv(before);
+  if (columns_.empty() && key > 0 && ends_with_row(table, row, key)) table.rows.pop_back();
   table.add_columns(names_of(row));
   stream_.close();
   const std::string now = table.text();
@@ -73,11 +85,11 @@ void CsvWriter::make_room(const MetricRow& row) {
   columns_ = std::move(table.columns);
 }
 
-void CsvWriter::write(const MetricRow& row) {
+void CsvWriter::write(const MetricRow& row, std::size_t key) {
   const auto known = [&](const auto& entry) {
     return std::find(columns_.begin(), columns_.end(), entry.first) != columns_.end();
   };
-  if (columns_.empty() || !std::all_of(row.begin(), row.end(), known)) make_room(row);
+  if (columns_.empty() || !std::all_of(row.begin(), row.end(), known)) make_room(row, key);
   std::vector<std::string> cells(columns_.size());
   for (const auto& [name, value] : row) {
     const auto column = std::find(columns_.begin(), columns_.end(), name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,13 +24,14 @@ class CsvWriter {
   /// Opens on the first row.
   explicit CsvWriter(std::filesystem::path file);
 
-  /// Writes and flushes a row; a column that it does not name stays empty. A row with a new name
-  /// costs reading and writing the whole file, atomically. Throws ResourceError if it cannot be
-  /// written.
-  void write(const MetricRow& row);
+  /// Writes and flushes a row; a column that it does not name stays empty. Its first `key` entries
+  /// say which row it is: where the last one that a process before has written is the same, it is
+  /// replaced. A row with a new name costs reading and writing the whole file, atomically. Throws
+  /// ResourceError if it cannot be written.
+  void write(const MetricRow& row, std::size_t key = 0);
 
  private:
-  void make_room(const MetricRow& row);
+  void make_room(const MetricRow& row, std::size_t key);
 
   std::filesystem::path file_;
   std::ofstream stream_;

@@ -33,7 +33,6 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
-  std::filesystem::path bad_samples() const { return path_ / "bad_samples.jsonl"; }
 
   /// The effective configuration: config.yaml.
   void write_config(std::string_view yaml) const;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,39 +28,7 @@ Named figures_of(const nlohmann::json& json) {
   return figures;
 }
 
-// "fold 0" of "fold-0".
-std::string member_of(const std::filesystem::path& folder) {
-  std::string name = folder.filename().string();
-  std::replace(name.begin(), name.end(), '-', ' ');
-  return name;
-}
-
-// The form before named figures: two accuracies, of which the first was whatever had selected, and
-// figures beside them named test_..., validation_... or without a word for where they are from.
-FoldOutcome outcome_of_old(const nlohmann::json& json, const std::filesystem::path& folder) {
-  FoldOutcome outcome{.member = member_of(folder),
-                      .selected_by = "accuracy",
-                      .best_epoch = json.at("best_epoch").get<std::int64_t>(),
-                      .test = {{"accuracy", json.at("test_accuracy").get<double>()}}};
-  const auto selected = json.at("validation_accuracy").get<double>();
-  constexpr std::string_view of_test = "test_";
-  constexpr std::string_view of_validation = "validation_";
-  for (const auto& [name, value] : figures_of(json.value("more", nlohmann::json::object()))) {
-    if (name.starts_with(of_test)) {
-      outcome.test[name.substr(of_test.size())] = value;
-    } else if (name.starts_with(of_validation)) {
-      outcome.validation[name.substr(of_validation.size())] = value;
-      if (value == selected) outcome.selected_by = name.substr(of_validation.size());
-    } else {
-      outcome.validation[name] = value;
-    }
-  }
-  outcome.validation[outcome.selected_by] = selected;
-  return outcome;
-}
-
-FoldOutcome outcome_of(const nlohmann::json& json, const std::filesystem::path& folder) {
-  if (json.contains("validation_accuracy")) return outcome_of_old(json, folder);
+FoldOutcome outcome_of(const nlohmann::json& json) {
   return {.member = json.at("member").get<std::string>(),
           .selected_by = json.at("selected_by").get<std::string>(),
           .best_epoch = json.at("best_epoch").get<std::int64_t>(),
@@ -109,8 +76,11 @@ std::string outcome_text(const FoldOutcome& outcome) {
   std::string text = outcome.member.empty() ? std::string{} : outcome.member + ": ";
   if (const auto test = find(outcome.test, outcome.selected_by))
     text += fmt::format("test {} {:.4f}, ", name, *test);
-  text += fmt::format("selected at epoch {} by validation {} {:.4f}\n", outcome.best_epoch + 1,
-                      name, find(outcome.validation, outcome.selected_by).value_or(NAN));
+  if (outcome.validation.empty())
+    text += "the last weights\n";
+  else
+    text += fmt::format("selected at epoch {} by validation {} {:.4f}\n", outcome.best_epoch + 1,
+                        name, find(outcome.validation, outcome.selected_by).value_or(NAN));
   return text + other_figures("validation", outcome.validation, outcome.selected_by) +
          other_figures("test", outcome.test, outcome.selected_by);
 }
@@ -126,21 +96,33 @@ std::string kind_of(const std::vector<FoldOutcome>& outcomes) {
   return (shared && !word.empty() ? word : "member") + "s";
 }
 
+// Over the test, or where nothing was tested over the validation.
 std::string summary(const std::vector<FoldOutcome>& outcomes) {
   const std::string& name = outcomes.front().selected_by;
+  const bool tested = !outcomes.front().test.empty();
+  if (!tested && outcomes.front().validation.empty()) return "nothing was measured";
+  const std::string figure = (tested ? "test " : "validation ") + words(name);
   double sum = 0.0;
   double squares = 0.0;
   for (const FoldOutcome& outcome : outcomes) {
-    const double value = find(outcome.test, name).value_or(NAN);
+    const double value = find(tested ? outcome.test : outcome.validation, name).value_or(NAN);
     sum += value;
     squares += value * value;
   }
   const auto count = static_cast<double>(outcomes.size());
   const double mean = sum / count;
-  if (outcomes.size() == 1) return fmt::format("test {} {:.4f}", words(name), mean);
+  if (outcomes.size() == 1) return fmt::format("{} {:.4f}", figure, mean);
   const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  return fmt::format("test {} {:.4f} +- {:.4f} over {} {}", words(name), mean, deviation,
-                     outcomes.size(), kind_of(outcomes));
+  return fmt::format("{} {:.4f} +- {:.4f} over {} {}", figure, mean, deviation, outcomes.size(),
+                     kind_of(outcomes));
+}
+
+nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
+  return {{"member", outcome.member},
+          {"selected_by", outcome.selected_by},
+          {"best_epoch", outcome.best_epoch},
+          {"validation", outcome.validation},
+          {"test", outcome.test}};
 }
 
 }  // namespace
@@ -150,12 +132,13 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
   std::ifstream stream(file);
   if (!stream) return std::nullopt;
   try {
-    return outcome_of(nlohmann::json::parse(stream), folder);
+    return outcome_of(nlohmann::json::parse(stream));
   } catch (const nlohmann::json::exception& error) {
-    throw Failure(ExitCode::checkpoint,
-                  fmt::format("[resume] {} must be what a finished fold wrote, got: {}; remove it "
-                              "to evaluate the fold again",
-                              file.string(), error.what()));
+    throw Failure(
+        ExitCode::checkpoint,
+        fmt::format("[resume] {} must be what a finished member wrote, got: {}; remove it "
+                    "to evaluate the member again",
+                    file.string(), error.what()));
   }
 }
 
@@ -172,11 +155,15 @@ std::string results_text(const std::vector<FoldOutcome>& outcomes,
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {
-  const nlohmann::ordered_json json{{"member", outcome.member},
-                                    {"selected_by", outcome.selected_by},
-                                    {"best_epoch", outcome.best_epoch},
-                                    {"validation", outcome.validation},
-                                    {"test", outcome.test}};
+  write_file_atomically(folder / "result.json", json_of(outcome).dump(2) + "\n");
+}
+
+void write_run_result(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
+                      const std::optional<FoldOutcome>& vote) {
+  nlohmann::ordered_json json{{"members", nlohmann::ordered_json::array()}};
+  for (const FoldOutcome& outcome : outcomes)
+    json["members"].push_back(json_of(outcome));
+  if (vote) json["vote"] = {{"selected_by", vote->selected_by}, {"test", vote->test}};
   write_file_atomically(folder / "result.json", json.dump(2) + "\n");
 }
 

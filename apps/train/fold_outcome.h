@@ -19,9 +19,8 @@ struct FoldOutcome {
   std::map<std::string, double> test{};        ///< Likewise, of the test data.
 };
 
-/// What a fold that is done came to (result.json of its folder, the form before named figures
-/// included); nothing for one that is not. Throws Failure with the exit code for checkpoints when
-/// the file cannot be understood.
+/// What a member that is done came to (result.json of its folder); nothing for one that is not.
+/// Throws Failure with the exit code for checkpoints when the file cannot be understood.
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder);
 
 /// The outcomes of a run for a person, at most 100 columns wide: for each its test figure of the
@@ -30,7 +29,11 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
 std::string results_text(const std::vector<FoldOutcome>& outcomes,
                          const std::optional<FoldOutcome>& vote = {});
 
-/// Marks the fold as done.
+/// Marks the member as done: its result.json.
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome);
+
+/// The same for the whole run: "members", a list of what each came to, and where they voted "vote".
+void write_run_result(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
+                      const std::optional<FoldOutcome>& vote);
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,5 @@
 #include <headrace/apps/train/prediction_csv.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -13,15 +12,15 @@ PredictionCsv::PredictionCsv(int classes) : classes_(classes), text_("index") {
   text_ += ",predicted\n";
 }
 
-void PredictionCsv::add(std::span<const float> probabilities) {
+void PredictionCsv::add(std::span<const float> probabilities,
+                        std::span<const std::int64_t> predicted) {
   const auto classes = static_cast<std::size_t>(classes_);
   const auto out = std::back_inserter(text_);
-  for (std::size_t first = 0; first + classes <= probabilities.size(); first += classes) {
-    const std::span<const float> row = probabilities.subspan(first, classes);
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
     fmt::format_to(out, "{}", rows_++);
-    for (const float probability : row)
+    for (const float probability : probabilities.subspan(i * classes, classes))
       fmt::format_to(out, ",{:.6f}", probability);
-    fmt::format_to(out, ",{}\n", std::max_element(row.begin(), row.end()) - row.begin());
+    fmt::format_to(out, ",{}\n", predicted[i]);
   }
 }
 

@@ -11,8 +11,8 @@ class PredictionCsv {
  public:
   explicit PredictionCsv(int classes);
 
-  /// The next rows: `classes` probabilities for each sample, row-major.
-  void add(std::span<const float> probabilities);
+  /// The next rows: `classes` probabilities for each sample, row-major, and its class.
+  void add(std::span<const float> probabilities, std::span<const std::int64_t> predicted);
 
   std::int64_t rows() const { return rows_; }
   const std::string& text() const { return text_; }

@@ -1,6 +1,6 @@
+#include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/process_memory.h>
 #include <headrace/apps/jobs/run_identity.h>
-#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
@@ -32,10 +32,10 @@ RecipeRun::RecipeRun(const TrainingJob& job, const ChosenDevice& device,
                      std::unique_ptr<training::Recipe> recipe)
     : job_(job),
       device_(device),
-      runtime_({.threads = job.config->threads.loader, .io_threads = job.config->threads.io}),
+      runtime_(runtime_options(job.config->threads)),
       recipe_(std::move(recipe)),
       data_(recipe_->plan()),
-      members_(recipe_->members()) {}
+      members_(training::members_of(*recipe_)) {}
 
 std::vector<std::int64_t> RecipeRun::members() const {
   if (const auto one = job_.config->training.member) return {member(*one).index};
@@ -54,9 +54,9 @@ const training::Member& RecipeRun::member(std::int64_t index) const {
 }
 
 LoaderOptions RecipeRun::loader_options() const {
-  return {.prefetch = job_.config->prefetch(),
-          .watchdog = abort_on_hang(job_.config->threads.watchdog),
-          .runtime = runtime_};
+  LoaderOptions options = app::loader_options(job_.config->prefetch(), job_.config->threads);
+  options.runtime = runtime_;
+  return options;
 }
 
 monitor::MemoryForecast RecipeRun::forecast() const {
@@ -66,12 +66,13 @@ monitor::MemoryForecast RecipeRun::forecast() const {
   add_loader_memory(forecast, "training",
                     course->train(stage, {.batch = stage.batch, .device = device_.device})
                         .build(loader_options()));
-  add_loader_memory(
-      forecast, "evaluation",
-      course
-          ->evaluation(training::Split::validation,
-                       {.batch = training::evaluation_batch(stage), .device = device_.device})
-          .build(loader_options()));
+  if (course->evaluates(training::Split::validation))
+    add_loader_memory(
+        forecast, "evaluation",
+        course
+            ->evaluation(training::Split::validation,
+                         {.batch = training::evaluation_batch(stage), .device = device_.device})
+            .build(loader_options()));
   if (!device_.device.is_cuda())
     add_training_memory(forecast,
                         static_cast<std::uint64_t>(models::parameter_count(*course->network())),
@@ -84,8 +85,7 @@ monitor::MemoryForecast RecipeRun::forecast() const {
 }
 
 std::uint64_t RecipeRun::open() {
-  recipe_->open();
-  return data_.total();
+  return recipe_->open();
 }
 
 training::MemberOptions RecipeRun::member_options(const training::Member& member,
@@ -114,6 +114,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                      .folds = static_cast<int>(members_.size()),
                      .epochs = start.stage.epochs,
                      .samples_per_epoch = start.samples_per_epoch,
+                     .stage = start.stages > 1 ? start.stage.name : std::string(),
                      .member = members_.size() > 1 ? shown_name(one.name) : std::string()},
                     start.train);
   };
@@ -133,11 +134,13 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
 std::optional<FoldOutcome> RecipeRun::vote(const std::filesystem::path& folder) const {
   if (members_.size() < 2 || members().size() < members_.size()) return std::nullopt;
   std::vector<training::MemberScores> scores;
-  for (const training::Member& member : members_)
+  for (const training::Member& member : members_) {
     scores.push_back(training::read_member_scores(folder / member.name));
-  const auto course = recipe_->begin(members_.front());
-  const std::optional<training::Figures> test = training::vote_on_test(*recipe_, *course, scores);
+    scores.back().member = member.index;
+  }
+  const std::optional<training::Figures> test = training::vote_on_test(*recipe_, scores);
   if (!test) return std::nullopt;
+  const auto course = recipe_->begin(members_.front());
   return FoldOutcome{.member = "all together",
                      .selected_by = course->selected_by().figure,
                      .test = by_name(*test)};

@@ -14,7 +14,7 @@ namespace headrace::inline v1::app {
 /// One optimiser step, as it is shown.
 struct StepFacts {
   std::int64_t epoch = 0;
-  std::int64_t step = 0;           ///< Since the start of the fold.
+  std::int64_t step = 0;           ///< Since the start of the member.
   std::int64_t samples = 0;        ///< Of this step.
   std::int64_t epoch_samples = 0;  ///< Of the epoch so far.
   double learning_rate = 0.0;

@@ -1,3 +1,4 @@
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/progress_bar.h>
@@ -33,11 +34,6 @@ constexpr std::chrono::seconds row_interval{5};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string name_of(const FoldView& fold) {
-  if (!fold.member.empty()) return fold.member;
-  return fmt::format("fold {}/{}", fold.fold + 1, fold.folds);
 }
 
 std::string step_line(const StepFacts& step) {
@@ -92,9 +88,10 @@ class RunView::Impl {
   ShownLoss loss_;
   Clock::time_point last_row_;
   EpochTable table_;
-  bool member_said_ = false;  // above its epochs
-  std::string last_verdict_;  // band and bottleneck
-  DataWaits waits_;           // of the epoch
+  bool member_said_ = false;             // above its epochs
+  std::string last_verdict_;             // band and bottleneck
+  DataWaits waits_;                      // of the epoch
+  std::optional<DataLogGuard> sources_;  // the loggers outlive it
 };
 
 RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level)
@@ -109,6 +106,10 @@ RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level)
   block_ = std::make_shared<LiveBlock>(options);
   logger_ = make_run_logger(folder.path(), block_, level);
   *file = file_log_ = make_run_logger(folder.path(), nullptr, level);
+  sources_.emplace([this](headrace::LogLevel of, std::string_view line) {
+    logger_->log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
+                 line);
+  });
 }
 
 void RunView::Impl::tell(const std::string& line) {
@@ -168,7 +169,8 @@ void RunView::Impl::show(const StepFacts& report) {
       fmt::format("CPU {} · memory {}", format_share(shown_cpu_.sample().process_share),
                   format_bytes(monitor::read_process_memory().held()));
   const std::string head =
-      fmt::format("{} epoch {}/{}", name_of(fold_), report.epoch + 1, fold_.epochs);
+      fmt::format("{}{}epoch {}/{}", fold_.member, fold_.member.empty() ? "" : " ",
+                  report.epoch + 1, fold_.epochs);
   const std::string figures = (loss ? fmt::format("loss {:.4f} ", *loss) : "") +
                               fmt::format("lr {:.2g}", report.learning_rate);
   const std::string pace =
@@ -179,7 +181,7 @@ void RunView::Impl::show(const StepFacts& report) {
                              step, machine));
   if (Clock::now() - last_row_ < row_interval) return;
   last_row_ = Clock::now();
-  folder_.metrics_jsonl().write({{"fold", static_cast<std::int64_t>(fold_.fold)},
+  folder_.metrics_jsonl().write({{"member", static_cast<std::int64_t>(fold_.fold)},
                                  {"epoch", report.epoch},
                                  {"step", report.step},
                                  {"loss", loss.value_or(EpochFacts::none)},
@@ -217,7 +219,7 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
 // terminal is wide.
 void RunView::Impl::print_epoch(const EpochFacts& epoch, const EpochLine& line) {
   std::string text;
-  if (fold_.folds > 1 && !member_said_) text = name_of(fold_) + '\n';
+  if (!fold_.member.empty() && !member_said_) text = fold_.member + '\n';
   member_said_ = true;
   text += table_.lines(epoch, line);
   if (level_ <= LogLevel::info) block_->print(text);
@@ -237,11 +239,13 @@ void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepB
                                   const monitor::Verdict& verdict,
                                   const monitor::MemoryWatch& memory) {
   MetricRow row = epoch_row(report);
-  row.insert(row.begin(), {"fold", static_cast<std::int64_t>(fold_.fold)});
+  row.insert(row.begin(), {"member", static_cast<std::int64_t>(fold_.fold)});
+  if (!fold_.stage.empty()) row.insert(row.begin() + 1, {"stage", fold_.stage});
+  const std::size_t key = fold_.stage.empty() ? 2 : 3;  // and the epoch
   row.insert(row.end(), {{"data_stall_fraction", budget.data_stall_fraction()},
                          {"bottleneck", verdict.bottleneck},
                          {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
-  folder_.metrics_csv().write(row);
+  folder_.metrics_csv().write(row, key);
   folder_.metrics_jsonl().write(row);
 }
 

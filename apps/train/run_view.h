@@ -11,21 +11,22 @@
 
 namespace headrace::inline v1::app {
 
-/// What a fold is, for the lines about it.
+/// What a member of a run (a fold, a pair of classes) is, for the lines about it.
 struct FoldView {
-  int fold = 0;
-  int folds = 1;
+  int fold = 0;   ///< Its number.
+  int folds = 1;  ///< Members of the run.
   std::int64_t epochs = 1;
   std::int64_t samples_per_epoch = 1;
-  std::string member{};  ///< Its name, "fold 0"; empty: named by its number.
+  std::string stage{};   ///< Its name, where there are several.
+  std::string member{};  ///< Its name, "fold 0"; empty where it is the only one.
 };
 
 class RunFolder;
 
 /// Shows a training run to a person and writes it to the run folder: a live block or whole lines, a
 /// line of a table after each epoch, a verdict whenever it is another one than that of the epoch
-/// before (log.txt has it for every epoch), metrics and advice. Used by the thread that trains, but
-/// for info() and warn().
+/// before (log.txt has it for every epoch), metrics and advice, and what sources have to say while
+/// it lives. Used by the thread that trains, but for info() and warn().
 class RunView {
  public:
   /// The folder outlives the view.
@@ -46,7 +47,7 @@ class RunView {
   /// How long it took to read the data that stays in memory; says nothing of no bytes.
   void data_read(std::uint64_t bytes, double seconds);
 
-  /// From now on steps are of this fold; `loader` feeds it and outlives the fold.
+  /// From now on steps are of this member; `loader` feeds it and outlives it.
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
 

@@ -18,16 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TrainingJob read_job(const TrainOptions& options, const std::vector<Job>& jobs) {
-  std::vector<std::string> settings = options.settings;
-  if (options.fold) settings.push_back(fmt::format("training.member={}", *options.fold));
-  if (options.resume.empty()) return read_training_job(jobs, options.config, settings);
-  const fs::path file = options.resume / "config.yaml";
-  TrainingJob job = read_training_job(jobs, file, settings);
-  if (!settings.empty()) require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
-  return job;
-}
-
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
   return RunFolder::create(job.config->runs, RunFolder::dated_name(job.name));
@@ -40,7 +30,7 @@ class TrainCommand {
         arguments_(call.arguments),
         backend_(*call.backend),
         level_(log_level(options.log_level)),
-        job_(read_job(options, call.jobs)) {}
+        job_(read_train_job(options, call.jobs)) {}
 
   ExitCode run() {
     cv::setNumThreads(0);
@@ -99,7 +89,9 @@ class TrainCommand {
       if (outcome.interrupted) return stopped(folder, view, signals, guard);
       outcomes.push_back(outcome);
     }
-    const std::string text = results_text(outcomes, run.vote(folder.checkpoints()));
+    const std::optional<FoldOutcome> vote = run.vote(folder.checkpoints());
+    write_run_result(folder.path(), outcomes, vote);
+    const std::string text = results_text(outcomes, vote);
     view.note(text);
     fmt::print("{}\n", text);
     return ExitCode::done;
@@ -107,9 +99,9 @@ class TrainCommand {
 
   ExitCode stopped(const RunFolder& folder, RunView& view, const StopSignals& signals,
                    const MemoryGuard& guard) const {
-    const std::string command =
-        shell_quoted({arguments_.front(), "train", "--resume", folder.path().string()});
-    view.tell("stopped and saved; to go on: " + command);
+    std::vector<std::string> words{arguments_.front(), "train", "--resume", folder.path().string()};
+    if (options_.member) words.insert(words.end(), {"--member", std::to_string(*options_.member)});
+    view.tell("stopped and saved; to go on: " + shell_quoted(words));
     if (guard.over()) return ExitCode::resources;
     return signals.exit_code();
   }
@@ -122,6 +114,19 @@ class TrainCommand {
 };
 
 }  // namespace
+
+TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
+  const bool resumes = !options.resume.empty();
+  const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
+  TrainingJob job = read_training_job(jobs, file, options.settings);
+  if (resumes && !options.settings.empty())
+    require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
+  if (!options.member) return job;
+  std::vector<std::string> settings = options.settings;
+  settings.push_back(fmt::format("training.member={}", *options.member));
+  job.config = read_training_job(jobs, file, settings).config;
+  return job;
+}
 
 ExitCode train(const TrainOptions& options, const CommandCall& call) {
   return TrainCommand(options, call).run();

@@ -1,10 +1,18 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/train_options.h>
 
+#include <vector>
+
 namespace headrace::inline v1::app {
+
+/// The configuration that `headrace train` works on; its `yaml` is what the run folder keeps,
+/// without the member that this call alone is for. Throws ConfigError, for a resumed run also where
+/// it would learn something else than it began with.
+TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs);
 
 /// `headrace train`. The call has a backend, and the command line as typed for the run folder and
 /// the resume command.

@@ -12,14 +12,15 @@ struct TrainOptions {
   std::filesystem::path config{};
   std::vector<std::string> settings{};  ///< "a.b=c", later ones win.
   std::filesystem::path resume{};       ///< A run folder; empty for a new run.
-  std::optional<int> fold{};            ///< Only this fold.
+  std::optional<int> member{};          ///< Only this member, in this call.
   bool dry_run = false;                 ///< Check, forecast, and stop before the first step.
   std::string log_level{};              ///< A word of run/log_level.h; empty: not given.
 };
 
 /// Of `headrace predict`.
 struct PredictOptions {
-  std::filesystem::path checkpoint{};
+  /// Weights that a run has written, or its folder; several vote.
+  std::vector<std::filesystem::path> checkpoints{};
   std::filesystem::path data{};
   std::filesystem::path output{};
   std::string device = "auto";

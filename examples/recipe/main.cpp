@@ -73,7 +73,7 @@ struct SpiralsRecipe final : training::Recipe {
   explicit SpiralsRecipe(const SpiralsConfig& c) : config(c) {}
   const SpiralsConfig config;
   monitor::MemoryForecast plan() override { return {}; }
-  void open() override {}
+  std::uint64_t open() override { return 0; }
   std::unique_ptr<training::Course> begin(const training::Member&) const override {
     return std::make_unique<SpiralsCourse>(config);
   }

@@ -36,8 +36,8 @@ std::unique_ptr<FormatDecoder> make() {
 constexpr ImageFormat formats[] = {
     {"JPEG", {".jpg", ".jpeg"}, {"\xff\xd8\xff"sv}, make<detail::JpegFormat>},
     {"PNG", {".png"}, {"\x89PNG\r\n\x1a\n"sv}, make<Plain<PngDecoder>>},
-    {"WebP", {".webp"}, {"RIFF????WEBP"sv}, make<Plain<detail::WebpDecoder>>},
-    {"BMP", {".bmp"}, {"BM"sv}, make<Plain<detail::BmpDecoder>>},
+    {"WebP", {".webp"}, {"RIFF????WEBP"sv}, detail::make_webp_decoder},
+    {"BMP", {".bmp"}, {"BM"sv}, detail::make_bmp_decoder},
     {"TIFF",
      {".tif", ".tiff"},
      {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv},

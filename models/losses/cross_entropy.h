@@ -22,10 +22,18 @@ struct CrossEntropyOptions {
   ClassificationWeights weights = {};
 };
 
+/// What a mean of such a loss divides by, a scalar of `options`: the sum of the weights of the
+/// rows' classes and of the rows, of soft labels `[N, K]` by their shares; without weights the
+/// rows. For `training::Term::weight`.
+HEADRACE_API at::Tensor sum_of_weights(const at::Tensor& target,
+                                       const ClassificationWeights& weights,
+                                       const at::TensorOptions& options);
+
 /// Mean cross entropy of `logits` `[N, K]` and `target`, class indices `[N]` int64 or soft labels
 /// `[N, K]` of floats that sum to one a row: a scalar, computed in float from half precision and in
 /// double from double. The smoothed target is `eps / K + (1 - eps) * onehot`. If all weights are
-/// zero the loss is zero. Throws `ConfigError` for a smoothing outside its range.
+/// zero the loss is zero. Throws `ConfigError` for a smoothing outside its range and for other
+/// shapes.
 HEADRACE_API at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target,
                                       const CrossEntropyOptions& options = {});
 
@@ -48,10 +56,9 @@ HEADRACE_API at::Tensor of_targets(const at::Tensor& rows, const at::Tensor& tar
 HEADRACE_API at::Tensor mean_of_targets(const at::Tensor& losses, const at::Tensor& target,
                                         const ClassificationWeights& weights);
 
-/// What such a mean over class indices `[N]` divides by, a scalar of these options.
-HEADRACE_API at::Tensor sum_of_weights(const at::Tensor& target,
-                                       const ClassificationWeights& weights,
-                                       const at::TensorOptions& options);
+/// Throws `ConfigError` unless there are `[N, K]` logits and a target of `[N]` or `[N, K]`.
+HEADRACE_API void require_rows(const char* loss, const at::Tensor& logits,
+                               const at::Tensor& target);
 
 /// Mean of `[N]` losses under the weights; zero where their sum is zero.
 HEADRACE_API at::Tensor weighted_mean(const at::Tensor& losses, const at::Tensor& target,

@@ -15,6 +15,7 @@ at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& target,
   if (!(options.gamma >= 0.0))
     throw ConfigError("[focal_loss] gamma must not be negative, got " +
                       std::to_string(options.gamma));
+  detail::require_rows("focal_loss", logits, target);
   const at::Tensor counted = detail::counted_targets(target, options.weights.of_samples);
   const at::Tensor log_p =
       detail::of_targets(at::log_softmax(detail::in_full_precision(logits), 1), counted);

@@ -22,7 +22,7 @@ LeakLossTerms leak_loss_terms(const at::Tensor& output, const at::Tensor& target
   if (options.present.defined()) weights.of_samples = options.present.to(full.scalar_type());
   LeakLossTerms terms{
       .classes = cross_entropy(full.narrow(1, 0, classes), target, {.weights = weights}),
-      .weight = detail::sum_of_weights(target, weights, full.options())};
+      .weight = sum_of_weights(target, weights, full.options())};
   const at::Tensor is_leak = (target == options.leak).to(full.scalar_type());
   const at::Tensor each = at::binary_cross_entropy_with_logits(full.select(1, classes), is_leak, {},
                                                                {}, at::Reduction::None);

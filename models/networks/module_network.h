@@ -1,8 +1,10 @@
 #pragma once
 
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/network.h>
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -18,13 +20,25 @@ HEADRACE_API void move_module(torch::nn::Module& module, at::Device device, bool
 
 }  // namespace detail
 
-/// A `Network` around any LibTorch module that has `at::Tensor forward(const at::Tensor&)`.
+/// A `Network` around any LibTorch module. One whose forward pass takes more than a tensor, or
+/// gives more, is called by `training::Course::forward`: `of_module<Module>(network)`.
 template <typename Module>
 class ModuleNetwork final : public Network {
  public:
   explicit ModuleNetwork(std::shared_ptr<Module> module) : module_(std::move(module)) {}
 
-  at::Tensor forward(const at::Tensor& input) override { return module_->forward(input); }
+  /// Throws `ConfigError` for a module without `at::Tensor forward(const at::Tensor&)`.
+  at::Tensor forward(const at::Tensor& input) override {
+    if constexpr (requires(Module & module) {
+                    { module.forward(input) } -> std::convertible_to<at::Tensor>;
+                  })
+      return module_->forward(input);
+    else
+      throw ConfigError(
+          "[network] forward(input) must be the module's, which takes or gives more than a tensor; "
+          "override Course::forward");
+  }
+  Module& module() { return *module_; }
   NamedTensors parameters() const override { return detail::parameters_of(*module_); }
   NamedTensors buffers() const override { return detail::buffers_of(*module_); }
   void set_training(bool on) override { module_->train(on); }
@@ -36,5 +50,12 @@ class ModuleNetwork final : public Network {
  private:
   std::shared_ptr<Module> module_;
 };
+
+/// The module inside. Throws `ConfigError` for a network of another kind.
+template <typename Module>
+Module& of_module(Network& network) {
+  if (auto* known = dynamic_cast<ModuleNetwork<Module>*>(&network)) return known->module();
+  throw ConfigError("[network] must be a ModuleNetwork of the module that is asked for");
+}
 
 }  // namespace headrace::inline v1::models

@@ -40,9 +40,11 @@ def sanitizer_findings(text):
     return sum(map(int, counts)) if counts else None
 
 
-def step_budgets(text):
-    """Sentences of a training's step budget, one an epoch."""
-    return re.findall(r"^(step [\d.]+ \S+ = data [^(\n]*?) \(", text, re.MULTILINE)
+def step_budgets(runs):
+    """Sentences of the step budgets of the runs in a folder, one an epoch: of their logs, since what a terminal gets depends on
+    its width."""
+    return [sentence for log in sorted(runs.glob("*/log.txt"))
+            for sentence in re.findall(r"^\S+ info (step [\d.]+ \S+ = data [^(\n]*?) \(", log.read_text(), re.MULTILINE)]
 
 
 DURATION, MEMORY = "gpu__time_duration.sum", "dram__throughput.avg.pct_of_peak_sustained_elapsed"

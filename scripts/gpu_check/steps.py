@@ -111,17 +111,18 @@ def trainings(context):
     data = context.place.data
     glaucoma = [("data.file", data / "glaucoma-28.h5"), ("training.batch", 32)]
     leak = [("training.batch", 256)] + [(f"data.{split}", data / "leak" / f"{split}.h5") for split in ("training", "validation", "testing")]
-    return [training(context, "glaucoma fp32", "glaucoma/demo.yaml", glaucoma),
-            training(context, "leak fp32", "leak/demo.yaml", leak + [("training.precision", "fp32")]),
-            training(context, "leak bf16", "leak/demo.yaml", leak + [("training.precision", "bf16")])]
+    return [training(context, f"{job} {precision}", f"{job}/demo.yaml", settings + [("training.precision", precision)])
+            for job, settings in (("glaucoma", glaucoma), ("leak", leak)) for precision in ("fp32", "bf16")]
 
 
 def training(context, label, config, settings):
-    settings = settings + [("device", context.option("cuda:0", "cpu")), ("training.epochs", context.option(2, 1))]
+    runs = context.work / "runs" / label.replace(" ", "-")
+    shutil.rmtree(runs, ignore_errors=True)
+    settings = settings + [("runs", runs), ("device", context.option("cuda", "cpu")), ("training.epochs", context.option(2, 1))]
     argv = context.place.program("headrace") + ["train", str(context.place.file(f"configs/{config}"))]
     for key, value in settings:
         argv += ["--set", f"{key}={value}"]
-    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(text)})
+    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs)})
 
 
 def device(context):

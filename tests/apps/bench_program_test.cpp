@@ -55,7 +55,27 @@ TEST_CASE("bench loader prints a report and writes every figure as JSON") {
   CHECK(json.at("samples") == json.at("batches").get<int>() * 512);
   CHECK(json.at("bytes") == json.at("samples").get<std::int64_t>() * (64 + 8));
   CHECK(json.at("stages").size() == 3);
+  CHECK(json.at("device") == "cpu");
+  CHECK(contains(finished.out, "delivered to     cpu (kind loader)\n"));
   CHECK(json.at("peak_bytes").get<double>() <= json.at("forecast_bytes").get<double>());
+}
+
+TEST_CASE("bench loader says which device it delivers to, and why") {
+  const TemporaryFolder folder;
+  headrace::test::write_glaucoma_data(folder.path() / "data.h5", 64, 8);
+  std::ofstream(folder.path() / "job.yaml")
+      << "kind: glaucoma\ndata: {file: data.h5}\ntraining: {batch: 8}\n";
+  const auto run = [&](const std::string& device) {
+    return run_program(HEADRACE_PROGRAM,
+                       {"bench", "loader", "job.yaml", "--set", "device=" + device},
+                       {.folder = folder.path()});
+  };
+  CHECK(contains(run("cpu").out, "delivered to     cpu (as configured)\n"));
+  CHECK(contains(run("auto").out,
+                 "delivered to     cpu (auto: no model looks for a GPU here; --set device=cuda "
+                 "takes it)\n"));
+  const Finished cuda = run("cuda");
+  CHECK((cuda.status == 7 || contains(cuda.out, "delivered to     cuda:0 (as configured)\n")));
 }
 
 TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {

@@ -1,6 +1,7 @@
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,26 @@ Finished run(const TemporaryFolder& folder, const Words& words) {
   return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
 }
 
+// The libraries that start with a program, as the loader of programs lists them.
+std::string libraries_of(const std::filesystem::path& program) {
+  const TemporaryFolder folder;
+  const Finished finished = run_program(
+      "/usr/bin/env", {"LD_TRACE_LOADED_OBJECTS=1", program.string()}, {.folder = folder.path()});
+  REQUIRE(contains(finished.out, "libstdc++.so"));
+  return finished.out;
+}
+
 }  // namespace
+
+TEST_CASE("headrace starts without LibTorch, the program that trains with it") {
+  const std::filesystem::path program = HEADRACE_PROGRAM;
+  const std::string libraries = libraries_of(program);
+  CHECK_FALSE(contains(libraries, "libtorch"));
+  CHECK_FALSE(contains(libraries, "libc10"));
+  CHECK_FALSE(contains(libraries, "libcuda"));
+  const std::filesystem::path trains = program.parent_path() / "headrace-train";
+  if (std::filesystem::exists(trains)) CHECK(contains(libraries_of(trains), "libtorch"));
+}
 
 TEST_CASE("an unknown command is a mistake, whatever follows it, and the nearest one is named") {
   const TemporaryFolder folder;

@@ -1,5 +1,6 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/job_text.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
@@ -75,24 +76,8 @@ Fields fields_of(Job& job) {
   return fields;
 }
 
-Job job_from(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  Job job;
-  Fields fields = fields_of(job);
-  Node document = parse_document(text, "job.yaml");
-  for (const std::string& assignment : overrides)
-    apply_override(document, assignment);
-  fields.read(document);
-  return job;
-}
-
-std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  try {
-    job_from(text, overrides);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+constexpr headrace::test::JobFrom<Job> job_from;
+constexpr headrace::test::ErrorOf<Job> error_of;
 
 }  // namespace
 
@@ -180,7 +165,11 @@ TEST_CASE("a value out of its range is refused in the key's own unit, its edges 
   CHECK(error_of("data: x\nmemory: 1023\n").find("must be at least 1KiB and at most 1TiB") !=
         std::string::npos);
   CHECK(error_of("data: x\nmemory: 1KiB\n") == "no error");
-  CHECK(error_of("data: x\nthreads: 0\n").find("at least 1") != std::string::npos);
+  CHECK(error_of("data: x\nthreads: 0\n") ==
+        "[config] job.yaml:2:10: key \"threads\" must be at least 1, got \"0\"");
+  CHECK(error_of("data: x\ntrain: {epochs: 1001}\n") ==
+        "[config] job.yaml:2:17: key \"train.epochs\" must be at least 1 and at most 1000, got "
+        "\"1001\"");
   CHECK(error_of("data: x\nweights: [1, -1]\n").find("\"weights.1\" must be at least 0") !=
         std::string::npos);
 }
@@ -197,6 +186,19 @@ TEST_CASE("a section that nothing uses is refused") {
         "[config] job.yaml:3:3: key \"train.plateau\" is not used unless train.schedule is "
         "plateau; remove it");
   CHECK(error_of("data: x\ntrain:\n  plateau: {patience: 2}\n  schedule: plateau\n") == "no error");
+}
+
+TEST_CASE("a key that a setting has made useless is told with that setting and the way out") {
+  const std::string text = "data: x\ntrain:\n  plateau: {patience: 2}\n  schedule: plateau\n";
+  CHECK(
+      error_of(text, {"train.schedule=constant"}) ==
+      "[config] job.yaml:3:3: key \"train.plateau\" is not used unless train.schedule is plateau, "
+      "and --set train.schedule=constant says otherwise; remove it, or give the section as a "
+      "whole: --set 'train={schedule: constant, ...}'");
+  CHECK(error_of(text, {"train={schedule: constant}"}) == "no error");
+  CHECK(error_of("data: x\n", {"train.plateau.patience=2", "train.schedule=constant"}) ==
+        "[config] --set train.plateau.patience=2: key \"train.plateau\" is not used unless "
+        "train.schedule is plateau; remove it");
 }
 
 TEST_CASE("a required key that is missing is named with its meaning") {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace headrace;
 using app::FoldOutcome;
@@ -56,24 +57,35 @@ TEST_CASE("what a fold came to is read back as it was written") {
   CHECK(std::isnan(outcome->test.at("auc")));
 }
 
-TEST_CASE("a result of the form before named figures is read, whatever had selected") {
-  const FoldOutcome plain =
-      read(R"({"validation_accuracy": 0.5, "best_epoch": 1, "test_accuracy": 0.25, "more": {}})");
-  CHECK(plain.member == "fold 2");
-  CHECK(plain.selected_by == "accuracy");
-  CHECK(plain.validation == std::map<std::string, double>{{"accuracy", 0.5}});
-  CHECK(plain.test == std::map<std::string, double>{{"accuracy", 0.25}});
+TEST_CASE("a run's result names all members and their vote") {
+  const test::TemporaryFolder folder;
+  app::write_run_result(folder.path(), {fold(0, .8, .7), fold(1, .9, .75)},
+                        FoldOutcome{.selected_by = "accuracy", .test = {{"accuracy", .78}}});
+  const auto json = nlohmann::json::parse(test::content_of(folder.path() / "result.json"));
+  CHECK(json.at("members").size() == 2);
+  CHECK(json.at("members").at(1).at("test").at("accuracy") == .75);
+  CHECK(json.at("vote").at("test").at("accuracy") == .78);
+  app::write_run_result(folder.path(), {fold(0, .8, .7)}, {});
+  CHECK_FALSE(
+      nlohmann::json::parse(test::content_of(folder.path() / "result.json")).contains("vote"));
+}
 
-  const FoldOutcome other = read(
-      R"({"validation_accuracy": 0.75, "best_epoch": 1, "test_accuracy": 0.25,
-          "more": {"threshold": 0.5, "validation_f1": 0.75, "test_f1": 0.5}})");
-  CHECK(other.selected_by == "f1");
-  CHECK(other.validation == std::map<std::string, double>{{"f1", 0.75}, {"threshold", 0.5}});
-  CHECK(other.test == std::map<std::string, double>{{"accuracy", 0.25}, {"f1", 0.5}});
+TEST_CASE("what was not validated or not tested is said so") {
+  FoldOutcome last = fold(0, 0.0, .7);
+  last.validation.clear();
+  CHECK(app::results_text({last}) ==
+        "fold 0: test accuracy 0.7000, the last weights\ntest accuracy 0.7000");
+  FoldOutcome untested = fold(0, .8, 0.0);
+  untested.test.clear();
+  CHECK(app::results_text({untested}) ==
+        "fold 0: selected at epoch 4 by validation accuracy 0.8000\nvalidation accuracy 0.8000");
+  untested.validation.clear();
+  CHECK(app::results_text({untested}) == "fold 0: the last weights\nnothing was measured");
 }
 
 TEST_CASE("a result that is none is refused with the file's name") {
-  for (const char* content : {"", "{}", "[1]", R"({"member": "fold 0"})"}) {
+  for (const char* content : {"", "{}", "[1]", R"({"member": "fold 0"})",
+                              R"({"validation_accuracy": 0.5, "best_epoch": 1})"}) {
     CAPTURE(content);
     CHECK_THROWS_WITH_AS(read(content), doctest::Contains("result.json"), app::Failure);
   }

@@ -71,12 +71,12 @@ TEST_SUITE("gpu") {
     if (!device.device.is_cuda()) return skip("needs a GPU");
     REQUIRE(sync_debug_mode() != nullptr);
     const c10::Device on = app::torch_device(device.device);
-    for (const auto make : {glaucoma_step, leak_step}) {
+    for (const JobStepMaker& maker : job_steps()) {
       for (const Precision precision : {Precision::fp32, Precision::bf16}) {
         for (const std::int64_t accumulation : {1, 3}) {
           for (const bool padded : {false, true}) {
-            JobStep job = on_device(make(on));
-            CAPTURE(job.name);
+            JobStep job = on_device(maker.make(on));
+            CAPTURE(maker.name);
             CAPTURE(accumulation);
             CAPTURE(padded);
             CHECK(first_wait(job, {precision, accumulation, padded}, device) == "");
@@ -90,7 +90,7 @@ TEST_SUITE("gpu") {
     const app::ChosenDevice device = app::choose_device(app::DeviceChoice::automatic);
     if (!device.device.is_cuda()) return skip("needs a GPU");
     REQUIRE(sync_debug_mode() != nullptr);
-    JobStep job = on_device(glaucoma_step(app::torch_device(device.device)));
+    JobStep job = on_device(job_steps().front().make(app::torch_device(device.device)));
     job.course = std::make_shared<ChangedCourse>(
         job.course, CourseChanges{.loss = [](const at::Tensor& value, auto&, auto&) {
           return value * (value.item<float>() > 0 ? 1.0 : 2.0);

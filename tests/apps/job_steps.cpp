@@ -1,6 +1,4 @@
-#include <headrace/apps/jobs/glaucoma/course_torch.h>
-#include <headrace/apps/jobs/leak/course_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/jobs/job_list.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/training/changed_course.h>
@@ -90,36 +88,27 @@ void evaluate(JobStep& job, const StepVariant& variant, Device deliver_to) {
 
 }  // namespace
 
-JobStep glaucoma_step(c10::Device device) {
-  const app::GlaucomaConfig config;
-  JobStep job{
-      .name = "glaucoma",
-      .course =
-          std::make_shared<app::GlaucomaCourse>(config, app::GlaucomaRecords{}, training::Member{}),
-      .stage = app::stage_of(config.training),
-      .options = {.device = device},
-      .rows = std::make_shared<Zeros>(FieldSpec::fixed("image", DType::float32, {16, 16, 3}), 5)};
+JobStep job_step(std::shared_ptr<const training::Course> course, c10::Device device,
+                 std::shared_ptr<const Source> rows) {
+  JobStep job{.course = std::move(course), .options = {.device = device}, .rows = std::move(rows)};
+  job.stage = job.course->stages().front();
   job.network = job.course->network();
   return job;
 }
 
-JobStep leak_step(c10::Device device) {
-  const app::LeakConfig config;
-  const app::LeakFile file{.longs = 1,
-                           .shorts = 1,
-                           .mels = 64,
-                           .frames = 2,
-                           .labels = {0, 1, 0},
-                           .mean = -40.0,
-                           .deviation = 12.0};
-  JobStep job{.name = "leak",
-              .course = std::make_shared<app::LeakCourse>(config, app::LeakSplits{file, file, file},
-                                                          app::LeakSources{}, device),
-              .stage = app::stage_of(config.training),
-              .options = {.device = device},
-              .rows = std::make_shared<Zeros>(FieldSpec::fixed("mel", DType::float16, {64, 2}), 2)};
-  job.network = job.course->network();
-  return job;
+std::shared_ptr<const Source> zero_rows(FieldSpec field, std::int64_t classes) {
+  return std::make_shared<Zeros>(std::move(field), classes);
+}
+
+#define HEADRACE_DECLARE(name) JobStep name##_step(c10::Device device);
+HEADRACE_JOBS(HEADRACE_DECLARE)
+#undef HEADRACE_DECLARE
+
+const std::vector<JobStepMaker>& job_steps() {
+#define HEADRACE_STEP(name) {#name, name##_step},
+  static const std::vector<JobStepMaker> all{HEADRACE_JOBS(HEADRACE_STEP)};
+#undef HEADRACE_STEP
+  return all;
 }
 
 void run_steps(JobStep& job, const StepVariant& variant, Device deliver_to,

@@ -8,12 +8,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace headrace::test {
 
 /// What `headrace train` makes of a job for one device, but for the files: rows are made here.
 struct JobStep {
-  std::string name{};
   std::shared_ptr<const training::Course> course{};
   training::Stage stage{};
   training::TrainerOptions options{};
@@ -21,8 +21,22 @@ struct JobStep {
   std::shared_ptr<const Source> rows{};
 };
 
-JobStep glaucoma_step(c10::Device device);
-JobStep leak_step(c10::Device device);
+/// The first stage of a course over these rows.
+JobStep job_step(std::shared_ptr<const training::Course> course, c10::Device device,
+                 std::shared_ptr<const Source> rows);
+
+/// Rows of an epoch, with zeros in `field` and `label` int64 [], the classes in turn.
+std::shared_ptr<const Source> zero_rows(FieldSpec field, std::int64_t classes);
+
+/// How the step of a job is made. Each job of job_list.h defines `JobStep <job>_step(c10::Device)`
+/// in its folder of tests.
+struct JobStepMaker {
+  std::string name;
+  JobStep (*make)(c10::Device device);
+};
+
+/// One for each job.
+const std::vector<JobStepMaker>& job_steps();
 
 /// How a job is run.
 struct StepVariant {

@@ -55,6 +55,27 @@ TEST_CASE("a CSV goes on under a wider head when columns have come or gone since
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
+TEST_CASE("a row that a killed process has written is replaced by the same row of the next") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "m.csv";
+  const auto row = [](std::int64_t epoch, double loss) {
+    return MetricRow{{"fold", std::int64_t{0}}, {"epoch", epoch}, {"loss", loss}};
+  };
+  {
+    CsvWriter csv(file);
+    csv.write(row(0, .5), 2);
+    csv.write(row(1, .25), 2);
+  }
+  {
+    CsvWriter csv(file);
+    csv.write(row(1, .25), 2);
+    csv.write(row(2, .125), 2);
+    csv.write(row(2, .125), 2);  // one process knows what it does
+  }
+  CsvWriter(file).write(row(1, .75), 2);  // not the last one
+  CHECK(content_of(file) == "fold,epoch,loss\n0,0,0.5\n0,1,0.25\n0,2,0.125\n0,2,0.125\n0,1,0.75\n");
+}
+
 TEST_CASE("rows that a killed program or a person left uneven are kept readable") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "m.csv";

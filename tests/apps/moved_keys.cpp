@@ -51,7 +51,10 @@ std::string said(const std::vector<app::MovedKey>& keys, const std::string& text
 void check_moved(const std::vector<app::MovedKey>& keys, const std::vector<OldKey>& all) {
   for (const OldKey& old : all) {
     CAPTURE(old.text);
-    CHECK(said(keys, old.text) == "[config] job.yaml:" + old.sentence);
+    const std::string text = said(keys, old.text);
+    const std::string several =
+        text.find('\n') == std::string::npos ? "" : "these keys have moved:\n  ";
+    CHECK(text == "[config] " + several + "job.yaml:" + old.sentence);
   }
 }
 

@@ -13,7 +13,7 @@ std::string said(const std::vector<app::MovedKey>& keys, const std::string& text
 
 struct OldKey {
   std::string text{};
-  std::string sentence{};  ///< After "[config] job.yaml:".
+  std::string sentence{};  ///< From the first place on, "2:3: data.flip is now ...".
 };
 
 /// CHECKs what is said of each.

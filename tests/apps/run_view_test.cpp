@@ -1,4 +1,5 @@
 // What a training run shows of itself.
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/run_view.h>
@@ -52,7 +53,7 @@ struct Told {
 
 constexpr std::int64_t told_epochs = 3;
 
-// Two folds of three epochs, without a loader at work.
+// Two pairs of classes of three epochs each, without a loader at work.
 Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
   const test::TemporaryFolder folder;
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
@@ -62,8 +63,12 @@ Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
   {
     const ErrorsTo redirected(errors.write);
     app::RunView view(run, false, level);
-    for (int fold = 0; fold < 2; ++fold) {
-      view.begin_fold({.fold = fold, .folds = 2, .epochs = told_epochs, .samples_per_epoch = 40},
+    for (int pair = 0; pair < 2; ++pair) {
+      view.begin_fold({.fold = pair,
+                       .folds = 2,
+                       .epochs = told_epochs,
+                       .samples_per_epoch = 40,
+                       .member = "pair " + std::to_string(pair)},
                       loader);
       for (std::int64_t epoch = 0; epoch < told_epochs; ++epoch) {
         for (std::int64_t step = 1; step <= 10; ++step) {
@@ -144,6 +149,7 @@ TEST_CASE("no loss is shown before one was read") {
   }
   const std::string log = content_of(run.path() / "log.txt");
   CHECK(log.find("samples/s") != std::string::npos);
+  CHECK(log.find(" info epoch 1/1 ") != std::string::npos);  // no name where there is one member
   CHECK(log.find("lr 0.001") != std::string::npos);
   CHECK(log.find("loss") == std::string::npos);
   const std::string metrics = content_of(run.path() / "metrics.jsonl");
@@ -182,12 +188,12 @@ TEST_CASE("all epochs of a run are a line each under one head, without escapes o
   CAPTURE(told.shown);
   CHECK(count(told.shown, "epoch   train") == 1);
   CHECK(count(told.shown, "accuracy") == 1);
-  CHECK(count(told.shown, "fold 1/2\n") == 1);
-  CHECK(count(told.shown, "fold 2/2\n") == 1);
+  CHECK(count(told.shown, "pair 0\n") == 1);
+  CHECK(count(told.shown, "pair 1\n") == 1);
   CHECK(told.shown.find('\x1b') == std::string::npos);
   CHECK(told.shown.find('\r') == std::string::npos);
   const auto lines = table_lines(told.shown);
-  CHECK(lines.size() == 3 + 2 * (1 + told_epochs));  // head, and of each fold its name and epochs
+  CHECK(lines.size() == 3 + 2 * (1 + told_epochs));  // head, and of each pair its name and epochs
   for (const std::string& line : lines)
     CHECK_MESSAGE(app::text_width(line) <= 100, line);
   CHECK(count(told.log, "info 1/3") == 2);
@@ -225,7 +231,7 @@ TEST_CASE("a verdict is said again when it changes, and is in the log for every 
 TEST_CASE("every figure of an epoch is a column of metrics.csv") {
   const Told told = tell(test::make_pipe());
   CHECK(told.csv.starts_with(
-      "fold,epoch,step,train_loss,train_accuracy,val_loss,val_accuracy,val_f1,improved,"));
+      "member,epoch,step,train_loss,train_accuracy,val_loss,val_accuracy,val_f1,improved,"));
   CHECK(count(told.csv, ",0.5,0.75,0.25,0.875,0.625,") == 2 * told_epochs);
 }
 
@@ -260,6 +266,34 @@ TEST_CASE("reading data into memory is told with its time, where there is any") 
   const std::string shown = errors.drain();
   CHECK(std::count(shown.begin(), shown.end(), '\n') == 1);
   CHECK(shown.find("data in memory: 3.00 GiB read in 2.50 s") != std::string::npos);
+}
+
+TEST_CASE("what a source says goes to the log and above the block while a run is shown") {
+  const test::TemporaryFolder folder;
+  app::RunFolder run = app::RunFolder::create(folder.path(), "run");
+  const test::Ends errors = test::make_pipe();
+  {
+    const ErrorsTo redirected(errors.write);
+    {
+      app::RunView view(run, false);
+      app::log_table(LogLevel::warning, "[hdf5] slow\x1b[2J to read");
+      app::log_table(LogLevel::info, "[stage] half of it");
+      app::log_table(LogLevel::info, "[hdf5] opened");
+    }
+    app::log_table(LogLevel::warning, "[hdf5] behind the run");
+  }
+  const std::string shown = errors.drain();
+  const std::string log = content_of(run.path() / "log.txt");
+  CAPTURE(shown);
+  for (const std::string& text : {shown, log}) {
+    CHECK(count(text, "Z warn") + count(text, "Z warning") == 1);
+    CHECK(count(text, " [hdf5] slow") == 1);
+    CHECK(count(text, "Z info [stage] half of it") == 1);
+    CHECK(count(text, "\x1b") == 0);
+    CHECK(count(text, "opened") == 0);
+  }
+  CHECK(shown.ends_with("\n[hdf5] behind the run\n"));
+  CHECK(count(log, "behind the run") == 0);
 }
 
 TEST_CASE("what a person needs is told at every level, once") {

@@ -1,5 +1,6 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/job_text.h>
 
 #include <array>
 #include <optional>
@@ -79,24 +80,8 @@ Fields fields_of(Job& job) {
   return fields;
 }
 
-Job job_from(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  Job job;
-  Fields fields = fields_of(job);
-  Node document = parse_document(text, "job.yaml");
-  for (const std::string& assignment : overrides)
-    apply_override(document, assignment);
-  fields.read(document);
-  return job;
-}
-
-std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  try {
-    job_from(text, overrides);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "no error";
-}
+constexpr headrace::test::JobFrom<Job> job_from;
+constexpr headrace::test::ErrorOf<Job> error_of;
 
 }  // namespace
 
@@ -123,30 +108,45 @@ TEST_CASE("a list of tagged entries keeps their order and their places") {
 }
 
 TEST_CASE("an entry that is not understood is refused with its place and the way out") {
-  const std::string at = "[config] job.yaml:1:";
-  CHECK(error_of("steps: [tunr]\n") ==
-        at + "9: key \"steps.0\" must be one of turn, zoom, mirror, got \"tunr\"; did you mean "
-             "\"turn\"?");
-  CHECK(error_of("steps: [turn, {turn: {degres: 3}}]\n") ==
-        at + "23: key \"steps.1.turn.degres\" is not known; did you mean \"degrees\"?");
-  CHECK(error_of("steps: [{turn: {q: 3}}]\n") ==
-        at + "17: key \"steps.0.turn.q\" is not known; it takes degrees, smooth, radius");
-  CHECK(error_of("steps: [{mirror: {q: 3}}]\n") ==
-        at + "19: key \"steps.0.mirror.q\" is not known; it takes no parameters");
-  CHECK(error_of("steps: [{turn: far}]\n") ==
-        at + "16: key \"steps.0.turn.degrees\" must be a number, got \"far\"");
-  CHECK(error_of("steps: [{turn: 400}]\n") ==
-        at + "16: key \"steps.0.turn.degrees\" must be at least 0.0 and at most 360.0, got "
-             "\"400\"");
-  CHECK(error_of("steps: [{zoom: {scale: [1]}}]\n") ==
-        at + "24: key \"steps.0.zoom.scale\" must be a list of 2, got a list of 1");
-  CHECK(error_of("steps: [{zoom: 3}]\n") ==
-        at + "16: key \"steps.0.zoom\" must be written with its parameters: {scale: ...}, got "
-             "\"3\"");
-  CHECK(error_of("steps: [{mirror: 1}]\n") ==
-        at + "18: key \"steps.0.mirror\" must be written without a value, got \"1\"");
-  CHECK(error_of("steps: [{turn: {radius: 3}}]\n") ==
-        at + "17: key \"steps.0.turn.radius\" is not used unless smooth is true; remove it");
+  const std::vector<std::array<std::string, 2>> refused{
+      {"steps: [tunr]\n",
+       "9: key \"steps.0\" must be one of turn, zoom, mirror, got \"tunr\"; did you mean "
+       "\"turn\"?"},
+      {"steps: [turn, {turn: {degres: 3}}]\n",
+       "23: key \"steps.1.turn.degres\" is not known; did you mean \"degrees\"?"},
+      {"steps: [{turn: {q: 3}}]\n",
+       "17: key \"steps.0.turn.q\" is not known; it takes degrees, smooth, radius"},
+      {"steps: [{mirror: {q: 3}}]\n",
+       "19: key \"steps.0.mirror.q\" is not known; it takes no parameters"},
+      {"steps: [{turn: far}]\n", "16: key \"steps.0.turn.degrees\" must be a number, got \"far\""},
+      {"steps: [{turn: 400}]\n",
+       "16: key \"steps.0.turn.degrees\" must be at least 0.0 and at most 360.0, got "
+       "\"400\""},
+      {"steps: [{zoom: {scale: [1]}}]\n",
+       "24: key \"steps.0.zoom.scale\" must be a list of 2, got a list of 1"},
+      {"steps: [{zoom: 3}]\n",
+       "16: key \"steps.0.zoom\" must be written with its parameters: {scale: ...}, got "
+       "\"3\""},
+      {"steps: [{mirror: 1}]\n",
+       "18: key \"steps.0.mirror\" must be written without a value, got \"1\""},
+      {"steps: [{turn: {radius: 3}}]\n",
+       "17: key \"steps.0.turn.radius\" is not used unless smooth is true; remove it"},
+  };
+  for (const auto& [text, sentence] : refused)
+    CHECK(error_of(text) == "[config] job.yaml:1:" + sentence);
+}
+
+TEST_CASE("a setting for an entry of another kind is told how the whole entry is set") {
+  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule.cosine.power=0.5"}) ==
+        "[config] --set schedule.cosine.power=0.5: key \"schedule\" is plateau (job.yaml:1:12), "
+        "which "
+        "has no cosine; to have cosine instead: --set 'schedule={cosine: {power: 0.5}}'");
+  CHECK(
+      error_of("steps: [{zoom: {scale: [1, 2]}}]\n", {"steps.0.turn=5"}) ==
+      "[config] --set steps.0.turn=5: key \"steps.0\" is zoom (job.yaml:1:10), which has no turn; "
+      "to have turn instead: --set 'steps.0={turn: 5}'");
+  CHECK(error_of("schedule: {plateau: {patience: 2}}\n", {"schedule={plateau: 0.5}"}) ==
+        "no error");
 }
 
 TEST_CASE("what is no entry and no list of entries is refused") {
@@ -192,8 +192,13 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
   Job job;
   Fields fields = fields_of(job);
   fields.moved({{.old = "old.turn",
-                 .now = "an entry of the list steps",
-                 .write = [](const Node& node) { return "steps: [{turn: " + node.text + "}]"; }},
+                 .now = "steps",
+                 .said = "an entry of the list steps",
+                 .write =
+                     [](const Node& document) {
+                       return parse_document(
+                           "[{turn: " + find_path(document, "old.turn")->text + "}]", "");
+                     }},
                 {.old = "old.*", .now = "new.*"}});
   const auto error = [&](const std::string& text) {
     try {
@@ -206,6 +211,7 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
   CHECK(error("old:\n  turn: 3\n") ==
         "[config] job.yaml:2:3: old.turn is now an entry of the list steps: write \"steps: [{turn: "
         "3}]\"");
-  CHECK(error("old: {rate: {high: 1}}\n") == "[config] job.yaml:1:7: old.rate is now new.rate");
+  CHECK(error("old: {rate: {high: 1}}\n") ==
+        "[config] job.yaml:1:7: old.rate is now new.rate: write \"new: {rate: {high: 1}}\"");
   CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
 }

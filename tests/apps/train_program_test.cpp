@@ -106,24 +106,34 @@ TEST_CASE("train without a fold trains all of them") {
   }
 }
 
+TEST_CASE("a member that a call names is trained alone, and the run goes on with all of them") {
+  const Job job;
+  Words words = Job::train({"training.member=null", "data.folds=2", "training.epochs=1"});
+  words.insert(words.end(), {"--member", "1"});
+  const Finished first = job.run(words);
+  REQUIRE_MESSAGE(first.status == 0, first.err);
+  const fs::path run = job.runs().front();
+  CHECK_FALSE(fs::exists(run / "checkpoints/fold-0"));
+  CHECK(contains(content_of(run / "config.yaml"), "member: null"));
+
+  REQUIRE(job.run({"train", "--resume", run.string(), "--fold", "1"}).status == 0);
+  CHECK_FALSE(fs::exists(run / "checkpoints/fold-0"));
+  CHECK(contains(content_of(run / "config.yaml"), "member: null"));
+
+  const Finished all = job.run({"train", "--resume", run.string()});
+  REQUIRE_MESSAGE(all.status == 0, all.err);
+  CHECK(contains(all.out, "over 2 folds"));
+}
+
 TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of one that was not") {
   const Job job;
   const Finished whole = job.run(Job::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
 
-  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
-                         {.folder = job.path()});
-  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
-  program.signal(SIGINT);
-  CHECK(program.wait() == 130);
-  const fs::path cut = job.runs("cut").front();
-  CHECK_FALSE(fs::exists(cut / "checkpoints/fold-0/result.json"));
-  const std::string metrics = content_of(cut / "metrics.csv");
-  CHECK(metrics.empty());  // stopped inside the first epoch
-
-  const Finished resumed = job.run(resume_words(program.err()));
+  const auto [cut, said] = job.stop_in_first_epoch("cut");
+  const Finished resumed = job.run(resume_words(said));
   REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
-  const fs::path uncut = job.runs("whole").front();
+  const fs::path uncut = job.only_run("whole");
   CHECK(best_weights(cut) == best_weights(uncut));
   CHECK(last_checkpoint(cut) == last_checkpoint(uncut));
   CHECK(content_of(cut / "checkpoints/fold-0/result.json") ==
@@ -131,7 +141,7 @@ TEST_CASE("a run that SIGINT stopped inside an epoch ends with the weights of on
 
   const Finished other = job.run(Job::train({"runs=other", "seed=8"}));
   REQUIRE(other.status == 0);
-  CHECK(best_weights(job.runs("other").front()) != best_weights(uncut));
+  CHECK(best_weights(job.only_run("other")) != best_weights(uncut));
 }
 
 TEST_CASE("a run is not gone on with other settings than it began with") {
@@ -258,47 +268,6 @@ TEST_CASE("a dry run forecasts memory and makes nothing") {
   CHECK(finished.status == 0);
   CHECK(contains(finished.out, "total"));
   CHECK(job.runs().empty());
-}
-
-TEST_CASE("predict writes a row of probabilities for each sample") {
-  const Job job;
-  REQUIRE(job.run(Job::train({})).status == 0);
-  const fs::path weights = job.runs().front() / "checkpoints/fold-0/best.safetensors";
-  const Finished finished = job.run(
-      {"predict", "--checkpoint", weights.string(), "--data", "data.h5", "--output", "out.csv"});
-  REQUIRE_MESSAGE(finished.status == 0, finished.err);
-  std::istringstream csv(content_of(job.path() / "out.csv"));
-  std::string line;
-  std::getline(csv, line);
-  CHECK(line == "index,p0,p1,p2,p3,p4,predicted");
-  std::int64_t rows = 0;
-  while (std::getline(csv, line)) {
-    std::istringstream cells(line);
-    std::string cell;
-    std::getline(cells, cell, ',');
-    CHECK(cell == std::to_string(rows));
-    std::array<double, 5> p{};
-    for (double& value : p) {
-      std::getline(cells, cell, ',');
-      value = std::stod(cell);
-    }
-    std::getline(cells, cell);
-    CHECK(p[0] + p[1] + p[2] + p[3] + p[4] == doctest::Approx(1.0).epsilon(1e-5));
-    CHECK(cell == std::to_string(std::max_element(p.begin(), p.end()) - p.begin()));
-    ++rows;
-  }
-  CHECK(rows == train_rows + test_rows);
-
-  const fs::path checkpoint = newest_checkpoint(job.runs().front());
-  const Finished from_checkpoint = job.run({"predict", "--checkpoint", checkpoint.string(),
-                                            "--data", "data.h5", "--output", "other.csv"});
-  CHECK_MESSAGE(from_checkpoint.status == 0, from_checkpoint.err);
-  CHECK(contains(content_of(job.path() / "other.csv"), "index,p0"));
-
-  std::ofstream(job.path() / "no.safetensors") << "no weights";
-  const Finished refused = job.run(
-      {"predict", "--checkpoint", "no.safetensors", "--data", "data.h5", "--output", "out.csv"});
-  CHECK(refused.status == 6);
 }
 
 TEST_CASE("train says what is missing where the program that trains was not built") {

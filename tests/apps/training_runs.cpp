@@ -2,6 +2,7 @@
 #include <headrace/tests/support/content_of.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <set>
 #include <system_error>
@@ -11,6 +12,17 @@
 namespace headrace::test {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The folder of the run's first member.
+fs::path first_member(const fs::path& run) {
+  const std::set<fs::path> members{fs::directory_iterator(run / "checkpoints"), {}};
+  REQUIRE_FALSE(members.empty());
+  return *members.begin();
+}
+
+}  // namespace
 
 TrainingFolder::TrainingFolder(const std::string& configuration) {
   std::ofstream(path() / "job.yaml") << configuration;
@@ -37,16 +49,23 @@ std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {
   return found;
 }
 
-namespace {
-
-// The folder of the run's first member.
-fs::path first_member(const fs::path& run) {
-  const std::set<fs::path> members{fs::directory_iterator(run / "checkpoints"), {}};
-  REQUIRE_FALSE(members.empty());
-  return *members.begin();
+fs::path TrainingFolder::only_run(const std::string& parent) const {
+  const std::vector<fs::path> all = runs(parent);
+  REQUIRE(all.size() == 1);
+  return all.front();
 }
 
-}  // namespace
+TrainingFolder::Stopped TrainingFolder::stop_in_first_epoch(const std::string& parent) const {
+  StartedProgram program(HEADRACE_PROGRAM, train({"runs=" + parent, "delay.transfer=150ms"}),
+                         {.folder = path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(path() / parent); }));
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
+  const fs::path run = only_run(parent);
+  CHECK_FALSE(fs::exists(first_member(run) / "result.json"));
+  CHECK(content_of(run / "metrics.csv").empty());
+  return {.run = run, .err = program.err()};
+}
 
 fs::path newest_checkpoint(const fs::path& run) {
   std::vector<fs::path> files;

@@ -20,6 +20,16 @@ class TrainingFolder {
   Finished run(const std::vector<std::string>& words) const;
   /// The folders of all runs so far.
   std::vector<std::filesystem::path> runs(const std::string& parent = "runs") const;
+  /// The folder of the one run below `parent`. Fails the test when there are none or more.
+  std::filesystem::path only_run(const std::string& parent = "runs") const;
+
+  /// A training that was stopped.
+  struct Stopped {
+    std::filesystem::path run;
+    std::string err;  ///< What it said.
+  };
+  /// Trains slowly below `parent`, sends SIGINT inside the first epoch and CHECKs what is left.
+  Stopped stop_in_first_epoch(const std::string& parent) const;
 
  private:
   TemporaryFolder folder_;

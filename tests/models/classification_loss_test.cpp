@@ -178,6 +178,34 @@ TEST_CASE("losses of half precision logits are computed in float") {
   CHECK(loss.item<double>() == Approx(.109689179533446).epsilon(1e-5));
 }
 
+TEST_CASE("the sum of weights is what the mean divides by, of classes and of soft labels") {
+  const ClassificationWeights weights{.of_classes = at::tensor({.5, 1., 2.}, at::kDouble),
+                                      .of_samples = at::tensor({1., 0., 3.}, at::kDouble)};
+  const at::TensorOptions options(at::kDouble);
+  CHECK(sum_of_weights(classes({0, 2, 2}), weights, options).item<double>() == 6.5);
+  CHECK(sum_of_weights(classes({0, 2, 2}), {}, options).item<double>() == 3.0);
+  const at::Tensor soft =
+      at::tensor({1., 0., 0., .2, .4, .4, 0., .5, .5}, at::kDouble).view({3, 3});
+  CHECK(sum_of_weights(soft, weights, options).item<double>() == Approx(.5 + 3 * 1.5));
+  CHECK(sum_of_weights(soft, {}, options).item<double>() == Approx(3.0));
+  const at::Tensor logits = at::randn({3, 3}, at::kDouble);
+  const at::Tensor sum = (-logits.log_softmax(1) * soft * weights.of_classes.unsqueeze(0)).sum(1);
+  CHECK((cross_entropy(logits, soft, {.weights = weights}) * sum_of_weights(soft, weights, options))
+            .item<double>() == Approx((sum * weights.of_samples).sum().item<double>()));
+}
+
+TEST_CASE("logits and targets of shapes that do not fit are refused") {
+  const auto refused = [](at::IntArrayRef logits, const at::Tensor& target) {
+    CHECK_THROWS_AS(cross_entropy(at::zeros(logits), target), headrace::ConfigError);
+    CHECK_THROWS_AS(focal_loss(at::zeros(logits), target), headrace::ConfigError);
+  };
+  refused({2, 3, 4}, at::zeros({2, 4}, at::kLong));
+  refused({3}, classes({0}));
+  refused({2, 3}, classes({0}));
+  refused({2, 3}, at::zeros({2, 1}, at::kLong));
+  refused({2, 3}, at::zeros({2, 3, 1}, at::kLong));
+}
+
 TEST_CASE("options outside their range are refused with their value") {
   CHECK_THROWS_WITH_AS(cross_entropy(known_logits(), classes({1}), {.label_smoothing = 1.0}),
                        "[cross_entropy] label_smoothing must lie in [0, 1), got 1.000000",

@@ -22,13 +22,14 @@ TEST_CASE("process memory counts anonymous and shared pages, files apart") {
   root.write("proc/self/status",
              "Name:\tx\nVmHWM:\t 900 kB\nVmLck:\t 64 kB\nVmPin:\t 0 kB\nRssAnon:\t 300 "
              "kB\nRssFile:\t 500 kB\n"
-             "RssShmem:\t 100 kB\n");
+             "RssShmem:\t 100 kB\nVmData:\t 7000 kB\n");
   ProcessMemory memory = read_process_memory(root.path());
   CHECK(memory.anonymous == 300 * kib);
   CHECK(memory.shared == 100 * kib);
   CHECK(memory.file_backed == 500 * kib);
   CHECK(memory.page_locked == 64 * kib);
   CHECK(memory.peak_resident == 900 * kib);
+  CHECK(memory.data_segment == 7000 * kib);
   CHECK(memory.held() == 400 * kib);
   memory.driver_locked = kib;
   CHECK(memory.held() == 401 * kib);

@@ -15,12 +15,15 @@ from unittest import mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from gpu_check import claims, main, outputs, report, results, steps  # noqa: E402
+from gpu_check import claims, main, outputs, place, report, results, steps  # noqa: E402
 
 XML = """<?xml version="1.0"?><doctest><TestSuite name="gpu">
     <TestCase name="one &amp; two" filename="/src/tests/{file}" line="1" test_suite="gpu">
 {said}      <OverallResultsAsserts successes="3" failures="0" test_case_success="{good}"/>
     </TestCase></TestSuite></doctest>"""
+
+# log.txt of a leak run of two epochs on a processor, as it was written.
+TRAIN_LOG = pathlib.Path(__file__).with_name("train-log.txt").read_text()
 
 
 def row(section, ratio, **more):
@@ -134,6 +137,29 @@ class Running(FakeBuild):
         self.assertEqual(self.verdict("`DeviceTable`").state, "held")
         self.assertEqual(self.verdict("transferred bytes").state, "held")
 
+    def test_every_precision_of_both_jobs_is_trained_and_its_logs_decide(self):
+        self.program("apps/headrace", f"""
+            for word; do case $word in runs=*) run=${{word#runs=}}/run;; esac; done
+            mkdir -p $run && cat >$run/log.txt <<'X'\n{TRAIN_LOG}\nX""")
+        with mock.patch.object(steps.Step, "missing", lambda step, context: ""):  # the data
+            self.run_check("--step", "training")
+        labels = [command["label"] for command in self.steps()["training"]["commands"]]
+        self.assertEqual(labels, ["glaucoma fp32", "glaucoma bf16", "leak fp32", "leak bf16"])
+        self.assertEqual(self.verdict("both jobs").state, "held")
+        self.assertIn("leak bf16: step 302 ms", self.verdict("both jobs").found)
+
+    def test_the_program_understands_every_setting_of_the_trainings(self):
+        program = pathlib.Path(os.environ.get("HEADRACE_PROGRAM", ""))
+        if not program.is_file():
+            self.skipTest("needs the program headrace, in HEADRACE_PROGRAM")
+        self.program("apps/headrace", f'exec "{program}" "$@"')
+        for cpu in (False, True):
+            for command in steps.trainings(steps.Context(place.Place(self.build), self.folder, cpu)):
+                self.assertEqual(command.argv[1], "train")
+                bench = [command.argv[0], "bench", "loader", *command.argv[2:], "--batches", "1"]  # as strict, without LibTorch
+                asked = subprocess.run(bench, capture_output=True, text=True)
+                self.assertNotIn("[config]", asked.stderr)  # data or a GPU may be missing
+
     def test_without_a_gpu_nothing_runs_and_the_forms_for_the_cpu_prove_nothing(self):
         self.benchmark([row("device table 128 B", 0.97)])
         with mock.patch.object(main, "has_gpu", lambda: False):
@@ -181,10 +207,14 @@ class Reading(unittest.TestCase):
         self.assertEqual(outputs.sanitizer_findings("========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)"), 2)
         self.assertIsNone(outputs.sanitizer_findings("Segmentation fault"))
 
-    def test_step_budgets_are_read_from_the_epochs_alone(self):
-        said = ("fold 1/1 epoch 1/2 33 % · step 642 ms = data 0 + copy 0 + compute 611 + other 31 · CPU 43 %\n"
-                "step 687 ms = data 0 + copy 0 + gpu 687 + other 0 (3 steps after 3 of warm-up)\n")
-        self.assertEqual(outputs.step_budgets(said), ["step 687 ms = data 0 + copy 0 + gpu 687 + other 0"])
+    def test_step_budgets_are_read_from_a_log_as_the_program_writes_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = pathlib.Path(folder)
+            self.assertEqual(outputs.step_budgets(runs), [])
+            (runs / "leak-1").mkdir()
+            (runs / "leak-1" / "log.txt").write_text(TRAIN_LOG)
+            self.assertEqual(outputs.step_budgets(runs), ["step 326 ms = data 0 + copy 1 + compute 325 + other 0",
+                                                          "step 302 ms = data 0 + copy 0 + compute 302 + other 0"])
 
     def test_the_profilers_table_is_read_behind_what_the_program_prints(self):
         said = ('==PROF== Connected\n"ID","Kernel Name","gpu__time_duration.sum",'

@@ -197,7 +197,7 @@ TEST_CASE("other files in the folder are not touched") {
   store.save_best({.weights = {{"w", at::ones({2})}}, .epoch = 4});
   CHECK(store.list().size() == 1);
   CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 5);
-  CHECK(read_safetensors(store.best_path()).metadata.at("epoch") == "4");
+  CHECK(read_safetensors(store.best_path()).metadata.at("headrace.epoch") == "4");
   CHECK_THROWS_AS(CheckpointStore(folder.path(), {.keep = 0}), headrace::ConfigError);
 }
 

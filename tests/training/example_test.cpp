@@ -70,6 +70,36 @@ TEST_CASE("mixed labels of an unknown number of classes are refused") {
   CHECK_THROWS_AS(mixed(0, unknown), headrace::ConfigError);
 }
 
+TEST_CASE("integer rows of several classes are refused and not taken for the first of them") {
+  const auto classes_of = [](std::vector<std::int64_t> rows) {
+    class Rows final : public headrace::Source {
+     public:
+      explicit Rows(std::vector<std::int64_t> rows) : rows_(std::move(rows)) {}
+      std::string name() const override { return "rows"; }
+      std::int64_t size() const override { return static_cast<std::int64_t>(rows_.size()) / 3; }
+      headrace::Schema fields() const override {
+        return {headrace::FieldSpec::fixed("image", headrace::DType::float32, {1, 1, 1}),
+                headrace::FieldSpec::fixed("label", headrace::DType::int64, {3})};
+      }
+      void read(std::int64_t index, headrace::Sample& sample) const override {
+        *sample.make("image", headrace::DType::float32, {1, 1, 1}).data<float>() = 0.0F;
+        std::copy_n(rows_.begin() + index * 3, 3,
+                    sample.make("label", headrace::DType::int64, {3}).data<std::int64_t>());
+      }
+
+     private:
+      std::vector<std::int64_t> rows_;
+    };
+    auto loader = headrace::Pipeline::from(Rows(std::move(rows))).batch({.size = 2}).build();
+    return unpack_images()(loader.next().batch, at::kCPU).targets.at("label");
+  };
+  CHECK(at::equal(classes_of({0, 1, 0, 0, 0, 1}), at::tensor({1, 2}, at::kLong)));
+  CHECK_THROWS_WITH_AS(classes_of({0, 1, 0, 1, 0, 1}), doctest::Contains("row 1"),
+                       headrace::DataError);
+  CHECK_THROWS_AS(classes_of({0, 2, -1, 1, 0, 0}), headrace::DataError);
+  CHECK_THROWS_AS(classes_of({0, 0, 0, 1, 0, 0}), headrace::DataError);
+}
+
 TEST_CASE("accuracy of soft labels is that of their largest share") {
   ClassificationMetric metric(3);
   metric.add({.output = {.main = at::eye(3)},

@@ -1,130 +1,6 @@
-#include <headrace/training/member_run.h>
-#include <headrace/training/vote.h>
-
-#include "trainer_run.h"
-
-#include <fstream>
-#include <iterator>
+#include "pattern_recipe.h"
 
 using namespace headrace::training;
-using doctest::Approx;
-
-namespace {
-
-using headrace::Pipeline;
-using headrace::test::TemporaryFolder;
-
-// Three classes of patterns, class weights in the loss, a threshold fitted on the validation.
-class PatternCourse final : public Course {
- public:
-  PatternCourse(std::vector<Stage> stages, const Member& member)
-      : stages_(std::move(stages)), member_(member) {}
-
-  std::vector<Stage> stages() const override { return stages_; }
-  std::unique_ptr<headrace::models::Network> network() const override {
-    return std::make_unique<headrace::models::ModuleNetwork<StatefulModule>>(
-        std::make_shared<StatefulModule>());
-  }
-  Pipeline train(const Stage& stage, const Feed& feed) const override {
-    return Pipeline::from(PatternSource(50))
-        .order(headrace::Shuffled{.seed = static_cast<std::uint64_t>(7 + member_.index)})
-        .batch({.size = feed.batch})
-        .to(feed.device)
-        .named(stage.name);
-  }
-  Pipeline evaluation(Split split, const Feed& feed) const override {
-    return Pipeline::from(PatternSource(split == Split::test ? 12 : 20))
-        .batch({.size = feed.batch});
-  }
-  std::vector<Term> loss(const Output& output, const Example& example,
-                         const Moment&) const override {
-    const at::Tensor& target = only(example.targets, "target");
-    const at::Tensor weights = at::tensor({1.0F, 2.0F, 6.0F});
-    return {{.name = "classes",
-             .value = headrace::models::cross_entropy(output.main, target,
-                                                      {.weights = {.of_classes = weights}}),
-             .weight = weights.index_select(0, target).sum()},
-            {.name = "size", .value = output.main.square().mean(), .factor = .01}};
-  }
-  std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override;
-  Selection selected_by() const override { return {.figure = "accuracy", .goal = Goal::maximum}; }
-
- private:
-  std::vector<Stage> stages_;
-  Member member_;
-};
-
-// Accuracy, and a threshold: of the validation the number of its cases, of the test what it is
-// given.
-class FittedMetric final : public Metric {
- public:
-  FittedMetric(Split split, const TensorMap& fitted) : counts_(3) {
-    if (split == Split::test) threshold_ = fitted.at("threshold").item<double>();
-  }
-  void add(const Cases& cases) override {
-    counts_.add(cases);
-    cases_ += cases.scores.size(0);
-  }
-  Figures result() override {
-    Figures figures = counts_.result();
-    if (!threshold_) threshold_ = static_cast<double>(cases_);
-    figures.emplace_back("threshold", *threshold_);
-    return figures;
-  }
-  TensorMap fitted() const override {
-    return {{"threshold", at::scalar_tensor(*threshold_, at::kDouble)}};
-  }
-
- private:
-  ClassificationMetric counts_;
-  std::optional<double> threshold_;
-  std::int64_t cases_ = 0;
-};
-
-std::unique_ptr<Metric> PatternCourse::metric(Split split, const TensorMap& fitted) const {
-  if (split == Split::train) return std::make_unique<ClassificationMetric>(3);
-  return std::make_unique<FittedMetric>(split, fitted);
-}
-
-class PatternRecipe final : public Recipe {
- public:
-  explicit PatternRecipe(std::vector<Stage> stages) : stages_(std::move(stages)) {}
-  headrace::monitor::MemoryForecast plan() override { return {}; }
-  void open() override {}
-  std::vector<Member> members() const override {
-    return {{.index = 0, .name = "a"}, {.index = 1, .name = "b"}};
-  }
-  std::unique_ptr<Course> begin(const Member& member) const override {
-    return std::make_unique<PatternCourse>(stages_, member);
-  }
-  std::map<std::string, std::string> notes() const override { return {{"task", "patterns"}}; }
-
- private:
-  std::vector<Stage> stages_;
-};
-
-std::vector<Stage> two_stages() {
-  return {{.name = "first", .epochs = 2, .batch = 8, .evaluation_batch = 7},
-          {.name = "second",
-           .epochs = 2,
-           .batch = 16,
-           .accumulation = 2,
-           .optimizer = {.learning_rate = 5e-4},
-           .frozen = {"conv"},
-           .schedule = CosineRate{.warmup_epochs = 1},
-           .start = StartFrom::best}};
-}
-
-MemberOptions in(const TemporaryFolder& folder) {
-  return {.folder = folder.path() / "a", .seed = 3, .notes = {{"job", "test"}}};
-}
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
 
 TEST_CASE("a member goes through its stages and is tested with what its validation fitted") {
   const PatternRecipe recipe(two_stages());
@@ -177,8 +53,13 @@ TEST_CASE("a member stopped in any stage and gone on with ends with the same fil
     train_member(recipe, member, in(folder));
     CheckpointStore a(whole.path() / "a");
     CheckpointStore b(folder.path() / "a");
-    CHECK(bytes_of(a.list().front()).size() > 0);
-    CHECK((a.load_latest()->progress == b.load_latest()->progress));
+    const Checkpoint expected = *a.load_latest();
+    const Checkpoint found = *b.load_latest();
+    CHECK((found.progress == expected.progress));
+    for (const auto& [name, tensor] : expected.weights)
+      CHECK(at::equal(found.weights.at(name), tensor));
+    for (const auto& [name, tensor] : expected.optimizer)
+      CHECK(at::equal(found.optimizer.at(name), tensor));
     CHECK(bytes_of(a.best_path()) == bytes_of(b.best_path()));
     CHECK(bytes_of(a.folder() / "test-scores.safetensors") ==
           bytes_of(b.folder() / "test-scores.safetensors"));
@@ -203,56 +84,115 @@ TEST_CASE("a checkpoint of another stage, member or number of records is refused
   CHECK_THROWS_AS(train_member(recipe, recipe.members()[0], options), CheckpointError);
 }
 
-TEST_CASE("a class-weighted validation loss does not depend on the batch size") {
-  const auto network = make_network<StatefulModule>(4);
-  const PatternCourse course(std::vector<Stage>(1), {});
-  std::vector<Evaluation> found;
-  for (const std::int64_t batch : {1, 3, 20}) {
-    auto loader = Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
-    found.push_back(*evaluate(course, *network, loader));
-  }
-  for (const Evaluation& evaluation : found) {
-    CHECK(evaluation["loss_classes"] == Approx(found[0]["loss_classes"]).epsilon(1e-6));
-    CHECK(evaluation["loss_size"] == Approx(found[0]["loss_size"]).epsilon(1e-6));
-    CHECK(evaluation["loss"] ==
-          Approx(evaluation["loss_classes"] + .01 * evaluation["loss_size"]).epsilon(1e-9));
-  }
-}
-
-TEST_CASE("members vote with the mean of their scores, and only about the same records") {
-  const PatternRecipe recipe(std::vector<Stage>(1));
-  const auto course = recipe.begin({});
-  const auto scores = [](std::vector<float> values) {
-    return MemberScores{.scores = at::tensor(values).view({2, 3}),
-                        .targets = {{"label", at::tensor({0, 2}, at::kLong)}},
-                        .fitted = {{"threshold", at::scalar_tensor(5.0)}}};
-  };
-  const MemberScores a = scores({.9F, .1F, .0F, .6F, .0F, .4F});
-  const MemberScores b = scores({.2F, .8F, .0F, .1F, .0F, .9F});
-  CHECK(figure(*vote_on_test(recipe, *course, {a}), "accuracy") == .5);
-  CHECK(figure(*vote_on_test(recipe, *course, {b}), "accuracy") == .5);
-  CHECK(figure(*vote_on_test(recipe, *course, {a, b}), "accuracy") == 1.0);
-  MemberScores elsewhere = b;
-  elsewhere.targets["label"] = at::tensor({0, 1}, at::kLong);
-  CHECK_FALSE(vote_on_test(recipe, *course, {a, elsewhere}).has_value());
-  CHECK_FALSE(vote_on_test(recipe, *course, {a, {}}).has_value());
-
+TEST_CASE("a changed stage, member's records or note of the recipe is refused by its name") {
   const TemporaryFolder folder;
-  write_member_scores(folder.path(), a);
-  const MemberScores read = read_member_scores(folder.path());
-  CHECK(at::equal(read.scores, a.scores));
-  CHECK(at::equal(read.targets.at("label"), a.targets.at("label")));
-  CHECK(read.fitted.contains("threshold"));
+  PatternRecipe recipe(two_stages());
+  recipe.rows = {1, 2, 3};
+  const auto train = [&](const PatternRecipe& with) {
+    train_member(with, with.members().front(), in(folder));
+  };
+  train(recipe);
+  train(recipe);  // the same goes on
+  std::vector<Stage> faster = two_stages();
+  faster[1].optimizer.learning_rate = 1e-3;
+  PatternRecipe other(faster);
+  other.rows = recipe.rows;
+  CHECK_THROWS_WITH_AS(train(other), doctest::Contains("stage.optimizer"), CheckpointError);
+  recipe.rows = {1, 2, 4};
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("records"), CheckpointError);
+  recipe.rows = {1, 2, 3};
+  recipe.task = "faces";
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("notes.task"), CheckpointError);
+  recipe.task = "patterns";
+  recipe.selected_by = {.figure = "loss"};
+  CHECK_THROWS_WITH_AS(train(recipe), doctest::Contains("selected_by"), CheckpointError);
+  MemberOptions options = in(folder);
+  options.seed += 1;
+  recipe.selected_by = {.figure = "accuracy", .goal = Goal::maximum};
+  CHECK_THROWS_WITH_AS(train_member(recipe, recipe.members().front(), options),
+                       doctest::Contains("seed"), CheckpointError);
 }
 
-TEST_CASE("predictions over flips are the mean of both, and the plain ones of one") {
-  const auto predict = [](const Example& example) {
-    const at::Tensor first = only(example.inputs, "input").select(1, 0).unsqueeze(1);
-    return Prediction{.output = {.main = first}, .scores = first};
+TEST_CASE("a stop while the test is evaluated is one, and the run goes on with the test") {
+  const OneThread one_thread;
+  const PatternRecipe recipe(two_stages());
+  const Member member = recipe.members().front();
+  const TemporaryFolder whole;
+  const MemberResult expected = train_member(recipe, member, in(whole));
+  const TemporaryFolder folder;
+  std::stop_source stop;
+  MemberCallbacks callbacks;
+  std::int64_t ends = 0;
+  callbacks.on_stage_end = [&] {
+    if (++ends == 2) stop.request_stop();
   };
-  const Example example{.inputs = {{"x", at::tensor({1.0F, 2.0F, 3.0F, 4.0F}).view({2, 2})}}};
-  PlainInference plain;
-  FlipInference flips({1});
-  CHECK(at::equal(plain.add(example, predict)->scores, at::tensor({1.0F, 3.0F}).view({2, 1})));
-  CHECK(at::equal(flips.add(example, predict)->scores, at::tensor({1.5F, 3.5F}).view({2, 1})));
+  const MemberResult cut = train_member(recipe, member, in(folder), callbacks, stop.get_token());
+  CHECK((cut.status == RunStatus::interrupted));
+  CHECK(cut.test.empty());
+  CHECK((train_member(recipe, member, in(folder)).test == expected.test));
+}
+
+TEST_CASE("a member without validation keeps its last weights, one without a test has no figures") {
+  PatternRecipe recipe({{.epochs = 2, .batch = 8}});
+  recipe.without = {Split::validation};
+  const TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  MemberCallbacks callbacks;
+  callbacks.trainer.on_warning = [&](const std::string& line) { warnings.push_back(line); };
+  const auto trained_on = [&](const Member& member) {
+    MemberOptions options = in(folder);
+    options.folder = folder.path() / member.name;
+    return train_member(recipe, member, options, callbacks);
+  };
+  CHECK_THROWS_AS(trained_on(recipe.members()[0]),
+                  std::out_of_range);  // its test wants a threshold
+  recipe.without.insert(Split::test);
+  const MemberResult result = trained_on(recipe.members()[1]);
+  CHECK(result.test.empty());
+  CHECK(result.validation.empty());
+  CHECK(result.best_epoch == -1);
+  CHECK(warnings.empty());
+  const BestWeights kept = read_best_weights(folder.path() / "b/best.safetensors");
+  CheckpointStore store(folder.path() / "b");
+  CHECK((kept.notes.at("member") == "b"));
+  for (const auto& [name, tensor] : store.load_latest()->weights)
+    CHECK(at::equal(tensor, kept.weights.at(name)));
+}
+
+TEST_CASE("members without a folder of their own are refused") {
+  struct Twins final : Recipe {
+    headrace::monitor::MemoryForecast plan() override { return {}; }
+    std::uint64_t open() override { return 0; }
+    std::vector<Member> members() const override { return all; }
+    std::unique_ptr<Course> begin(const Member&) const override { return nullptr; }
+    std::vector<Member> all;
+  };
+  for (const std::vector<std::string>& names :
+       std::vector<std::vector<std::string>>{{"a", "a"}, {"a", ""}, {"a", ".."}, {"a/b"}, {}}) {
+    Twins recipe;
+    for (const std::string& name : names)
+      recipe.all.push_back({.index = static_cast<std::int64_t>(recipe.all.size()), .name = name});
+    CHECK_THROWS_AS(members_of(recipe), headrace::ConfigError);
+  }
+}
+
+TEST_CASE("stages of one network agree on its memory layout, and begin from weights there are") {
+  std::vector<Stage> stages = two_stages();
+  stages[1].channels_last = true;
+  const TemporaryFolder folder;
+  const auto train = [&](const PatternRecipe& recipe) {
+    train_member(recipe, recipe.members().front(), in(folder));
+  };
+  CHECK_THROWS_WITH_AS(train(PatternRecipe(stages)), doctest::Contains("channels_last"),
+                       headrace::ConfigError);
+  // Known before the first stage is trained.
+  PatternRecipe unjudged(two_stages());
+  unjudged.without = {Split::validation, Split::test};
+  CHECK_THROWS_WITH_AS(train(unjudged), doctest::Contains("start"), headrace::ConfigError);
+  stages = two_stages();
+  stages[1].frozen = {"no such layer"};
+  CHECK_THROWS_WITH_AS(train(PatternRecipe(stages)), doctest::Contains("no such layer"),
+                       headrace::ConfigError);
+  CheckpointStore store(folder.path() / "a");
+  CHECK(store.list().empty());
 }

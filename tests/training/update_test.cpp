@@ -152,6 +152,29 @@ TEST_CASE("micro-batches weigh in a step as their examples say") {
   CHECK(largest_difference(whole, stepped({3, 6}, false)) > 1e-6);
 }
 
+TEST_CASE("a step that weighs nothing moves nothing, and half a weight is refused") {
+  const auto network = make_network<PlainModule>(1);
+  const TensorMap before = snapshot(*network);
+  Steps steps(*network, cross_entropy_loss, {.weight_decay = 0.0});
+  const auto part = [](std::optional<float> weight) {
+    Example rows = data(4).rows(0, 4);
+    if (weight) rows.weight = at::scalar_tensor(*weight);
+    return rows;
+  };
+  steps.accumulate(part(0.0F), false);
+  steps.accumulate(part(0.0F), false);
+  CHECK(steps.update.finish().skipped.item<float>() == 0.0F);
+  CHECK(largest_difference(before, snapshot(*network)) == 0.0);
+  steps.accumulate(part(0.0F));  // the only one of its step
+  steps.update.finish();
+  CHECK(largest_difference(before, snapshot(*network)) == 0.0);
+  steps.accumulate(part(1.0F), false);
+  CHECK_THROWS_AS(steps.accumulate(part({}), false), headrace::ConfigError);
+  Steps others(*network, cross_entropy_loss);
+  others.accumulate(part({}), false);
+  CHECK_THROWS_AS(others.accumulate(part(1.0F), false), headrace::ConfigError);
+}
+
 TEST_CASE("bfloat16 training keeps weights and losses in float and leaves nothing switched on") {
   const auto network = make_network<PlainModule>(1);
   Steps steps(*network, cross_entropy_loss, {}, {.precision = Precision::bf16});

@@ -71,6 +71,8 @@ class Trainer::Loop {
   bool saves_now() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
   std::optional<Evaluation> validate(const std::stop_token& stop);
+  double figure_of(const Evaluation& validation, const std::string& name, const char* wanted) const;
+  void warn_of_nan(double value, const std::string& name) const;
   void judge(EpochReport& report);
   void keep_best(const EpochReport& report);
   int patience() const;

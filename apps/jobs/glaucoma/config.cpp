@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 
 namespace headrace::inline v1::app {
@@ -8,14 +9,10 @@ void describe(Fields& fields, GlaucomaData& data) {
   fields.key(
       "file", data.file,
       {.doc = "HDF5 file with features/*, labels and, if it has one, split", .required = true});
-  fields.key("resident", data.resident, {.doc = "most of the file that is kept in memory"});
-  fields.key("stage", data.stage,
-             {.doc = "folder the file is copied to first, checked; empty: read where it lies"});
-  fields.section(
-      "cache", [&](Fields& f) { describe(f, data.cache); },
-      {.doc = "keeps the pictures made of the maps for the epochs and folds that follow"});
-  fields.key("prefetch", data.prefetch,
-             {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
+  describe_resident(fields, data.resident);
+  describe_stage(fields, data.stage);
+  describe_cache(fields, data.cache);
+  describe_prefetch(fields, data.prefetch);
   fields.key("folds", data.folds,
              {.doc = "stratified parts of the training split", .min = 2.0, .max = 100.0});
 }
@@ -37,21 +34,25 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 }  // namespace
 
 std::vector<MovedKey> old_glaucoma_keys() {
-  std::vector<MovedKey> keys = old_training_keys();
-  keys.push_back(now_in_augment("data.flip", "{flip: @}"));
-  keys.push_back(now_in_augment("data.rotation", "{rotate: @}"));
+  std::vector<MovedKey> keys =
+      now_in_augment({{"data.flip", "flip", "0.5"}, {"data.rotation", "rotate", "10"}});
+  for (const MovedKey& key :
+       now_in_schedule("plateau", {{"training.plateau_factor", "factor", "0.5"},
+                                   {"training.plateau_patience", "patience", "5"}}))
+    keys.push_back(key);
   keys.push_back({.old = "training.folds", .now = "data.folds"});
+  keys.push_back({.old = "training.fold", .now = "training.member"});
+  keys.push_back({.old = "training.loss", .now = "loss.name"});
   keys.push_back({.old = "training.gamma", .now = "loss.gamma"});
   return keys;
 }
 
 void describe(Fields& fields, GlaucomaConfig& config) {
   fields.moved(old_glaucoma_keys());
-  describe(fields, static_cast<RunSettings&>(config));
-  fields.section("data", [&](Fields& f) { describe(f, config.data); });
-  describe_augment(fields, config.augment);
-  fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
-  fields.section("training", [&](Fields& f) { describe(f, config.training); });
+  describe_job(fields, config,
+               {.data = [&](Fields& f) { describe(f, config.data); },
+                .augment = config.augment,
+                .loss = [&](Fields& f) { describe(f, config.loss); }});
 }
 
 }  // namespace headrace::inline v1::app

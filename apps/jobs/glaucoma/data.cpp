@@ -3,7 +3,6 @@
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/sample.h>
-#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/augment/normalize.h>
 
 #include <utility>
@@ -36,9 +35,9 @@ PlannedSource plan_glaucoma_source(const GlaucomaData& data) {
   Hdf5TableOptions options = table_of(data.file, data.resident.value);
   options.stage = data.stage;
   options.fields.push_back({.name = "labels", .dataset = "/labels"});
-  check(data.cache, "data.cache");
+  check(data.cache);
   PlannedSource planned = plan_table(options);
-  check(data.cache, "data.cache", planned.outline, pictures(*planned.outline));
+  with_cache(planned.outline, data.cache, pictures(*planned.outline));
   return planned;
 }
 
@@ -48,11 +47,8 @@ PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& f
 
 GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
                                  const GlaucomaConfig& config) {
-  if (config.delay.read.seconds > 0.0) {
-    source = with_read_delay(std::move(source), nanoseconds(config.delay.read));
-  }
   const Schema kept = pictures(*source);
-  return with_cache(std::move(source), config.data.cache, kept);
+  return with_cache(slow_read(std::move(source), config.delay.read), config.data.cache, kept);
 }
 
 Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
@@ -67,16 +63,11 @@ Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const Glauco
                                              .named("train")
                                              .order(Shuffled{.seed = config.seed})
                                              .seed(config.seed));
-  if (config.delay.augment.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(config.delay.augment)});
-  }
-  pipeline =
-      std::move(pipeline).batch({.size = config.training.batch, .tail = Tail::drop}).to(device);
+  pipeline = slow_augment(std::move(pipeline), config.delay.augment)
+                 .batch({.size = config.training.batch, .tail = Tail::drop})
+                 .to(device);
   pipeline = steps.after_batch(std::move(pipeline)).then(normalize(config.training.channels_last));
-  if (config.delay.transfer.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(config.delay.transfer)});
-  }
-  return pipeline;
+  return slow_transfer(std::move(pipeline), config.delay.transfer);
 }
 
 Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64_t batch,
@@ -101,9 +92,8 @@ LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {
                     glaucoma_records(std::move(records), config).subset(rows->train), config,
                     device);
               },
-          .options = {.prefetch = config.data.prefetch,
-                      .watchdog = abort_on_hang(config.threads.watchdog)},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .options = loader_options(config.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
           .consumer_delay_s = config.delay.consumer.seconds,
           .cached = config.data.cache.enabled()};
 }

@@ -14,8 +14,8 @@
 
 namespace headrace::inline v1::app {
 
-/// The file as a source of records: six maps and `labels`. Throws what check() throws of a cache
-/// that cannot be, before any record is read.
+/// The file as a source of records: six maps and `labels`. Throws what with_cache() throws
+/// of a cache that cannot be, before any record is read.
 PlannedSource plan_glaucoma_source(const GlaucomaData& data);
 
 /// The same, without labels where the file has none, for prediction.

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 namespace headrace::inline v1::app {
 namespace {
 
@@ -42,34 +40,13 @@ bool has_files(const fs::path& folder) {
   return true;
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-void must_succeed(const ChildResult& result, std::string_view what) {
-  if (result.status == 0) return;
-  throw DataError(
-      fmt::format("[prepare] {} must succeed, got exit {} ({}); install the package with "
-                  "\"apt-get install {}\", or unpack its four files into {}",
-                  what, result.status, first_line(result.output), package,
-                  (cache_folder() / "fashion-mnist").string()));
-}
-
-// Unpacks beside the target and renames, so that a fetch cut short leaves nothing half done.
 void fetch_into(const fs::path& target) {
-  const fs::path work = cache_folder() / fmt::format("fetch-{}", ::getpid());
-  fs::create_directories(work);
-  must_succeed(run_child({"apt-get", "download", std::string(package)}, work), "apt-get download");
-  fs::path archive;
-  for (const auto& entry : fs::directory_iterator(work)) {
-    if (entry.path().extension() == ".deb") archive = entry.path();
-  }
-  must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work / "tree").string()}),
-               "dpkg-deb -x");
   std::error_code ignored;
-  fs::remove_all(target, ignored);
-  fs::rename(work / "tree" / installed, target);
-  fs::remove_all(work, ignored);
+  fs::remove_all(target, ignored);  // it lacks a file
+  const std::string way_out = fmt::format(
+      "install the package with \"apt-get install {}\", or unpack its four files into {}", package,
+      target.string());
+  fetch_debian_package({.name = package, .folder = installed, .way_out = way_out}, target);
 }
 
 }  // namespace

@@ -40,9 +40,10 @@ monitor::MemoryForecast GlaucomaRecipe::plan() {
   return forecast;
 }
 
-void GlaucomaRecipe::open() {
+std::uint64_t GlaucomaRecipe::open() {
   records_ = {};
   records_ = glaucoma_records(planned_.open(), config_);
+  return planned_.resident_bytes;
 }
 
 std::vector<training::Member> GlaucomaRecipe::members() const {

@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/training/recipe.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,7 +19,7 @@ class GlaucomaRecipe final : public training::Recipe {
 
   /// Reads labels and split.
   monitor::MemoryForecast plan() override;
-  void open() override;
+  std::uint64_t open() override;
   std::vector<training::Member> members() const override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   std::map<std::string, std::string> notes() const override;

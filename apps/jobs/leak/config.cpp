@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/old_keys.h>
+#include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 
 namespace headrace::inline v1::app {
@@ -11,15 +12,13 @@ void describe(Fields& fields, LeakData& data) {
   fields.key("training", data.training, file("HDF5 file with segments_mel and labels"));
   fields.key("validation", data.validation, file("the same, to select weights and threshold"));
   fields.key("testing", data.testing, file("the same, to report on"));
-  fields.key("resident", data.resident, {.doc = "most of one file that is kept in memory"});
+  describe_resident(fields, data.resident);
   fields.choice(
       "residence", data.residence,
       {{"host", LeakResidence::host}, {"device", LeakResidence::device}},
       {.doc = "memory the segments live in; device: whole on the GPU, batches made there"});
-  fields.key("stage", data.stage,
-             {.doc = "folder a file is copied to first, checked; empty: read where it lies"});
-  fields.key("prefetch", data.prefetch,
-             {.doc = "batches made ready ahead of the trainer", .min = 1.0, .max = 64.0});
+  describe_stage(fields, data.stage);
+  describe_prefetch(fields, data.prefetch);
 }
 
 void describe(Fields& fields, LeakLoss& loss) {
@@ -29,27 +28,32 @@ void describe(Fields& fields, LeakLoss& loss) {
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
 }
 
-/// What the section `spec_augment` of before becomes.
-std::string spec_augment_entry(const Node& section) {
-  std::string parameters;
-  for (const Entry& entry : section.entries) {
-    if (entry.key == "enabled" && entry.value.text != "true") return "augment: []";
-    if (entry.key == "enabled" || entry.value.kind != Node::Kind::scalar) continue;
-    parameters += (parameters.empty() ? "" : ", ") + entry.key + ": " + entry.value.text;
+// The list with what the section `spec_augment` was.
+Node with_spec_augment(const Node& document) {
+  Node parameters{.kind = Node::Kind::map, .in_line = true};
+  const Node* section = find_path(document, "data.spec_augment");
+  for (const Entry& entry : section->entries) {
+    if (entry.key != "enabled") {
+      parameters.entries.push_back(entry);
+    } else if (entry.value.text != "true") {
+      return augment_with(document, "spec_augment", {});
+    }
   }
-  if (parameters.empty()) return "augment: [spec_augment]";
-  return "augment: [{spec_augment: {" + parameters + "}}]";
+  return augment_with(document, "spec_augment", parameters);
 }
 
 }  // namespace
 
 std::vector<MovedKey> old_leak_keys() {
-  std::vector<MovedKey> keys = old_training_keys();
+  std::vector<MovedKey> keys =
+      now_in_schedule("cosine", {{"training.warmup_epochs", "warmup_epochs", "3"},
+                                 {"training.lowest_rate", "lowest", "0.000001"}});
   keys.push_back({.old = "data.spec_augment",
-                  .now = "an entry of the list augment",
-                  .write = spec_augment_entry});
+                  .now = "augment",
+                  .said = "an entry of the list augment",
+                  .write = with_spec_augment});
   keys.push_back({.old = "data.cache",
-                  .now = "not a key: this job keeps whole files in memory (data.resident)"});
+                  .said = "not a key: this job keeps whole files in memory (data.resident)"});
   keys.push_back({.old = "training.auxiliary", .now = "loss.auxiliary"});
   keys.push_back({.old = "training.leak_boost", .now = "loss.leak_boost"});
   return keys;
@@ -57,11 +61,10 @@ std::vector<MovedKey> old_leak_keys() {
 
 void describe(Fields& fields, LeakConfig& config) {
   fields.moved(old_leak_keys());
-  describe(fields, static_cast<RunSettings&>(config));
-  fields.section("data", [&](Fields& f) { describe(f, config.data); });
-  describe_augment(fields, config.augment);
-  fields.section("loss", [&](Fields& f) { describe(f, config.loss); });
-  fields.section("training", [&](Fields& f) { describe(f, config.training); });
+  describe_job(fields, config,
+               {.data = [&](Fields& f) { describe(f, config.data); },
+                .augment = config.augment,
+                .loss = [&](Fields& f) { describe(f, config.loss); }});
 }
 
 }  // namespace headrace::inline v1::app

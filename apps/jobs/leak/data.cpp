@@ -1,7 +1,6 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/apps/run/abort_on_hang.h>
 #include <headrace/loaders/memory/device_table.h>
 
 #include <utility>
@@ -41,28 +40,16 @@ Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const Le
                                 const LeakConfig& config, Device device) {
   const PlantedDelays& delay = config.delay;
   const Table table = table_of(segments);
-  if (delay.read.seconds > 0.0) {
-    segments = with_read_delay(std::move(segments), nanoseconds(delay.read));
-  }
-  Pipeline pipeline = Pipeline::from(std::move(segments))
+  Pipeline pipeline = Pipeline::from(slow_read(std::move(segments), delay.read))
                           .named("train")
                           .order(Shuffled{.seed = config.seed})
                           .seed(config.seed);
-  if (delay.decode.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(DecodeDelay{nanoseconds(delay.decode)});
-  }
-  if (delay.augment.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(AugmentDelay{nanoseconds(delay.augment)});
-  }
+  pipeline = slow_augment(slow_decode(std::move(pipeline), delay.decode), delay.augment);
   const AugmentSteps steps =
       make_augment_steps(config.augment, context_of(file, config, device, table));
   pipeline = batched(steps.before_batch(std::move(pipeline)),
                      {.size = config.training.batch, .tail = Tail::drop}, device, table);
-  pipeline = steps.after_batch(std::move(pipeline));
-  if (delay.transfer.seconds > 0.0) {
-    pipeline = std::move(pipeline).then(TransferDelay{nanoseconds(delay.transfer)});
-  }
-  return pipeline;
+  return slow_transfer(steps.after_batch(std::move(pipeline)), delay.transfer);
 }
 
 Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::int64_t batch,
@@ -86,9 +73,8 @@ LoaderJob make_leak_loader_job(const LeakConfig& config) {
               [config, device, file](std::shared_ptr<const Source> segments) {
                 return leak_training_pipeline(std::move(segments), *file, config, device);
               },
-          .options = {.prefetch = config.data.prefetch,
-                      .watchdog = abort_on_hang(config.threads.watchdog)},
-          .runtime = {.threads = config.threads.loader, .io_threads = config.threads.io},
+          .options = loader_options(config.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
           .consumer_delay_s = config.delay.consumer.seconds};
 }
 

@@ -76,37 +76,47 @@ void read_layout(LeakFile& file, const FieldSpec& mel) {
   file.frames = mel.shape[rank - 1];
 }
 
-void read_labels(LeakFile& file, std::int64_t leak) {
+std::vector<std::uint8_t> read_labels(const std::filesystem::path& path, std::int64_t leak) {
   const Hdf5Table table(
-      {.file = file.path, .fields = {{.name = "label", .dataset = leak_label_dataset}}});
+      {.file = path, .fields = {{.name = "label", .dataset = leak_label_dataset}}});
   if (table.fields().at("label") != FieldSpec::fixed("label", DType::int16, {})) {
-    refuse(file.path, "labels must be int16 [files], got " + to_string(table.fields().at("label")));
+    refuse(path, "labels must be int16 [files], got " + to_string(table.fields().at("label")));
   }
+  std::vector<std::uint8_t> labels;
+  labels.reserve(static_cast<std::size_t>(table.size()));
   Sample sample;
   for (std::int64_t i = 0; i < table.size(); ++i) {
     sample.reset();
     table.read(i, sample);
-    file.labels.push_back(sample["label"].item<std::int16_t>() == leak ? 1 : 0);
+    labels.push_back(sample["label"].item<std::int16_t>() == leak ? 1 : 0);
   }
+  return labels;
 }
 
 }  // namespace
 
-LeakFile read_leak_file(const std::filesystem::path& path, const LeakFile* training) {
+LeakFile read_leak_recordings(const std::filesystem::path& path, const LeakFile* training) {
   LeakFile file{.path = path};
   const Hdf5Table table({.file = path,
                          .fields = {{.name = "mel", .dataset = leak_mel_dataset}},
                          .residence = Residence::file});
   if (table.size() == 0) refuse(path, "segments_mel must hold recordings, got none");
   read_layout(file, table.fields().at("mel"));
-  read_labels(file, number_of_leak(path, read_json(path, "labels_json")));
-  if (static_cast<std::int64_t>(file.labels.size()) != table.size()) {
-    refuse(path, fmt::format("there must be a label for each of {} recordings, got {}",
-                             table.size(), file.labels.size()));
-  }
+  file.labels.assign(static_cast<std::size_t>(table.size()), 0);
   const LeakStatistics statistics = statistics_of(path, training);
   file.mean = statistics.mean;
   file.deviation = statistics.deviation;
+  return file;
+}
+
+LeakFile read_leak_file(const std::filesystem::path& path, const LeakFile* training) {
+  LeakFile file = read_leak_recordings(path, training);
+  const std::size_t recordings = file.labels.size();
+  file.labels = read_labels(path, number_of_leak(path, read_json(path, "labels_json")));
+  if (file.labels.size() != recordings) {
+    refuse(path, fmt::format("there must be a label for each of {} recordings, got {}", recordings,
+                             file.labels.size()));
+  }
   return file;
 }
 

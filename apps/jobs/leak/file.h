@@ -27,4 +27,7 @@ struct LeakFile {
 /// of another layout.
 LeakFile read_leak_file(const std::filesystem::path& path, const LeakFile* training = nullptr);
 
+/// The same of recordings that nobody has labelled; all labels are 0.
+LeakFile read_leak_recordings(const std::filesystem::path& path, const LeakFile* training);
+
 }  // namespace headrace::inline v1::app

@@ -3,6 +3,7 @@
 #include <headrace/models/metrics/confusion_matrix.h>
 
 #include <span>
+#include <utility>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -39,11 +40,14 @@ void append(training::Figures& all, const training::Figures& more) {
 
 }  // namespace
 
-LeakMetric::LeakMetric(const LeakFile& file, const training::TensorMap& fitted)
-    : file_(file), segments_(leak_classes) {
+std::optional<double> leak_threshold(const training::TensorMap& fitted) {
   const auto found = fitted.find(threshold);
-  if (found != fitted.end()) given_ = found->second.item<double>();
+  if (found == fitted.end()) return std::nullopt;
+  return found->second.item<double>();
 }
+
+LeakMetric::LeakMetric(LeakFile file, const training::TensorMap& fitted)
+    : file_(std::move(file)), given_(leak_threshold(fitted)), segments_(leak_classes) {}
 
 void LeakMetric::add(const training::Cases& cases) {
   leaks_.push_back(cases.scores.select(1, 1).contiguous());

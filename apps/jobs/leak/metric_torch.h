@@ -10,6 +10,9 @@
 
 namespace headrace::inline v1::app {
 
+/// The threshold that a validation has fitted, if any.
+std::optional<double> leak_threshold(const training::TensorMap& fitted);
+
 /// How well probabilities of a leak tell leaks apart, over all segments of a file, in their order:
 /// "f1" and "recording_accuracy" of decisions about recordings at a threshold, with their counts;
 /// areas under the ROC curve over segments and over recordings (the mean of their segments); and
@@ -17,7 +20,7 @@ namespace headrace::inline v1::app {
 class LeakMetric final : public training::Metric {
  public:
   /// With a fitted "threshold" decisions are at that one, else at the best.
-  LeakMetric(const LeakFile& file, const training::TensorMap& fitted);
+  LeakMetric(LeakFile file, const training::TensorMap& fitted);
 
   void add(const training::Cases& cases) override;
   training::Figures result() override;
@@ -25,7 +28,7 @@ class LeakMetric final : public training::Metric {
   training::TensorMap fitted() const override;
 
  private:
-  const LeakFile& file_;
+  LeakFile file_;
   std::optional<double> given_;
   double threshold_ = 0.0;
   std::vector<at::Tensor> leaks_;  // of each batch, where it was

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
@@ -44,8 +45,9 @@ monitor::MemoryForecast LeakRecipe::plan() {
   return forecast;
 }
 
-void LeakRecipe::open() {
+std::uint64_t LeakRecipe::open() {
   sources_ = {training_.open(), validation_.open(), testing_.open()};
+  return training_.resident_bytes + validation_.resident_bytes + testing_.resident_bytes;
 }
 
 std::unique_ptr<training::Course> LeakRecipe::begin(const training::Member&) const {
@@ -72,9 +74,16 @@ void LeakRecipe::recall(const std::map<std::string, std::string>& notes) {
         (found == notes.end() ? std::string("none") : '"' + found->second + '"'));
 }
 
+at::Tensor LeakRecipe::predicted(const at::Tensor& scores,
+                                 std::span<const training::TensorMap> fitted) const {
+  const std::optional<double> threshold = leak_threshold(fitted.front());
+  if (!threshold) return Recipe::predicted(scores, fitted);
+  return (scores.select(1, 1) >= *threshold).to(at::kLong);
+}
+
 Pipeline LeakRecipe::prediction(const std::filesystem::path& data,
                                 const training::Feed& feed) const {
-  const LeakFile file = read_leak_file(data, &files_.training);
+  const LeakFile file = read_leak_recordings(data, &files_.training);
   return leak_evaluation_pipeline(plan_leak_segments(file, config_.data.resident.value, {}).outline,
                                   feed.batch, feed.device);
 }

@@ -3,9 +3,11 @@
 #include <headrace/apps/jobs/leak/course_torch.h>
 #include <headrace/training/recipe.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace headrace::inline v1::app {
@@ -17,11 +19,14 @@ class LeakRecipe final : public training::Recipe {
 
   /// Reads labels and attributes.
   monitor::MemoryForecast plan() override;
-  void open() override;
+  std::uint64_t open() override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   std::map<std::string, std::string> notes() const override;
   void recall(const std::map<std::string, std::string>& notes) override;
-  /// The segments of a file of the job, in their order.
+  /// A leak from the threshold on that the validation has fitted.
+  at::Tensor predicted(const at::Tensor& scores,
+                       std::span<const training::TensorMap> fitted) const override;
+  /// The segments of a file of the job, labels or none, in their order.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
  private:

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/bmp_decoder.h>
+#include <headrace/loaders/image/detail/codec_module.h>
 #include <headrace/loaders/image/detail/file_numbers.h>
 
 #include <cstdint>
@@ -38,7 +39,12 @@ void read_indices(const FileNumbers& file, const ImageHeader& header, std::uint1
   }
 }
 
-}  // namespace
+class BmpDecoder final : public ModuleDecoder {
+ public:
+  /// Reads the sides from the file's header, without the module.
+  ImageHeader open(std::span<const std::byte> bytes) override;
+  DecodedLabels decode_labels(const Region& region) override;
+};
 
 ImageHeader BmpDecoder::open(std::span<const std::byte> bytes) {
   const FileNumbers file{bytes};
@@ -53,6 +59,12 @@ DecodedLabels BmpDecoder::decode_labels(const Region& /*region*/) {
   if (!is_indexed(file)) return picture_.decode_labels();
   read_indices(file, picture_.header(), picture_.label_room());
   return picture_.labels();
+}
+
+}  // namespace
+
+std::unique_ptr<FormatDecoder> make_bmp_decoder() {
+  return std::make_unique<BmpDecoder>();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,24 +1,13 @@
 #pragma once
 
-#include <headrace/loaders/image/detail/codec_module.h>
+#include <headrace/loaders/image/format_decoder.h>
 
-#include <cstddef>
-#include <span>
+#include <memory>
 
 namespace headrace::inline v1::detail {
 
-/// Windows bitmaps, always the whole picture. Used by one thread at a time.
-class BmpDecoder {
- public:
-  /// Reads the sides from the file's header, without the module. Throws DataError.
-  ImageHeader open(std::span<const std::byte> file);
-  DecodedPixels decode(const Region& /*region*/) { return picture_.decode(); }
-  /// The indices of a file with a palette, otherwise the one value of all channels. Throws
-  /// DataError for colours.
-  DecodedLabels decode_labels(const Region& region);
-
- private:
-  ModulePicture picture_;
-};
+/// Windows bitmaps. Labels are the indices of a file with a palette, otherwise the one value of all
+/// channels.
+std::unique_ptr<FormatDecoder> make_bmp_decoder();
 
 }  // namespace headrace::inline v1::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/loaders/image/format_decoder.h>
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
@@ -37,6 +38,15 @@ class ModulePicture {
   ImageHeader header_;
   PixelBuffer pixels_;
   PixelBuffer labels_;
+};
+
+/// The decoder of a format that OpenCV's codecs know: always the whole picture.
+class ModuleDecoder : public FormatDecoder {
+ public:
+  DecodedPixels decode(const Region& /*region*/, int /*scale*/) final { return picture_.decode(); }
+
+ protected:
+  ModulePicture picture_;
 };
 
 }  // namespace headrace::inline v1::detail

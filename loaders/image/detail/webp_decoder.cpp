@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/codec_module.h>
 #include <headrace/loaders/image/detail/file_numbers.h>
 #include <headrace/loaders/image/detail/webp_decoder.h>
 
@@ -16,7 +17,12 @@ bool is_lossy(const FileNumbers& file) {
   return false;
 }
 
-}  // namespace
+class WebpDecoder final : public ModuleDecoder {
+ public:
+  /// Reads the sides from the file's header, without the module.
+  ImageHeader open(std::span<const std::byte> bytes) override;
+  DecodedLabels decode_labels(const Region& region) override;
+};
 
 ImageHeader WebpDecoder::open(std::span<const std::byte> bytes) {
   if (bytes.size() < 32) throw DataError("WebP: the file ends before its image does");
@@ -34,6 +40,12 @@ DecodedLabels WebpDecoder::decode_labels(const Region& /*region*/) {
   if (is_lossy({picture_.file()}))
     throw DataError("WebP: a lossy file keeps no labels; store masks as PNG");
   return picture_.decode_labels();
+}
+
+}  // namespace
+
+std::unique_ptr<FormatDecoder> make_webp_decoder() {
+  return std::make_unique<WebpDecoder>();
 }
 
 }  // namespace headrace::inline v1::detail

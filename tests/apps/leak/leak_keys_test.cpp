@@ -58,12 +58,18 @@ TEST_CASE("the leak job's keys of the old form are told the new ones") {
         "1:8: data.spec_augment" + listed + "\"augment: []\""},
        {"data: {cache: {memory: 1GiB}}\n",
         "1:8: data.cache is now not a key: this job keeps whole files in memory (data.resident)"},
-       {"training:\n  auxiliary: 0.3\n", "2:3: training.auxiliary is now loss.auxiliary"},
-       {"training:\n  leak_boost: 2\n", "2:3: training.leak_boost is now loss.leak_boost"},
-       {"training:\n  warmup_epochs: 3\n",
-        "2:3: training.warmup_epochs" + scheduled + "\"schedule: {cosine: {warmup_epochs: 3}}\""},
-       {"training:\n  lowest_rate: 1e-6\n",
-        "2:3: training.lowest_rate" + scheduled + "\"schedule: {cosine: {lowest: 1e-6}}\""}});
+       {"training:\n  auxiliary: 0.3\n",
+        "2:3: training.auxiliary is now loss.auxiliary: write \"loss: {auxiliary: 0.3}\""},
+       {"training:\n  leak_boost: 2\n",
+        "2:3: training.leak_boost is now loss.leak_boost: write \"loss: {leak_boost: 2}\""},
+       {"augment: [gain]\ndata: {spec_augment: {enabled: true}}\n",
+        "2:8: data.spec_augment" + listed + "\"augment: [gain, spec_augment]\""},
+       {"training:\n  warmup_epochs: 1\n",
+        "2:3: training.warmup_epochs" + scheduled +
+            "\"training: {schedule: {cosine: {warmup_epochs: 1, lowest: 0.000001}}}\""},
+       {"training:\n  lowest_rate: 1e-5\n",
+        "2:3: training.lowest_rate" + scheduled +
+            "\"training: {schedule: {cosine: {warmup_epochs: 3, lowest: 1e-5}}}\""}});
   CHECK(headrace::test::contains(
       headrace::test::bench_refusal("kind: leak\ndata:\n  spec_augment: {enabled: true}\n"),
       "write \"augment: [spec_augment]\""));

@@ -2,26 +2,23 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
-#include <csignal>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
+#include <H5Cpp.h>
 #include <doctest/doctest.h>
 
 namespace {
 
-using headrace::test::best_weights;
-using headrace::test::contains;
-using headrace::test::content_of;
-using headrace::test::Finished;
-using headrace::test::has_first_checkpoint;
-using headrace::test::newest_checkpoint;
-using headrace::test::StartedProgram;
-
+using namespace headrace::test;
 namespace fs = std::filesystem;
 
 /// A folder with prepared data and a configuration: 2 epochs of 10 steps.
-class Job : public headrace::test::TrainingFolder {
+class Job : public TrainingFolder {
  public:
   Job()
       : TrainingFolder(
@@ -30,16 +27,10 @@ class Job : public headrace::test::TrainingFolder {
             "augment: [spec_augment]\n"
             "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  schedule: {cosine: 1}\n"
             "threads:\n  loader: 2\n  torch: 1\n") {
-    headrace::test::write_leak_sounds(path() / "sounds");
+    write_leak_sounds(path() / "sounds");
     const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
                                    "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
     REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
-  }
-
-  fs::path only_run(const std::string& parent) const {
-    const auto all = runs(parent);
-    REQUIRE(all.size() == 1);
-    return all.front();
   }
 };
 
@@ -52,7 +43,7 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
   for (const char* word : {"test f1", "threshold", "segment auc", "false negative"}) {
     CHECK_MESSAGE(contains(finished.out, word), word);
   }
-  const fs::path run = job.only_run("runs");
+  const fs::path run = job.only_run();
   const std::string result = content_of(run / "checkpoints/run/result.json");
   CHECK(contains(result, "segment_auc"));
   const std::string metrics = content_of(run / "metrics.csv");
@@ -68,15 +59,7 @@ TEST_CASE(
   const Job job;
   const Finished whole = job.run(Job::train({"runs=whole"}));
   REQUIRE_MESSAGE(whole.status == 0, whole.err);
-  StartedProgram program(HEADRACE_PROGRAM, Job::train({"runs=cut", "delay.transfer=150ms"}),
-                         {.folder = job.path()});
-  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "cut"); }));
-  program.signal(SIGINT);
-  CHECK(program.wait() == 130);
-  const fs::path cut = job.only_run("cut");
-  CHECK_FALSE(fs::exists(cut / "checkpoints/run/result.json"));
-  CHECK(content_of(cut / "metrics.csv").empty());  // stopped inside the first epoch
-
+  const fs::path cut = job.stop_in_first_epoch("cut").run;
   const Finished resumed =
       job.run({"train", "--resume", cut.string(), "--set", "delay.transfer=0ms"});
   REQUIRE_MESSAGE(resumed.status == 0, resumed.err);
@@ -107,4 +90,40 @@ TEST_CASE("train leak refuses keys that are of no use and files that are none") 
   const Finished missing = job.run(Job::train({"data.testing=nowhere.h5"}));
   CHECK(missing.status != 0);
   CHECK(contains(missing.err, "nowhere.h5"));
+}
+
+TEST_CASE("predict of recordings without labels decides at the threshold that validation fitted") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  fs::copy_file(job.path() / "data/testing.h5", job.path() / "new.h5");
+  const auto predict = [&](const char* data) {
+    const Finished finished = job.run({"predict", "--checkpoint", job.runs().front().string(),
+                                       "--data", data, "--output", "out.csv"});
+    REQUIRE_MESSAGE(finished.status == 0, finished.err);
+    return content_of(job.path() / "out.csv");
+  };
+  const std::string labelled = predict("new.h5");
+  H5::H5File(job.path() / "new.h5", H5F_ACC_RDWR).unlink("/labels");
+  CHECK(predict("new.h5") == labelled);
+
+  const std::string result = content_of(job.runs().front() / "checkpoints/run/result.json");
+  const std::string mark = "\"threshold\":";
+  const auto at = result.find(mark);
+  REQUIRE(at != std::string::npos);
+  const double threshold = std::stod(result.substr(at + mark.size()));
+  std::istringstream csv(labelled);
+  std::string line;
+  std::getline(csv, line);
+  std::int64_t rows = 0;
+  while (std::getline(csv, line)) {
+    double index = 0.0;
+    double other = 0.0;
+    double leak = 0.0;
+    int predicted = -1;
+    REQUIRE(std::sscanf(line.c_str(), "%lf,%lf,%lf,%d", &index, &other, &leak, &predicted) == 4);
+    // To six digits, as they are written.
+    if (std::abs(leak - threshold) > 1e-6) CHECK(predicted == (leak > threshold ? 1 : 0));
+    ++rows;
+  }
+  CHECK(rows > 0);
 }

@@ -62,7 +62,7 @@ class TonesRecipe final : public training::Recipe {
   explicit TonesRecipe(const TonesConfig& config) : config_(config) {}
 
   monitor::MemoryForecast plan() override { return {}; }  // nothing is kept in memory
-  void open() override {}
+  std::uint64_t open() override { return 0; }
   std::unique_ptr<training::Course> begin(const training::Member&) const override {
     return std::make_unique<TonesCourse>(config_);
   }

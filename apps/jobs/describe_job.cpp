@@ -1,0 +1,13 @@
+#include <headrace/apps/jobs/describe_job.h>
+
+namespace headrace::inline v1::app {
+
+void describe_job(Fields& fields, JobConfig& config, const JobSections& own) {
+  describe(fields, static_cast<RunSettings&>(config));
+  fields.section("data", own.data);
+  describe_augment(fields, own.augment);
+  fields.section("loss", own.loss);
+  fields.section("training", [&](Fields& f) { describe(f, config.training); });
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
+#include <headrace/apps/jobs/job.h>
+
+#include <functional>
+
+namespace headrace::inline v1::app {
+
+/// The sections of a configuration that are a job's own.
+struct JobSections {
+  std::function<void(Fields&)> data{};
+  AugmentList& augment;
+  std::function<void(Fields&)> loss{};
+};
+
+/// The keys of a job beside `kind`: its own sections among those that all jobs have.
+void describe_job(Fields& fields, JobConfig& config, const JobSections& own);
+
+}  // namespace headrace::inline v1::app

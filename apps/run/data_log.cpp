@@ -1,0 +1,46 @@
+#include <headrace/apps/run/data_log.h>
+#include <headrace/apps/terminal/text_width.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+struct Receiver {
+  std::mutex mutex;
+  LogCallback to;
+};
+
+Receiver& receiver() {
+  static Receiver one;
+  return one;
+}
+
+}  // namespace
+
+void log_data(headrace::LogLevel level, std::string_view line) {
+  const std::string text = clean_text(line);
+  const std::lock_guard lock(receiver().mutex);
+  if (receiver().to) {
+    receiver().to(level, text);
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+}
+
+DataLogGuard::DataLogGuard(LogCallback to) {
+  const std::lock_guard lock(receiver().mutex);
+  receiver().to = std::move(to);
+}
+
+DataLogGuard::~DataLogGuard() {
+  const std::lock_guard lock(receiver().mutex);
+  receiver().to = {};
+}
+
+}  // namespace headrace::inline v1::app
