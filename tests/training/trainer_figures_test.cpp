@@ -117,8 +117,9 @@ TEST_CASE("an evaluation that draws and is broken off has drawn nothing") {
   at::manual_seed(5);
   CHECK((first.trainer.run(stop.get_token()).status == RunStatus::interrupted));
   CHECK(first.trainer.progress().trained);
+  const Checkpoint cut = first.trainer.checkpoint();
   Run second(setup, {}, nullptr, 99);
-  second.trainer.restore(first.trainer.checkpoint());
+  second.trainer.restore(cut);
   second.trainer.run();
   check_same_weights(*whole.network, *second.network);
 }
