@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/feed/planned_source.h>
+#include <headrace/loaders/file/stage_progress.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
 #include <string_view>

@@ -41,7 +41,8 @@ class TonesCourse final : public training::Course {
   std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
                                    const training::Moment&) const override {
     const at::Tensor& label = training::only(example.targets, "label");
-    return {{.value = models::cross_entropy(output.main, label)}};
+    return {{.value = models::cross_entropy(output.main, label,
+                                            {.weights = {.of_samples = example.present}})}};
   }
 
   std::unique_ptr<training::Metric> metric(training::Split,
