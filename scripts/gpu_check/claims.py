@@ -123,7 +123,7 @@ def by_training(steps):
     outcome = steps.get("training")
     if not outcome or outcome.get("cpu_form") or not outcome["commands"]:
         return not_run(steps, "training")
-    bad = [command for command in outcome["commands"] if command["exit"] != 0 or not command["budgets"]]
+    bad = [command for command in outcome["commands"] if command["exit"] != 0 or len(command["budgets"]) < command["epochs"]]
     if bad and bad[0]["exit"] is not None:  # whose time ended has shown nothing
         return "missed", f"{bad[0]['label']} ended with {bad[0]['exit']} and {len(bad[0]['budgets'])} step budgets"
     if outcome["state"] != "done":

@@ -118,11 +118,12 @@ def trainings(context):
 def training(context, label, config, settings):
     runs = context.work / "runs" / label.replace(" ", "-")
     shutil.rmtree(runs, ignore_errors=True)
-    settings = settings + [("runs", runs), ("device", context.option("cuda", "cpu")), ("training.epochs", context.option(2, 1))]
+    epochs = context.option(2, 1)
+    settings = settings + [("runs", runs), ("device", context.option("cuda", "cpu")), ("training.epochs", epochs)]
     argv = context.place.program("headrace") + ["train", str(context.place.file(f"configs/{config}"))]
     for key, value in settings:
         argv += ["--set", f"{key}={value}"]
-    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs)})
+    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs), "epochs": epochs})
 
 
 def device(context):

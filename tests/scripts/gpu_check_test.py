@@ -283,9 +283,10 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.state("leak job at batch 8192 beside an expert", found), "held")
 
     def test_a_training_without_budget_or_with_an_error_misses(self):
-        for exit_status, budgets, state in ((0, ["step 1 ms"], "held"), (0, [], "missed"), (5, ["step 1 ms"], "missed"),
+        two = ["step 1 ms", "step 1 ms"]
+        for exit_status, budgets, state in ((0, two, "held"), (0, two[:1], "missed"), (0, [], "missed"), (5, two, "missed"),
                                             (None, [], "not run")):
-            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets},
+            found = self.step("training", {"label": "leak", "exit": exit_status, "budgets": budgets, "epochs": 2},
                               state="done" if exit_status is not None else "timed out")
             self.assertEqual(self.state("both jobs", found), state)
 

@@ -18,7 +18,7 @@ TEST_CASE("what a validation has fitted comes back as it was, whatever its dtype
       {"threshold", at::tensor({.5, inf, -inf, std::numeric_limits<double>::quiet_NaN()})},
       {"of floats", at::tensor({.1F}).view({1, 1})},
       {"counts", at::tensor({std::int64_t{1} << 60, std::int64_t{-3}})},
-      {"known", at::tensor({true, false})},
+      {"known", at::tensor({1, 0}, at::kLong).to(at::kBool)},
       {"one", at::scalar_tensor(.25, at::kHalf)},
       {"none", at::empty({0, 2})}};
   write_best_weights(folder.path() / "w", {.weights = {{"w", at::ones({2})}}, .fitted = fitted});

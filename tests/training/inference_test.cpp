@@ -41,7 +41,7 @@ class Halves final : public Inference {
     Cases one{.scores = ((open_ + last) / 2).unsqueeze(0)};
     one.example.rows = 1;
     one.example.targets.emplace("label", at::zeros({1}, at::kLong));
-    open_ = {};
+    open_ = at::Tensor();
     return one;
   }
 

@@ -8,7 +8,7 @@ TEST_CASE("a class-weighted validation loss does not depend on the batch size") 
   const PatternCourse course(std::vector<Stage>(1), {});
   std::vector<Evaluation> found;
   for (const std::int64_t batch : {1, 3, 20}) {
-    auto loader = Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
+    auto loader = headrace::Pipeline::from(PatternSource(20)).batch({.size = batch}).build();
     found.push_back(*evaluate(course, *network, loader));
   }
   for (const Evaluation& evaluation : found) {

@@ -155,7 +155,8 @@ TEST_CASE("a member without validation keeps its last weights, one without a tes
   const BestWeights kept = read_best_weights(folder.path() / "b/best.safetensors");
   CheckpointStore store(folder.path() / "b");
   CHECK((kept.notes.at("member") == "b"));
-  for (const auto& [name, tensor] : store.load_latest()->weights)
+  const Checkpoint last = *store.load_latest();
+  for (const auto& [name, tensor] : last.weights)
     CHECK(at::equal(tensor, kept.weights.at(name)));
 }
 

@@ -103,12 +103,12 @@ TEST_CASE("scores are kept with all rows and who counts, and not at all where sh
   ScoreKeeper keeper;
   const at::Tensor label = at::tensor({1, 0}, at::kLong);
   Cases first = cases(at::rand({2, 3}), label);
-  first.example.present = at::tensor({true, false});
+  first.example.present = at::tensor({1, 0}, at::kLong).to(at::kBool);
   first.example.targets.emplace("of the batch", at::rand({5}));
   keeper.add(first);
   keeper.add(cases(at::rand({1, 3}), at::tensor({2}, at::kLong)));
   const MemberScores all = keeper.result();
-  CHECK(at::equal(all.present, at::tensor({true, false, true})));
+  CHECK(at::equal(all.present, at::tensor({1, 0, 1}, at::kLong).to(at::kBool)));
   CHECK(at::equal(all.targets.at("label"), at::tensor({1, 0, 2}, at::kLong)));
   CHECK(all.targets.size() == 1);
   keeper.add(cases(at::rand({1, 4}), at::tensor({2}, at::kLong)));
