@@ -17,11 +17,11 @@ namespace headrace::inline v1 {
 /// one pass; size kept (torchvision's RandomAffine). Fixed-point coordinates and weights: the same
 /// bytes on every machine.
 struct HEADRACE_API Affine {
-  std::array<double, 2> degrees = {0, 0};    ///< least and most angle, clockwise
-  std::array<double, 2> translate = {0, 0};  ///< most shares of width and height, either way;
-                                             ///< moves are whole pixels
-  std::array<double, 2> scale = {1, 1};      ///< least and most factor, 0.01 to 100
-  std::array<double, 2> shear_x = {0, 0};    ///< least and most degrees, within 80
+  std::array<double, 2> degrees = {0, 0};  ///< least and most angle, clockwise
+  /// Most shares of width and height, either way; moves are whole pixels.
+  std::array<double, 2> translate = {0, 0};
+  std::array<double, 2> scale = {1, 1};    ///< least and most factor, 0.01 to 100
+  std::array<double, 2> shear_x = {0, 0};  ///< least and most degrees, within 80
   std::array<double, 2> shear_y = {0, 0};
   Interpolation interpolation = Interpolation::nearest;
   std::uint8_t fill = 0;  ///< of every channel, where nothing of the picture is

@@ -15,24 +15,24 @@ HEADRACE_API std::string_view to_string(Severity severity);
 
 /// A measured number that a verdict stands on.
 struct Evidence {
-  std::string name{};  ///< With the unit in it: "data_stall_fraction", "decode_service_us".
+  std::string name{};  ///< with the unit in it: "data_stall_fraction", "decode_service_us"
   double value = 0.0;
-  std::string shown{};  ///< For a person: "data stall 31 %".
+  std::string shown{};  ///< for a person: "data stall 31 %"
 };
 
 /// One piece of advice. It exists only with evidence, and says how to check that it was right.
 struct HEADRACE_API Advice {
-  std::string rule{};  ///< Stable name of the rule: "raise-threads".
+  std::string rule{};  ///< stable name of the rule: "raise-threads"
   Severity severity = Severity::notice;
   std::string verdict{};
   std::vector<Evidence> evidence{};
-  std::string setting{};  ///< What to change: a key of configurations, "threads.loader", or words.
-  std::string old_value{};  ///< As it is.
-  std::string new_value{};  ///< As proposed.
-  std::string action{};     ///< The change in words.
-  std::string effect{};     ///< Predicted: "812 -> 1640 samples/s, data stall 31 % -> 2 %".
-  std::string check{};      ///< How to see whether it held.
-  double weight = 0.0;  ///< How bad it is, 0 to 1; said again only when this gets clearly worse.
+  std::string setting{};    ///< what to change: a key of configurations, "threads.loader", or words
+  std::string old_value{};  ///< as it is
+  std::string new_value{};  ///< as proposed
+  std::string action{};     ///< the change in words
+  std::string effect{};     ///< predicted: "812 -> 1640 samples/s, data stall 31 % -> 2 %"
+  std::string check{};      ///< how to see whether it held
+  double weight = 0.0;      ///< how bad it is, 0 to 1; said again only when this gets clearly worse
 
   /// "warning · verdict · evidence · action (setting old -> new) · effect · check", in one line.
   std::string line() const;

@@ -16,22 +16,22 @@ namespace headrace::inline v1::monitor {
 struct ThreadUsage {
   std::string name{};
   unsigned threads = 0;
-  double cores = 0.0;  ///< CPU time / elapsed time, summed.
+  double cores = 0.0;  ///< CPU time / elapsed time, summed
 };
 
 /// CPU use over the interval since the sample before.
 struct CpuUsage {
   double interval_s = 0.0;
-  double process_cores = 0.0;  ///< CPU time of this process / elapsed time.
-  double process_share = 0.0;  ///< The same, of the cores it may use (0 to 1).
-  double machine_share =
-      0.0;  ///< Busy share of all the machine's CPUs; waiting for storage is not busy.
-  double iowait_share = 0.0;  ///< CPUs idle while storage was awaited.
-  double steal_share = 0.0;   ///< Taken by the hypervisor.
-  std::optional<double>
-      io_pressure_share;  ///< Time in which some task waited for storage; nothing without PSI.
-  std::vector<ThreadUsage>
-      threads;  ///< Of this process, busiest first; ended threads are not in it.
+  double process_cores = 0.0;  ///< CPU time of this process / elapsed time
+  double process_share = 0.0;  ///< the same, of the cores it may use (0 to 1)
+  /// Busy share of all the machine's CPUs; waiting for storage is not busy.
+  double machine_share = 0.0;
+  double iowait_share = 0.0;  ///< CPUs idle while storage was awaited
+  double steal_share = 0.0;   ///< taken by the hypervisor
+  /// Time in which some task waited for storage; nothing without PSI.
+  std::optional<double> io_pressure_share;
+  /// Of this process, busiest first; ended threads are not in it.
+  std::vector<ThreadUsage> threads;
 };
 
 /// Differences between readings of /proc below `root`. Not thread-safe; a sample costs some 10 us
@@ -71,7 +71,7 @@ struct ProcessUsage {
   int pid = 0;
   std::string name{};
   double cores = 0.0;
-  bool ours = false;  ///< This process.
+  bool ours = false;  ///< this process
 };
 
 /// CPU ticks of every process, to be compared by `busiest_processes`.

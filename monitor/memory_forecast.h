@@ -13,7 +13,7 @@ namespace headrace::inline v1::monitor {
 struct ForecastItem {
   std::string name{};  ///< "slabs"
   std::uint64_t bytes = 0;
-  std::string how{};  ///< How it was reckoned: "9 x 5.2 MiB"; may be empty.
+  std::string how{};  ///< how it was reckoned: "9 x 5.2 MiB"; may be empty
 };
 
 /// The sum of what a run will hold, made before the first read. Not thread-safe.

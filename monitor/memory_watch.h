@@ -15,12 +15,12 @@
 namespace headrace::inline v1::monitor {
 
 struct MemoryWatchOptions {
-  std::uint64_t limit = 0;  ///< Bytes; held() above it is over the limit. 0 watches only the peak.
-  std::chrono::milliseconds period{1000};  ///< Between two looks.
-  double leave_below = 0.95;  ///< Share of the limit below which it counts as left again.
-  std::function<std::uint64_t()>
-      driver_locked{};               ///< See ProcessMemory::driver_locked; may be empty.
-  std::filesystem::path root = "/";  ///< Where proc is found.
+  std::uint64_t limit = 0;  ///< bytes; held() above it is over the limit. 0 watches only the peak
+  std::chrono::milliseconds period{1000};  ///< between two looks
+  double leave_below = 0.95;  ///< share of the limit below which it counts as left again
+  /// See ProcessMemory::driver_locked; may be empty.
+  std::function<std::uint64_t()> driver_locked{};
+  std::filesystem::path root = "/";  ///< where proc is found
 };
 
 /// The process went over its limit, or came back.

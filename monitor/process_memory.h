@@ -11,15 +11,15 @@ namespace headrace::inline v1::monitor {
 
 /// What the process holds in memory, in bytes.
 struct ProcessMemory {
-  std::uint64_t anonymous = 0;  ///< Heap, stacks, private pages.
-  std::uint64_t shared = 0;     ///< Shared memory.
-  std::uint64_t page_locked =
-      0;  ///< Locked against paging; pages counted here are among the ones above as well.
-  std::uint64_t file_backed =
-      0;  ///< Pages of files: the kernel may drop them, they count for no limit of ours.
+  std::uint64_t anonymous = 0;  ///< heap, stacks, private pages
+  std::uint64_t shared = 0;     ///< shared memory
+  /// Locked against paging; pages counted here are among the ones above as well.
+  std::uint64_t page_locked = 0;
+  /// Pages of files: the kernel may drop them, they count for no limit of ours.
+  std::uint64_t file_backed = 0;
   /// Address space of heap and stacks, touched or not: what an RLIMIT_DATA limits.
   std::uint64_t data_segment = 0;
-  std::uint64_t peak_resident = 0;  ///< Largest sum of all resident pages so far, files included.
+  std::uint64_t peak_resident = 0;  ///< largest sum of all resident pages so far, files included
   /// Page-locked memory that a device driver took and the kernel books to nobody; given by the
   /// caller.
   std::uint64_t driver_locked = 0;
@@ -34,11 +34,11 @@ HEADRACE_API ProcessMemory read_process_memory(const std::filesystem::path& root
 /// The machine's memory as this process may use it, in bytes.
 struct HostMemory {
   std::uint64_t total = 0;
-  std::uint64_t available = 0;  ///< MemAvailable of the machine.
-  std::optional<std::uint64_t>
-      cgroup_limit{};              ///< The tightest, from the process's cgroup upwards, v1 and v2.
-  std::uint64_t cgroup_usage = 0;  ///< Of that cgroup, without the page cache it could drop.
-  std::string cgroup_file{};       ///< The file that sets the limit.
+  std::uint64_t available = 0;  ///< MemAvailable of the machine
+  /// The tightest, from the process's cgroup upwards, v1 and v2.
+  std::optional<std::uint64_t> cgroup_limit{};
+  std::uint64_t cgroup_usage = 0;  ///< of that cgroup, without the page cache it could drop
+  std::string cgroup_file{};       ///< the file that sets the limit
 
   /// What could still be taken: the lesser of `available` and what the cgroup leaves.
   std::uint64_t room() const;

@@ -12,32 +12,32 @@ namespace headrace::inline v1::monitor {
 
 /// Which threads do a stage's work; it decides what the stage can deliver at most.
 enum class StageRole {
-  worker,    ///< The graph's workers, shared with every other worker stage.
-  io,        ///< The runtime's I/O threads.
-  transfer,  ///< One batch after the other.
+  worker,    ///< the graph's workers, shared with every other worker stage
+  io,        ///< the runtime's I/O threads
+  transfer,  ///< one batch after the other
 };
 
 /// What one stage did during a window.
 struct StageLoad {
-  std::string name{};   ///< Of the step: "flip".
-  std::string stage{};  ///< Its place in the graph: "augment"; empty if the same as the name.
+  std::string name{};   ///< of the step: "flip"
+  std::string stage{};  ///< its place in the graph: "augment"; empty if the same as the name
   StageRole role = StageRole::worker;
-  double busy_s = 0.0;             ///< Sum of service times over all threads.
-  std::uint64_t items = 0;         ///< Samples done.
-  unsigned concurrency_limit = 0;  ///< The step's own limit; 0 for none.
+  double busy_s = 0.0;             ///< sum of service times over all threads
+  std::uint64_t items = 0;         ///< samples done
+  unsigned concurrency_limit = 0;  ///< the step's own limit; 0 for none
 };
 
 /// What a loader did during a window: the facts a verdict is drawn from.
 struct LoaderLoad {
-  double elapsed_s = 0.0;   ///< Time the consumer was busy or waiting.
-  unsigned threads = 1;     ///< Workers.
-  unsigned io_threads = 1;  ///< Threads for reads that can block.
+  double elapsed_s = 0.0;   ///< time the consumer was busy or waiting
+  unsigned threads = 1;     ///< workers
+  unsigned io_threads = 1;  ///< threads for reads that can block
   std::vector<StageLoad> stages{};
-  std::uint64_t delivered = 0;   ///< Samples the consumer took.
-  double consumer_wait_s = 0.0;  ///< Time the consumer was blocked in next().
-  double ready_full_share =
-      -1.0;            ///< Share of time with the ready queue full; negative if unknown.
-  unsigned slabs = 0;  ///< Batches that can be under way at once; 0 if unknown.
+  std::uint64_t delivered = 0;   ///< samples the consumer took
+  double consumer_wait_s = 0.0;  ///< time the consumer was blocked in next()
+  /// Share of time with the ready queue full; negative if unknown.
+  double ready_full_share = -1.0;
+  unsigned slabs = 0;  ///< batches that can be under way at once; 0 if unknown
 };
 
 /// What a loader's own statistics say, in this form. The statistics must have been reset at the
@@ -46,9 +46,9 @@ HEADRACE_API LoaderLoad loader_load(const LoaderStats& stats);
 
 /// The machine's side of the matter. Negative means not measured.
 struct HostFacts {
-  unsigned usable_cores = 0;        ///< Affinity and quota; 0 if unknown.
-  double process_cpu_share = -1.0;  ///< Of the usable cores.
-  double io_pressure_share = -1.0;  ///< Share of the time in which some task waited for storage.
+  unsigned usable_cores = 0;        ///< affinity and quota; 0 if unknown
+  double process_cpu_share = -1.0;  ///< of the usable cores
+  double io_pressure_share = -1.0;  ///< share of the time in which some task waited for storage
 };
 
 /// What a stage could deliver, were it alone in the way.
@@ -56,12 +56,12 @@ struct StageCapacity {
   std::string name{};
   std::string stage{};
   StageRole role = StageRole::worker;
-  double service_s = 0.0;                                     ///< Mean work per sample.
-  unsigned parallel = 1;                                      ///< How many run at once at most.
-  double capacity = std::numeric_limits<double>::infinity();  ///< Samples/s.
-  double headroom = std::numeric_limits<double>::infinity();  ///< Capacity / demand.
-  double pool_share = 1.0;  ///< Share of the work of the threads it runs on.
-  bool own_limit = false;   ///< Held back by its own concurrency limit, not by the pool of threads.
+  double service_s = 0.0;                                     ///< mean work per sample
+  unsigned parallel = 1;                                      ///< how many run at once at most
+  double capacity = std::numeric_limits<double>::infinity();  ///< samples/s
+  double headroom = std::numeric_limits<double>::infinity();  ///< capacity / demand
+  double pool_share = 1.0;  ///< share of the work of the threads it runs on
+  bool own_limit = false;   ///< held back by its own concurrency limit, not by the pool of threads
 };
 
 /// Samples/s the consumer would take if it never waited; 0 if nothing (worth the name) consumes.

@@ -13,11 +13,11 @@ namespace headrace::inline v1::monitor {
 /// What one training step's time was made of. Seconds. What the parts leave of the wall time is
 /// "other".
 struct StepTimes {
-  double wall_s = 0.0;       ///< From the end of the step before to the end of this one.
-  double data_wait_s = 0.0;  ///< Blocked in the loader's next().
-  double copy_s = 0.0;       ///< Host-to-device copy that compute did not hide; 0 without a GPU.
-  double compute_s =
-      0.0;  ///< Forward, backward, optimiser: on the device, or on the CPU without one.
+  double wall_s = 0.0;       ///< from the end of the step before to the end of this one
+  double data_wait_s = 0.0;  ///< blocked in the loader's next()
+  double copy_s = 0.0;       ///< host-to-device copy that compute did not hide; 0 without a GPU
+  /// Forward, backward, optimiser: on the device, or on the CPU without one.
+  double compute_s = 0.0;
 
   double other_s() const { return wall_s - data_wait_s - copy_s - compute_s; }
 
@@ -31,20 +31,20 @@ struct StepTimes {
 };
 
 struct StepBudgetOptions {
-  std::size_t warmup_steps = 20;  ///< Steps left out of the verdict, and
-  double warmup_s =
-      30.0;  ///< seconds left out: whichever ends later, never more than half of the steps.
-  double long_wait_s = 50e-6;  ///< A wait above this counts as a long one.
-  bool on_gpu = false;         ///< Names the compute part "gpu" in sentences.
+  std::size_t warmup_steps = 20;  ///< steps left out of the verdict, and
+  /// Seconds left out: whichever ends later, never more than half of the steps.
+  double warmup_s = 30.0;
+  double long_wait_s = 50e-6;  ///< a wait above this counts as a long one
+  bool on_gpu = false;         ///< names the compute part "gpu" in sentences
 };
 
 /// The measured window of a step budget. Sums over the window, in seconds, unless a name says
 /// otherwise.
 struct HEADRACE_API StepBudget {
-  std::size_t steps = 0;          ///< Steps in the window.
-  std::size_t skipped_steps = 0;  ///< Warm-up steps before it.
-  bool warmup_cut_short =
-      false;  ///< The run was too short for the whole warm-up; half of it was left out instead.
+  std::size_t steps = 0;          ///< steps in the window
+  std::size_t skipped_steps = 0;  ///< warm-up steps before it
+  /// The run was too short for the whole warm-up; half of it was left out instead.
+  bool warmup_cut_short = false;
   bool on_gpu = false;
   double wall_s = 0.0;
   double data_wait_s = 0.0;
@@ -54,8 +54,8 @@ struct HEADRACE_API StepBudget {
   double wait_p50_s = 0.0;
   double wait_p99_s = 0.0;
   double wait_max_s = 0.0;
-  double long_wait_share =
-      0.0;  ///< Share of steps whose wait was above StepBudgetOptions::long_wait_s.
+  /// Share of steps whose wait was above StepBudgetOptions::long_wait_s.
+  double long_wait_share = 0.0;
 
   /// Data wait / wall time; 0 for an empty window.
   double data_stall_fraction() const;

@@ -14,10 +14,10 @@ namespace headrace::inline v1::monitor {
 
 /// How much the input holds the training back, by the share of the time spent waiting for data.
 enum class InputBound {
-  cannot_tell,      ///< Too little measured, or clocks that disagree.
-  not_input_bound,  ///< Below 5 %.
-  moderately,       ///< 5 % to 20 %.
-  highly,           ///< Above 20 %.
+  cannot_tell,      ///< too little measured, or clocks that disagree
+  not_input_bound,  ///< below 5 %
+  moderately,       ///< 5 % to 20 %
+  highly,           ///< above 20 %
 };
 
 HEADRACE_API std::string_view to_string(InputBound bound);
@@ -26,15 +26,15 @@ HEADRACE_API std::string_view to_string(InputBound bound);
 struct HEADRACE_API Verdict {
   InputBound bound = InputBound::cannot_tell;
   double data_stall_fraction = 0.0;
-  std::string bottleneck{};  ///< A step's name, "consumer", or empty when nobody can tell.
-  std::string stage{};  ///< The bottleneck's place in the graph: "read", "augment", "consumer".
-  std::string next{};   ///< The step that would come next; may be empty.
-  double headroom =
-      0.0;  ///< Of the bottleneck; for the consumer, that of the slowest stage: what is in reserve.
+  std::string bottleneck{};  ///< a step's name, "consumer", or empty when nobody can tell
+  std::string stage{};       ///< the bottleneck's place in the graph: "read", "augment", "consumer"
+  std::string next{};        ///< the step that would come next; may be empty
+  /// Of the bottleneck; for the consumer, that of the slowest stage: what is in reserve.
+  double headroom = 0.0;
   double delivered_per_s = 0.0;
-  double demand_per_s = 0.0;            ///< What the consumer would take; 0 without one.
-  std::string reason{};                 ///< Evidence in words.
-  std::vector<StageCapacity> stages{};  ///< Least headroom first.
+  double demand_per_s = 0.0;            ///< what the consumer would take; 0 without one
+  std::string reason{};                 ///< evidence in words
+  std::vector<StageCapacity> stages{};  ///< least headroom first
   std::optional<Advice> advice{};
 
   /// "highly input-bound (data stall 31 %): decode holds the loader back, ..." For the end of an

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/feed/planned_source.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
@@ -12,10 +13,10 @@
 namespace headrace::inline v1::app {
 
 /// What a configuration says of a loader, without a runtime.
-LoaderOptions loader_options(int prefetch, const ThreadSettings& threads);
+HEADRACE_API LoaderOptions loader_options(int prefetch, const ThreadSettings& threads);
 
 /// The runtime of its threads.
-RuntimeOptions runtime_options(const ThreadSettings& threads);
+HEADRACE_API RuntimeOptions runtime_options(const ThreadSettings& threads);
 
 /// A loader as a configuration describes it, of whatever kind. A plain value; nothing is read
 /// before source.open().

@@ -33,7 +33,8 @@ PlannedSource image_source(const LoaderData& config) {
     return {.outline = source, .resident_bytes = 0, .open = [source] { return source; }};
   return {.outline = source, .resident_bytes = 0, .open = [data, stage = config.stage] {
             return std::make_shared<const ImagePack>(
-                data.data, ImagePackOptions{.stage = stage, .log = &log_table});
+                data.data,
+                ImagePackOptions{.stage = stage, .log = &log_table, .on_stage = show_stage()});
           }};
 }
 

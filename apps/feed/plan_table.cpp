@@ -1,7 +1,11 @@
 #include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/run/data_log.h>
+#include <headrace/apps/terminal/progress.h>
+#include <headrace/apps/terminal/text_width.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -27,16 +31,34 @@ void log_table(headrace::LogLevel level, std::string_view line) {
   if (level == headrace::LogLevel::warning || line.starts_with("[stage]")) log_data(level, line);
 }
 
+StageCallback show_stage() {
+  return [view = std::make_shared<std::optional<Progress>>()](const StageProgress& copy) {
+    if (!*view) {
+      view->emplace("stage " + clean_text(copy.file.filename().string()),
+                    static_cast<std::int64_t>(copy.all), "bytes");
+    }
+    (*view)->show(static_cast<std::int64_t>(copy.done));
+    if (copy.done < copy.all) return;
+    (*view)->end();
+    view->reset();
+  };
+}
+
+Hdf5TableOptions telling(Hdf5TableOptions options) {
+  options.log = &log_table;
+  options.on_stage = show_stage();
+  return options;
+}
+
 PlannedSource plan_table(const Hdf5TableOptions& options) {
   Hdf5TableOptions outline_options = options;
   outline_options.residence = Residence::file;
   outline_options.stage.clear();  // nothing but the outline is read before open()
   const auto outline = std::make_shared<const Hdf5Table>(outline_options);
-  Hdf5TableOptions opened = options;
-  opened.log = &log_table;
-  return {.outline = outline,
-          .resident_bytes = resident_part(*outline, options.memory),
-          .open = [opened] { return std::make_shared<const Hdf5Table>(opened); }};
+  return {
+      .outline = outline,
+      .resident_bytes = resident_part(*outline, options.memory),
+      .open = [opened = telling(options)] { return std::make_shared<const Hdf5Table>(opened); }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -33,14 +33,14 @@ void log_data(headrace::LogLevel level, std::string_view line) {
   }
 }
 
-DataLogGuard::DataLogGuard(LogCallback to) {
+DataLogGuard::DataLogGuard(LogCallback to) : before_(std::move(to)) {
   const std::lock_guard lock(receiver().mutex);
-  receiver().to = std::move(to);
+  receiver().to.swap(before_);
 }
 
 DataLogGuard::~DataLogGuard() {
   const std::lock_guard lock(receiver().mutex);
-  receiver().to = {};
+  receiver().to.swap(before_);
 }
 
 }  // namespace headrace::inline v1::app

@@ -10,14 +10,17 @@ namespace headrace::inline v1::app {
 /// error. Any thread.
 void log_data(headrace::LogLevel level, std::string_view line);
 
-/// While it lives, lines of sources go to `to`, from any thread, one at a time; one guard at a
-/// time.
+/// While it lives, lines of sources go to `to`, from any thread, one at a time; then again to where
+/// they went before. Guards end in the reverse of their order.
 class DataLogGuard {
  public:
   explicit DataLogGuard(LogCallback to);
   DataLogGuard(const DataLogGuard&) = delete;
   DataLogGuard& operator=(const DataLogGuard&) = delete;
   ~DataLogGuard();
+
+ private:
+  LogCallback before_;
 };
 
 }  // namespace headrace::inline v1::app

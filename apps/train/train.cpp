@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
@@ -8,6 +9,8 @@
 #include <headrace/engine/runtime/runtime.h>
 
 #include <chrono>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +37,11 @@ class TrainCommand {
 
   ExitCode run() {
     cv::setNumThreads(0);
+    // What sources say before there is a run folder goes to its log when there is one.
+    const DataLogGuard early([this](headrace::LogLevel, std::string_view line) {
+      fmt::print(stderr, "{}\n", line);
+      early_lines_.emplace_back(line);
+    });
     backend_.set_threads(torch_threads());
     const ChosenDevice device = backend_.choose_device(job_.config->device);
     const std::unique_ptr<TrainingRun> run = backend_.make_run(job_, device);
@@ -63,6 +71,8 @@ class TrainCommand {
     folder.write_command(arguments_);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
     RunView view(folder, device.device.is_cuda(), level_);
+    for (const std::string& line : early_lines_)
+      view.note(line);
     view.info("run folder " + folder.path().string());
     view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
     view.info(forecast.line(limit));
@@ -111,6 +121,7 @@ class TrainCommand {
   TrainingBackend& backend_;
   LogLevel level_;
   TrainingJob job_;
+  std::vector<std::string> early_lines_;
 };
 
 }  // namespace

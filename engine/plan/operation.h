@@ -41,10 +41,10 @@ concept BatchOperation =
 
 /// How a step takes part in the graph.
 struct StepOptions {
-  std::string
-      name{};  ///< for statistics, errors and the random key; the operation's own name when empty
-  int limit =
-      0;  ///< samples worked on at once; 0: every worker. A step with a limit is a node of its own
+  /// For statistics, errors and the random key; the operation's own name when empty.
+  std::string name{};
+  /// Samples worked on at once; 0: every worker. A step with a limit is a node of its own.
+  int limit = 0;
 };
 
 /// What per_worker() returns: an operation with state of its own for each worker.

@@ -13,11 +13,13 @@ namespace headrace::inline v1 {
 
 /// What happens to the samples at the end of an epoch that do not fill a batch.
 enum class Tail : unsigned char {
-  shorter,  ///< delivered as a shorter batch (over ranks: shared out, so every rank gets the same
-            ///< number of batches)
-  drop,     ///< left out
-  pad,  ///< delivered as a full batch; bool field "valid" [rows] says which rows are samples, the
-        ///< others are zero
+  /// Delivered as a shorter batch (over ranks: shared out, so every rank gets the same number of
+  /// batches).
+  shorter,
+  drop,  ///< left out
+  /// Delivered as a full batch; bool field "valid" [rows] says which rows are samples, the others
+  /// are zero.
+  pad,
 };
 
 /// How samples become batches.
@@ -41,10 +43,11 @@ struct BadSamples {
   };
 
   Rule rule = Rule::fail;
-  std::int64_t most = -1;   ///< more bad samples in delivered batches than this end the run with a
-                            ///< PipelineError; < 0: no limit
-  double most_share = 1.0;  ///< likewise, as a share of an epoch's samples, in one pass over it
-  int attempts = 16;        ///< replacements tried for one row
+  /// More bad samples in delivered batches than this end the run with a PipelineError; < 0: no
+  /// limit.
+  std::int64_t most = -1;
+  double most_share = 1.0;      ///< likewise, as a share of an epoch's samples, in one pass over it
+  int attempts = 16;            ///< replacements tried for one row
   std::filesystem::path log{};  ///< bad_samples.jsonl: one line for every case; empty: none
 };
 
@@ -53,11 +56,11 @@ struct LoaderOptions {
   int prefetch = 4;  ///< batches made ready ahead of the trainer; below 3 one slow sample is felt
   int loans = 1;     ///< batches that the trainer may hold at once
   std::size_t host_memory = 0;  ///< bytes that this loader may take; 0: only the runtime's limit
-  std::size_t sample_memory =
-      0;             ///< bytes of samples between read and collate; 0: from the source's estimates
+  /// Bytes of samples between read and collate; 0: from the source's estimates.
+  std::size_t sample_memory = 0;
   bool fuse = true;  ///< neighbouring steps without a limit share a node
-  bool join_epochs =
-      true;  ///< the next epoch's first batches are prepared while this one is finished
+  /// The next epoch's first batches are prepared while this one is finished.
+  bool join_epochs = true;
   bool statistics = true;            ///< times of stages, waits and copies; counts are always kept
   WatchdogOptions watchdog{};        ///< a stage that never returns; default: nobody looks
   std::optional<Runtime> runtime{};  ///< default: Runtime::process_default()

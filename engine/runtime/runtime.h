@@ -15,8 +15,8 @@ class RuntimeCore;
 struct RuntimeOptions {
   int threads = 0;     ///< workers; 0: usable cores (affinity and cgroup quota)
   int io_threads = 0;  ///< threads that may wait for a disk or network; 0: 4
-  std::size_t memory =
-      0;  ///< bytes of slabs and samples of all its loaders together; 0: no limit of its own
+  /// Bytes of slabs and samples of all its loaders together; 0: no limit of its own.
+  std::size_t memory = 0;
 };
 
 /// Workers, I/O threads and one byte budget, shared by all loaders that are given it (train and

@@ -59,8 +59,8 @@ struct LoaderStats {
   Durations wait;  ///< of the trainer in next(), per batch
   std::int64_t waits_over_50us = 0;
   Durations step;  ///< of the trainer between two calls of next()
-  double room_wait_s =
-      0;  ///< time with no slab free to start another batch: the trainer is the slow side
+  /// Time with no slab free to start another batch: the trainer is the slow side.
+  double room_wait_s = 0;
   double reorder_wait_s = 0;  ///< time that finished batches waited for an earlier one, summed
   double ready_depth = 0;     ///< mean number of ready batches over time
   double readiness = 0;       ///< share of time with at least one batch ready

@@ -16,11 +16,13 @@ namespace headrace::inline v1 {
 /// every type error follow from it.
 struct HEADRACE_API FieldSpec {
   enum class Kind : unsigned char {
-    fixed,   ///< every row has exactly `shape`; the batch field is [rows, shape...]
-    padded,  ///< a row has at most `shape`, the rest holds `fill`, which `dtype` must be able to
-             ///< hold; int64 field "<name>_shape" [rows, rank] is added
-    ragged,  ///< one-dimensional, at most shape[0] elements a row; the batch field holds the rows
-             ///< end to end, int64 field "<name>_offsets" [rows + 1] is added
+    fixed,  ///< every row has exactly `shape`; the batch field is [rows, shape...]
+    /// A row has at most `shape`, the rest holds `fill`, which `dtype` must be able to hold; int64
+    /// field "<name>_shape" [rows, rank] is added.
+    padded,
+    /// One-dimensional, at most shape[0] elements a row; the batch field holds the rows end to end,
+    /// int64 field "<name>_offsets" [rows + 1] is added.
+    ragged,
   };
 
   std::string name;

@@ -3,6 +3,7 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/engine/tensor/tensor.h>
+#include <headrace/loaders/file/stage_progress.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,15 +27,18 @@ struct Hdf5Field {
 
 /// Where the rows of a table are read from.
 enum class Residence : unsigned char {
-  automatic,  ///< dataset by dataset, smallest first: in memory while the budget lasts, else from
-              ///< the file, else through the library
-  resident,   ///< all in memory, or ResourceError
-  cached,     ///< as automatic, but chunked datasets are never decoded whole at opening: chunk by
-              ///< chunk as they are wanted, kept in the rest of the memory
-  pread,      ///< all from the file: rows by `pread`, chunks decoded and kept in the rest of the
-              ///< memory; ConfigError when only the library can read a dataset
-  file,       ///< as pread, and through the library what only it can read
-  library,    ///< all through the library (slow: for comparison and tests)
+  /// Dataset by dataset, smallest first: in memory while the budget lasts, else from the file, else
+  /// through the library.
+  automatic,
+  resident,  ///< all in memory, or ResourceError
+  /// As automatic, but chunked datasets are never decoded whole at opening: chunk by chunk as they
+  /// are wanted, kept in the rest of the memory.
+  cached,
+  /// All from the file: rows by `pread`, chunks decoded and kept in the rest of the memory;
+  /// ConfigError when only the library can read a dataset.
+  pread,
+  file,     ///< as pread, and through the library what only it can read
+  library,  ///< all through the library (slow: for comparison and tests)
 };
 
 struct Hdf5TableOptions {
@@ -52,6 +56,7 @@ struct Hdf5TableOptions {
   /// A folder (a fast disk, or /dev/shm) the files are copied to before anything is read; room and
   /// checksum are checked, and the copies vanish with the table or the process. Empty: none.
   std::filesystem::path stage{};
+  StageCallback on_stage{};  ///< told of the progress of the copies
   /// Long chunk indexes are kept beside the file ("<file>.headrace-index") for the next opening.
   bool keep_index = true;
 };

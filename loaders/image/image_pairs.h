@@ -11,8 +11,8 @@ namespace headrace::inline v1 {
 struct ImagePairsOptions {
   std::filesystem::path images{};  ///< folder of the images, at any depth
   std::filesystem::path masks{};   ///< folder of their masks, laid out the same
-  std::string
-      mask_suffix{};  ///< what a mask's name has before its extension and its image's has not
+  /// What a mask's name has before its extension and its image's has not.
+  std::string mask_suffix{};
   ListingOptions listing{};
 };
 

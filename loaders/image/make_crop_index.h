@@ -9,8 +9,8 @@
 namespace headrace::inline v1 {
 
 struct CropIndexOptions {
-  int segment_pixels =
-      64;  ///< between two places where a part may begin, across; finer costs index
+  /// Between two places where a part may begin, across; finer costs index.
+  int segment_pixels = 64;
 };
 
 /// Makes a CropIndexedJpeg of a JPEG of any kind: its coefficients, losslessly, as a baseline file,

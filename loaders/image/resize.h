@@ -9,9 +9,9 @@ namespace headrace::inline v1 {
 
 /// How pixels are put together when a picture changes its size. Both sample at half-pixel centres.
 enum class Resample : unsigned char {
-  antialias,  ///< triangle filter as wide as the reduction (Pillow's and torchvision's "bilinear,
-              ///< antialias")
-  bilinear,   ///< the two nearest pixels a side, however much it shrinks: faster, aliases below 1/2
+  /// Triangle filter as wide as the reduction (Pillow's and torchvision's "bilinear, antialias").
+  antialias,
+  bilinear,  ///< the two nearest pixels a side, however much it shrinks: faster, aliases below 1/2
 };
 
 /// One axis of a resize: `out` samples spread evenly over [start, start + length) of the input

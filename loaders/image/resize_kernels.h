@@ -16,8 +16,8 @@ struct ResizeKernelTask {
   const std::int32_t* row_first;     ///< per output row, relative to `data`
   const std::uint32_t* row_weights;  ///< per output row and tap
   int column_taps;                   ///< of the horizontal axis
-  const std::int32_t*
-      column_first;  ///< per output column, relative to `data`; padded to groups of four
+  /// Per output column, relative to `data`; padded to groups of four.
+  const std::int32_t* column_first;
   const std::uint32_t* column_weights;  ///< per output column and tap, padded likewise
   int out_width;
   int out_height;

@@ -24,8 +24,8 @@ struct LeakLossOptions {
 struct LeakLossTerms {
   at::Tensor classes = {};  ///< class-weighted mean cross entropy of the first K columns
   at::Tensor weight = {};   ///< what that mean was divided by
-  at::Tensor auxiliary =
-      {};  ///< mean binary cross entropy of the last column against `target == leak`
+  /// Mean binary cross entropy of the last column against `target == leak`.
+  at::Tensor auxiliary = {};
 };
 
 /// The terms of `output` `[N, K + 1]` and `target` `[N]` int64. Throws `ConfigError` for an output

@@ -1,15 +1,25 @@
-// The configuration that a training works on, and what of it the run folder keeps.
+// The configuration that a training works on, and what the run folder keeps.
+#include <headrace/apps/feed/plan_table.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 using namespace headrace;
+using app::ExitCode;
 using app::TrainingJob;
 using app::TrainOptions;
 
@@ -30,6 +40,49 @@ class Written {
  private:
   test::TemporaryFolder folder_;
 };
+
+// Instead of LibTorch: members that are at once what they come to.
+class PretendedRun final : public app::TrainingRun {
+ public:
+  PretendedRun(const TrainingJob& job, std::vector<std::int64_t>& trained)
+      : member_(job.config->training.member), trained_(trained) {}
+
+  std::vector<std::int64_t> members() const override {
+    return member_ ? std::vector{*member_} : std::vector<std::int64_t>{0, 1, 2};
+  }
+  monitor::MemoryForecast forecast() const override { return {}; }
+  std::uint64_t open() override { return 0; }
+  app::FoldOutcome train(std::int64_t member, const std::filesystem::path&, app::RunView&,
+                         const monitor::MemoryWatch&, std::stop_token) override {
+    trained_.push_back(member);
+    return {.member = "fold " + std::to_string(member)};
+  }
+  std::optional<app::FoldOutcome> vote(const std::filesystem::path&) const override { return {}; }
+
+ private:
+  std::optional<std::int64_t> member_;
+  std::vector<std::int64_t>& trained_;
+};
+
+class PretendedBackend final : public app::TrainingBackend {
+ public:
+  std::vector<std::int64_t> trained;
+
+  std::string version() const override { return "none"; }
+  void set_threads(int) override {}
+  app::ChosenDevice choose_device(app::DeviceChoice) override { return {}; }
+  std::unique_ptr<app::TrainingRun> make_run(const TrainingJob& job,
+                                             const app::ChosenDevice&) override {
+    app::log_table(headrace::LogLevel::warning, "[data] has no split");
+    return std::make_unique<PretendedRun>(job, trained);
+  }
+  ExitCode predict(const app::PredictOptions&) override { return ExitCode::done; }
+  ExitCode run(const std::function<ExitCode()>& command) override { return command(); }
+};
+
+ExitCode train(const TrainOptions& options, PretendedBackend& backend) {
+  return app::train(options, {.arguments = {"headrace"}, .jobs = app::jobs(), .backend = &backend});
+}
 
 bool keeps(const TrainingJob& job, const std::string& line) {
   return job.yaml.find("  " + line + "\n") != std::string::npos;
@@ -70,4 +123,33 @@ TEST_CASE("a run goes on with what it began with, the member aside") {
                        doctest::Contains("learning_rate"), ConfigError);
   options.settings = {"training.member=1"};
   CHECK(app::read_train_job(options, app::jobs()).config->training.member == 1);
+}
+
+TEST_CASE("a run whose folds are trained call by call has all of them in the end") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "job.yaml")
+      << "kind: glaucoma\nruns: " + (folder.path() / "runs").string() +
+             "\ndata: {file: x.h5, folds: 3}\n";
+  PretendedBackend backend;
+  TrainOptions options{.config = folder.path() / "job.yaml", .member = 2};
+  REQUIRE(train(options, backend) == ExitCode::done);
+  const auto run = std::filesystem::directory_iterator(folder.path() / "runs")->path();
+  const std::string kept = test::content_of(run / "config.yaml");
+  options = {.resume = run, .member = 1};
+  REQUIRE(train(options, backend) == ExitCode::done);
+  CHECK(test::content_of(run / "config.yaml") == kept);
+  options = {.resume = run};
+  REQUIRE(train(options, backend) == ExitCode::done);
+  CHECK(backend.trained == std::vector<std::int64_t>{2, 1, 0, 1, 2});
+}
+
+TEST_CASE("what sources say before there is a run folder stands in its log") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "job.yaml")
+      << "kind: glaucoma\nruns: " + (folder.path() / "runs").string() +
+             "\ndata: {file: x.h5, folds: 3}\n";
+  PretendedBackend backend;
+  REQUIRE(train({.config = folder.path() / "job.yaml"}, backend) == ExitCode::done);
+  const auto run = std::filesystem::directory_iterator(folder.path() / "runs")->path();
+  CHECK(test::content_of(run / "log.txt").find("[data] has no split\n") != std::string::npos);
 }

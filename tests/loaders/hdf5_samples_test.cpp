@@ -199,7 +199,13 @@ TEST_CASE("a staged file is read from its copy, which leaves nothing behind") {
     const auto expected = gathered(Hdf5Table(options), scattered(24, 50));
     options.stage = folder / "stage";
     options.log = [&](LogLevel, std::string_view line) { log.emplace_back(line); };
+    std::vector<StageProgress> told;
+    options.on_stage = [&](const StageProgress& copy) { told.push_back(copy); };
     const Hdf5Table table(options);
+    REQUIRE(told.size() == 1);  // the file is smaller than a piece
+    CHECK(told[0].file == path);
+    CHECK(told[0].done == fs::file_size(path));
+    CHECK(told[0].all == told[0].done);
     CHECK(contains(log[0], "copied and checked"));
     const auto other = folder / "other.h5";
     fs::copy_file(path, other);

@@ -2,6 +2,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/png_decoder.h>
 #include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/whole_picture.h>
 
 #include <cstdint>
 #include <string>
@@ -16,17 +17,7 @@ using headrace::test::PngSpec;
 namespace {
 
 Pixels whole(const Bytes& file) {
-  PngDecoder decoder;
-  const ImageHeader header = decoder.open(file);
-  const DecodedPixels pixels = decoder.decode({.width = header.width, .height = header.height});
-  Pixels rgb;
-  for (int y = 0; y < header.height; ++y) {
-    for (int x = 0; x < header.width; ++x) {
-      const std::uint8_t* at = pixels.data + pixels.stride * static_cast<std::size_t>(y) + 4 * x;
-      rgb.insert(rgb.end(), at, at + 3);
-    }
-  }
-  return rgb;
+  return headrace::test::whole<PngDecoder>(file);
 }
 
 }  // namespace

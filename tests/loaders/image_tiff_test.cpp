@@ -2,6 +2,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/tiff_decoder.h>
 #include <headrace/tests/loaders/image_files_tiff.h>
+#include <headrace/tests/loaders/whole_picture.h>
 
 #include <cstdarg>
 #include <cstdint>
@@ -17,17 +18,7 @@ using headrace::test::TiffSpec;
 namespace {
 
 Pixels whole(const Bytes& file) {
-  TiffDecoder decoder;
-  const ImageHeader header = decoder.open(file);
-  const DecodedPixels pixels = decoder.decode({.width = header.width, .height = header.height});
-  Pixels rgb;
-  for (int y = 0; y < header.height; ++y) {
-    for (int x = 0; x < header.width; ++x) {
-      const std::uint8_t* at = pixels.data + pixels.stride * static_cast<std::size_t>(y) + 4 * x;
-      rgb.insert(rgb.end(), at, at + 3);
-    }
-  }
-  return rgb;
+  return headrace::test::whole<TiffDecoder>(file);
 }
 
 std::vector<std::uint16_t> labels_of(const Bytes& file) {

@@ -36,10 +36,10 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 std::vector<MovedKey> old_glaucoma_keys() {
   std::vector<MovedKey> keys =
       now_in_augment({{"data.flip", "flip", "0.5"}, {"data.rotation", "rotate", "10"}});
-  for (const MovedKey& key :
-       now_in_schedule("plateau", {{"training.plateau_factor", "factor", "0.5"},
-                                   {"training.plateau_patience", "patience", "5"}}))
-    keys.push_back(key);
+  const std::vector<MovedKey> scheduled =
+      now_in_schedule("plateau", {{"training.plateau_factor", "factor", "0.5"},
+                                  {"training.plateau_patience", "patience", "5"}});
+  keys.insert(keys.end(), scheduled.begin(), scheduled.end());
   keys.push_back({.old = "training.folds", .now = "data.folds"});
   keys.push_back({.old = "training.fold", .now = "training.member"});
   keys.push_back({.old = "training.loss", .now = "loss.name"});

@@ -124,10 +124,9 @@ PlannedSource plan_leak_segments(const LeakFile& file, std::size_t memory,
   const auto outline = segments(file, table);
   table.residence = Residence::resident;
   table.stage = stage;
-  table.log = &log_table;
   return {.outline = outline,
           .resident_bytes = cells * sizeof(float16_t) * file.labels.size(),
-          .open = [file, table] { return segments(file, table); }};
+          .open = [file, table = telling(table)] { return segments(file, table); }};
 }
 
 PlannedSource plan_leak_table(const LeakFile& file, std::size_t memory,
@@ -137,13 +136,13 @@ PlannedSource plan_leak_table(const LeakFile& file, std::size_t memory,
   const DeviceTableOptions options{.device = device, .memory = memory};
   const auto outline = std::make_shared<const DeviceTable>(segments(file, table), options);
   table.stage = stage;
-  table.log = &log_table;
-  return {
-      .outline = outline, .resident_bytes = outline->host_bytes(), .open = [file, table, options] {
-        auto loaded = std::make_shared<DeviceTable>(segments(file, table), options);
-        loaded->load();
-        return loaded;
-      }};
+  return {.outline = outline,
+          .resident_bytes = outline->host_bytes(),
+          .open = [file, table = telling(table), options] {
+            auto loaded = std::make_shared<DeviceTable>(segments(file, table), options);
+            loaded->load();
+            return loaded;
+          }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -127,7 +127,7 @@ void add_file(TablePlan& plan, std::vector<Hdf5Dataset> datasets, const std::str
 
 TablePlan plan_table(const Hdf5TableOptions& options) {
   TablePlan plan;
-  const Stage stage{options.stage, options.log};
+  const Stage stage{options.stage, options.log, options.on_stage};
   std::vector<DatasetRequest> requests;
   for (std::size_t i = 0; i <= options.more_files.size(); ++i) {
     const auto& path = i == 0 ? options.file : options.more_files[i - 1];

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/log.h>
+#include <headrace/loaders/file/stage_progress.h>
 #include <headrace/loaders/image/image_source.h>
 
 #include <cstddef>
@@ -19,7 +20,8 @@ struct ImagePackOptions {
   /// A folder (a fast disk, or /dev/shm) the file is copied to before anything is read; room and
   /// checksum are checked, and the copy vanishes with the pack or the process. Empty: none.
   std::filesystem::path stage{};
-  LogCallback log{};  ///< told of the progress of long copies
+  LogCallback log{};         ///< told once of the copy
+  StageCallback on_stage{};  ///< told of its progress
 };
 
 /// Images in one file that pack_images() has written (format: docs/pack-format.md). Read with

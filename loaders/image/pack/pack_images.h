@@ -34,8 +34,8 @@ struct PackOptions {
   int threads = 1;
   bool skip_bad = false;  ///< leave bad images out instead of ending with a DataError
   std::function<void(std::int64_t index, const std::string& reason)> on_bad{};
-  std::function<void(const PackProgress&)>
-      on_progress{};       ///< after each record; one thread at a time
+  /// After each record; one thread at a time.
+  std::function<void(const PackProgress&)> on_progress{};
   std::stop_token stop{};  ///< ends in good order; run again to go on
 };
 

@@ -20,6 +20,8 @@
 namespace headrace::inline v1::detail {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
 class Descriptor {
@@ -61,34 +63,13 @@ void require_room(std::uint64_t bytes, const std::filesystem::path& name, const 
                       "; free some, choose another folder or read without a stage");
 }
 
-/// Says how far a long copy is, every few seconds.
-class Progress {
- public:
-  Progress(std::uint64_t all, std::string who, const LogCallback& log)
-      : all_(all), who_(std::move(who)), log_(log) {}
-
-  void operator()(std::uint64_t done) {
-    const Clock::time_point now = Clock::now();
-    if (!log_ || now - last_ < std::chrono::seconds(2)) return;
-    last_ = now;
-    log_(LogLevel::info,
-         who_ + std::to_string(done * 100 / all_) + " % of " + std::to_string(all_ >> 20) + " MiB");
-  }
-  void finish() const {
-    if (!log_) return;
-    const double s = std::chrono::duration<double>(Clock::now() - begun_).count();
-    log_(LogLevel::info, who_ + std::to_string(all_ >> 20) + " MiB copied and checked in " +
-                             std::to_string(s) + " s");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::uint64_t all_;
-  std::string who_;
-  const LogCallback& log_;
-  Clock::time_point begun_ = Clock::now();
-  Clock::time_point last_ = begun_;
-};
+void say_done(std::uint64_t bytes, const std::filesystem::path& name, const Stage& stage,
+              Clock::time_point begun) {
+  if (!stage.log) return;
+  const double s = std::chrono::duration<double>(Clock::now() - begun).count();
+  stage.log(LogLevel::info, who(name, stage) + std::to_string(bytes >> 20) +
+                                " MiB copied and checked in " + std::to_string(s) + " s");
+}
 
 /// Bytes of the piece at `offset`; 0 at the end; throws on an error.
 std::size_t read_piece(int from, std::byte* to, std::uint64_t offset, const std::string& who) {
@@ -127,13 +108,14 @@ int stage_file(int descriptor, const std::filesystem::path& name, const Stage& s
   }
   require_room(bytes, name, stage);
   const auto piece = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
-  Progress progress(std::max<std::uint64_t>(bytes, 1), who(name, stage), stage.log);
+  const Clock::time_point begun = Clock::now();
   std::uint32_t read_sum = 0, copy_sum = 0;
   std::uint64_t done = 0;
   while (const std::size_t got = read_piece(descriptor, piece.get(), done, who(name, stage))) {
     read_sum = libdeflate_crc32(read_sum, piece.get(), got);
     write_piece(copy.get(), piece.get(), got, who(name, stage));
-    progress(done += got);
+    done += got;
+    if (stage.on_progress && done < bytes) stage.on_progress({name, done, bytes});
   }
   std::uint64_t checked = 0;
   while (const std::size_t got = read_piece(copy.get(), piece.get(), checked, who(name, stage))) {
@@ -145,7 +127,8 @@ int stage_file(int descriptor, const std::filesystem::path& name, const Stage& s
                     " bytes or another checksum, the file has " + std::to_string(bytes) +
                     "; check that nobody changes it");
   }
-  progress.finish();
+  if (stage.on_progress) stage.on_progress({name, bytes, bytes});
+  say_done(bytes, name, stage, begun);
   return copy.release();
 }
 

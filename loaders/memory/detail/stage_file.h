@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/plan/pipeline.h>
+#include <headrace/loaders/file/stage_progress.h>
 
 #include <filesystem>
 
@@ -9,7 +10,8 @@ namespace headrace::inline v1::detail {
 /// Where a file is copied before it is read.
 struct Stage {
   std::filesystem::path folder{};  ///< a fast disk, or memory: /dev/shm; empty: nowhere
-  LogCallback log{};               ///< told of the progress of long copies
+  LogCallback log{};               ///< told once of each copy
+  StageCallback on_progress{};     ///< told behind each piece, and when a copy is checked
 };
 
 /// Copies an open file into the stage's folder and returns a descriptor of the copy, open for

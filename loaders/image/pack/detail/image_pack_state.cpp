@@ -67,7 +67,7 @@ detail::FileDescriptor ImagePack::State::open_file(const std::filesystem::path& 
   const bool regular = ::fstat(original.number(), &status) == 0 && S_ISREG(status.st_mode);
   if (!regular) return original;  // open() says so
   return detail::FileDescriptor(
-      detail::stage_file(original.number(), name, {options.stage, options.log}));
+      detail::stage_file(original.number(), name, {options.stage, options.log, options.on_stage}));
 }
 
 void ImagePack::State::open() {

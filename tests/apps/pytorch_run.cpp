@@ -1,5 +1,4 @@
-#include "pytorch_run.h"
-
+#include <headrace/tests/apps/pytorch_run.h>
 #include <headrace/training/safetensors.h>
 
 #include <algorithm>
@@ -95,9 +94,8 @@ const std::string& python_with_torch() {
 }
 
 PytorchRun::PytorchRun(const std::string& python, const std::string& job, const std::string& mode) {
-  const std::string command = python + " " + HEADRACE_SOURCE_DIR +
-                              "/tests/training/pytorch_steps.py " + job + " " + mode + " " +
-                              folder_.path().string();
+  const std::string command = python + " " + HEADRACE_SOURCE_DIR + "/tests/apps/pytorch_steps.py " +
+                              job + " " + mode + " " + folder_.path().string();
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
   losses_ = training::read_safetensors(folder_ / "losses.safetensors").tensors;
   const TensorMap batches = training::read_safetensors(folder_ / "batches.safetensors").tensors;

@@ -1,9 +1,9 @@
-"""Twenty training steps of a job in PyTorch, for tests/training/pytorch_steps_test.cpp.
+"""Twenty training steps of a job in PyTorch, for tests/apps/<job>/<job>_pytorch_test.cpp.
 
-    python3 pytorch_steps.py glaucoma|leak batches|windows FOLDER
+    python3 pytorch_steps.py JOB batches|windows FOLDER
 
-Networks, losses, optimiser and schedules are PyTorch's own, put together from the jobs' description and not from the
-C++ code, whose names of parameters they share. Nothing is dropped out, one thread computes, all values are drawn as
+Networks, losses and schedules are those of <job>/pytorch_job.py, and as the optimiser PyTorch's own: put together from
+the jobs' description and not from the C++ code, whose names of parameters they share. Nothing is dropped out, one thread computes, all values are drawn as
 float32 from a seeded generator, so that float64 begins from the same numbers. `windows` makes each step of two
 micro-batches of unequal size, one with rows that do not count. Into FOLDER go, as safetensors,
 
@@ -13,16 +13,15 @@ micro-batches of unequal size, one with rows that do not count. Into FOLDER go, 
 """
 
 import ctypes
+import importlib
 import json
 import math
 import struct
 import sys
-from collections import OrderedDict
 from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 STEPS = 20
 DTYPES = {torch.float64: "F64", torch.int64: "I64", torch.float32: "F32", torch.bool: "BOOL"}
@@ -39,91 +38,6 @@ def write_safetensors(path, tensors):
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
-
-
-def conv3x3(inputs, outputs):
-    return nn.Conv2d(inputs, outputs, 3, padding=1)
-
-
-def glaucoma_network():
-    def chain(*layers):
-        return nn.Sequential(OrderedDict(layers))
-
-    def block(inputs, outputs):
-        return chain(
-            ("conv1", conv3x3(inputs, outputs)), ("norm1", nn.BatchNorm2d(outputs)), ("relu1", nn.ReLU()),
-            ("conv2", conv3x3(outputs, outputs)), ("norm2", nn.BatchNorm2d(outputs)), ("relu2", nn.ReLU()),
-            ("pool", nn.MaxPool2d(2)))
-
-    stem = chain(("conv", conv3x3(3, 32)), ("norm", nn.BatchNorm2d(32)), ("relu", nn.ReLU()), ("pool", nn.MaxPool2d(2)))
-    head = chain(("linear1", nn.Linear(256, 512)), ("relu", nn.ReLU()), ("norm", nn.BatchNorm1d(512)),
-                 ("linear2", nn.Linear(512, 5)))
-    return chain(("stem", stem), ("block1", block(32, 64)), ("block2", block(64, 128)), ("block3", block(128, 256)),
-                 ("average", nn.AdaptiveAvgPool2d(1)), ("flatten", nn.Flatten()), ("head", head))
-
-
-class LeakNetwork(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1, self.conv2, self.conv3 = conv3x3(1, 32), conv3x3(32, 64), conv3x3(64, 128)
-        self.linear = nn.Linear(2048, 256)
-        self.class_head, self.leak_head = nn.Linear(256, 2), nn.Linear(256, 1)
-
-    def forward(self, segments):
-        maps = F.max_pool2d(F.relu(self.conv2(F.relu(self.conv1(segments)))), (2, 1))
-        maps = F.adaptive_avg_pool2d(F.max_pool2d(F.relu(self.conv3(maps)), (2, 1)), (16, 1))
-        features = F.relu(self.linear(maps.flatten(1)))
-        return self.class_head(features), self.leak_head(features).squeeze(1)
-
-
-def focal_loss(logits, target):
-    """Gamma 2, alpha 1."""
-    losses = F.cross_entropy(logits, target, reduction="none")
-    return ((1 - torch.exp(-losses)) ** 2 * losses).mean()
-
-
-class Glaucoma:
-    input_shape, classes = (3, 16, 16), 5
-    sizes = {"batches": (32,), "windows": (28, 24)}
-    clip = None
-    network = staticmethod(glaucoma_network)
-
-    def class_counts(self):
-        return None
-
-    def loss(self, output, target, present):
-        return focal_loss(output[present], target[present])
-
-    def schedule(self, optimizer, mode):
-        """The plateau's rate stays within an epoch; else one cycle, up and down again, with fixed momenta."""
-        if mode == "batches":
-            return torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
-        return torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-3, total_steps=STEPS, cycle_momentum=False)
-
-
-class Leak:
-    input_shape, classes = (1, 64, 5), 2
-    sizes = {"batches": (32,), "windows": (20, 12)}
-    clip = 1.0
-    network = LeakNetwork
-
-    def class_counts(self):
-        return torch.tensor([29, 11])
-
-    def loss(self, output, target, present):
-        """Inverse frequencies, the leak's times 2.5, with mean one and in float32 as the job keeps them."""
-        logits, leak = output
-        frequency = self.class_counts().double() / self.class_counts().sum()
-        weights = torch.tensor([1.0, 2.5], dtype=torch.float64) / frequency
-        weights = (weights / weights.mean()).float().to(logits.dtype)
-        main = F.cross_entropy(logits[present], target[present], weight=weights)
-        return main + 0.3 * F.binary_cross_entropy_with_logits(leak[present], (target[present] == 1).to(leak.dtype))
-
-    def schedule(self, optimizer, mode):
-        """Six steps up from a tenth of the rate, then half a cosine down to 1e-6 at step 20."""
-        up = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=6)
-        down = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS - 6, eta_min=1e-6)
-        return torch.optim.lr_scheduler.SequentialLR(optimizer, [up, down], milestones=[6])
 
 
 def draw_weights(network, generator):
@@ -184,7 +98,7 @@ def train(job, mode, start, steps, dtype, before_step):
         [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": 0.01},
          {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}],
         lr=1e-3, betas=(0.9, 0.999), eps=1e-8, foreach=False)
-    schedule = job.schedule(optimizer, mode)
+    schedule = job.schedule(optimizer, mode, STEPS)
     losses, rates = [], []
     for step, parts in enumerate(steps):
         before_step(step, network, optimizer)
@@ -208,7 +122,8 @@ def train(job, mode, start, steps, dtype, before_step):
 
 def main(name, mode, folder):
     torch.set_num_threads(1)
-    job = {"glaucoma": Glaucoma, "leak": Leak}[name]()
+    sys.dont_write_bytecode = True
+    job = importlib.import_module(f"{name}.pytorch_job").Job()
     generator = torch.Generator().manual_seed(11)
     network = job.network()
     draw_weights(network, generator)
