@@ -24,7 +24,7 @@ struct MemoryWatchOptions {
 };
 
 /// The process went over its limit, or came back.
-struct MemoryEvent {
+struct HEADRACE_API MemoryEvent {
   bool over = false;
   std::uint64_t limit = 0;
   ProcessMemory memory{};

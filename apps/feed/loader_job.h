@@ -13,10 +13,10 @@
 namespace headrace::inline v1::app {
 
 /// What a configuration says of a loader, without a runtime.
-LoaderOptions loader_options(int prefetch, const ThreadSettings& threads);
+HEADRACE_API LoaderOptions loader_options(int prefetch, const ThreadSettings& threads);
 
 /// The runtime of its threads.
-RuntimeOptions runtime_options(const ThreadSettings& threads);
+HEADRACE_API RuntimeOptions runtime_options(const ThreadSettings& threads);
 
 /// A loader as a configuration describes it, of whatever kind. A plain value; nothing is read
 /// before source.open().

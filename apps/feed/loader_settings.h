@@ -25,13 +25,14 @@ struct PlantedDelays {
 };
 
 /// The key `data.resident`; `options` says of which sources.
-void describe_resident(Fields& fields, Bytes& resident, KeyOptions options = {});
+HEADRACE_API void describe_resident(Fields& fields, Bytes& resident, KeyOptions options = {});
 
 /// The key `data.stage`, likewise.
-void describe_stage(Fields& fields, std::filesystem::path& stage, KeyOptions options = {});
+HEADRACE_API void describe_stage(Fields& fields, std::filesystem::path& stage,
+                                 KeyOptions options = {});
 
 /// The key `data.prefetch`.
-void describe_prefetch(Fields& fields, int& prefetch);
+HEADRACE_API void describe_prefetch(Fields& fields, int& prefetch);
 
 /// The section `threads`; `torch` is a key of it only where a model is trained.
 HEADRACE_API void describe(Fields& fields, ThreadSettings& threads, bool trains);

@@ -48,10 +48,10 @@ struct SpiralsCourse final : training::Course {
   const SpiralsConfig config;
   std::vector<training::Stage> stages() const override { return {app::stage_of(config.training)}; }
   std::unique_ptr<models::Network> network() const override {
-    using namespace torch::nn;
-    const Sequential net(Linear(2, config.hidden), SiLU(), Linear(config.hidden, config.hidden),
-                         SiLU(), Linear(config.hidden, 2));
-    return std::make_unique<models::ModuleNetwork<SequentialImpl>>(net.ptr());
+    using torch::nn::Linear, torch::nn::SiLU;
+    const auto n = config.hidden;
+    torch::nn::Sequential net(Linear(2, n), SiLU(), Linear(n, n), SiLU(), Linear(n, 2));
+    return std::make_unique<models::ModuleNetwork<torch::nn::SequentialImpl>>(net.ptr());
   }
   Pipeline train(const training::Stage&, const Feed& feed) const override {
     return in_order(spirals(config, Split::train), feed).order(Shuffled{.seed = config.seed});
