@@ -137,12 +137,25 @@ AugmentSteps AugmentBuilder::build() {
     const AugmentEntry& entry = list_[at_];
     at_entry(entry, [&] {
       require_order(entry);
+void AugmentBuilder::require_shapes() const {
+  if (!context_.keeps_shapes) return;
+  for (const FieldSpec& field : context_.fields) {
+    const FieldSpec* now = fields().find(field.name);
+    if (field.shape.rank() == 0 || (now != nullptr && now->shape == field.shape)) continue;
+    throw ConfigError(fmt::format(
+        "makes {} of {}, but validation and test are fed without the list; let it keep the shape, "
+        "or leave it out",
+        now == nullptr ? "nothing" : to_string(*now), to_string(field)));
+  }
+}
+
       entry.operation->add(entry.parameters, *this);
     });
   }
   return std::move(steps_);
 }
 
+      require_shapes();
 void at_entry(const AugmentEntry& entry, const std::function<void()>& call) {
   try {
     call();

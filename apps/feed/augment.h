@@ -43,13 +43,17 @@ struct AugmentContext {
   std::optional<double> mean{};  ///< Of the training spectrograms: what masked cells become.
   std::int64_t classes = 0;      ///< Of the labels; 0: not known.
   std::uint64_t seed = 0;
-  Device device{};        ///< Where batches are delivered.
+  std::int64_t batch = 0;   ///< Rows of a batch; 0: not known.
+  std::string batch_key{};  ///< Of the configuration, which sets them.
+  Device device{};          ///< Where batches are delivered.
   bool gathers = false;   ///< Whether the source gathers whole batches where no step is in the way.
   bool in_table = false;  ///< Samples are row numbers, a batch's fields are made after batch().
   bool normalized = false;  ///< The job itself normalises after the list.
 };
 
 /// The steps of a list, ready for pipelines.
+  /// Evaluation does without the list: what is not a scalar keeps its shape.
+  bool keeps_shapes = false;
 struct AugmentSteps {
   using Step = std::function<Pipeline(Pipeline)>;
   std::vector<Step> on_samples{};  ///< Before batch().

@@ -31,13 +31,14 @@ DecodeImage take_decoder(const LoaderConfig& config, AugmentList& list) {
   DecodeImage decode{.device = {.kind = image.decode}, .device_share = image.device_share};
   const int side = image.resize > 0 ? image.resize : image.side;
   decode.crop = ResizeTo{.height = side, .width = side};
-  if (image.resize > 0 || list.empty() || !list.front().operation->geometry) return decode;
-  at_entry(list.front(), [&] {
-    const AugmentContext context{.height = image.side, .width = image.side};
-    decode.crop = list.front().operation->geometry(list.front().parameters, context);
-    check(decode.crop, list.front().operation->name);
-  });
-  list.erase(list.begin());
+  if (image.resize == 0 && !list.empty() && list.front().operation->geometry) {
+    at_entry(list.front(), [&] {
+      const AugmentContext context{.height = image.side, .width = image.side};
+      decode.crop = list.front().operation->geometry(list.front().parameters, context);
+      check(decode.crop, list.front().operation->name);
+    });
+    list.erase(list.begin());
+  }
   if (list.empty() || !flips_for_free(decode)) return decode;
   const auto* flip = std::any_cast<HorizontalFlip>(&list.front().parameters);
   if (flip == nullptr) return decode;
@@ -47,6 +48,31 @@ DecodeImage take_decoder(const LoaderConfig& config, AugmentList& list) {
 }
 
 /// The samples as they come to the list, and what is left of it.
+/// Pictures that a device decodes are first seen in its batches: nothing before can touch them.
+/// `rest` is what the decoder does not do of the list.
+void check_device_decode(const LoaderConfig& config, const AugmentList& rest) {
+  if (config.image.decode != Device::Kind::cuda) return;
+  for (const AugmentEntry& entry : rest) {
+    if (entry.operation->on != AugmentOn::samples) continue;
+    at_entry(entry, [] {
+      throw ConfigError(
+          "works on pictures in host memory, but with image.decode: cuda the GPU makes them, with "
+          "the crop that leads the list (where image.resize is 0) and the flip behind it and "
+          "nothing else; leave it out, or set image.decode: cpu");
+    });
+  }
+  if (config.data.cache.enabled()) {
+    throw ConfigError(
+        "[config] data.cache: keeps pictures in host memory, but with image.decode: cuda the GPU "
+        "makes them; leave it out, or set image.decode: cpu");
+  }
+  if (config.delay.decode.seconds > 0.0 || config.delay.augment.seconds > 0.0) {
+    throw ConfigError(
+        "[config] delay.decode and delay.augment: are added to pictures in host memory, but with "
+        "image.decode: cuda the GPU makes them; leave them out, or set image.decode: cpu");
+  }
+}
+
 struct Samples {
   Pipeline pipeline;
   AugmentContext context;
@@ -57,6 +83,7 @@ Samples pictures(const LoaderConfig& config, const std::shared_ptr<const Source>
   AugmentList list = config.augment;
   DecodeImage decode = take_decoder(config, list);
   decode.masks = masks_of(*source);
+  check_device_decode(config, list);
   AugmentContext context{.fields = decode.schema(source->fields()),
                          .masks = decode.masks,
                          .height = config.image.side,
@@ -88,6 +115,8 @@ Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const 
       slow_augment(std::move(pipeline), config.delay.augment).named("bench").seed(config.seed);
   pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
                             : std::move(pipeline).order(Sequential{});
+  samples.context.batch = config.batch;
+  samples.context.batch_key = "batch";
   pipeline = std::move(pipeline).batch(
       {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
   // What decodes on a device decodes into its memory.
@@ -106,6 +135,7 @@ void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const 
         "all, \"decode\", draws its crop at random; set image.resize (256, say): whole pictures "
         "are then decoded to that size and kept, and the crop is drawn from them");
   }
+  check_device_decode(config, list);
   decode.masks = masks_of(*outline);
   with_cache(outline, cache, decode.schema(outline->fields()));
 }

@@ -70,6 +70,7 @@ class AugmentBuilder {
   }
   void require_samples() const;
   void require_order(const AugmentEntry& entry);
+  void require_shapes() const;
   const FieldSpec& first(const char* what, bool (*fits)(const FieldSpec&)) const;
 
   const AugmentList& list_;

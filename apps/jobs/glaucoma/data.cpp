@@ -57,8 +57,11 @@ Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const Glauco
       make_augment_steps(config.augment, {.fields = pictures(*records.source),
                                           .classes = glaucoma_classes,
                                           .seed = config.seed,
+                                          .batch = config.training.batch,
+                                          .batch_key = "training.batch",
                                           .device = device,
-                                          .normalized = true});
+                                          .normalized = true,
+                                          .keeps_shapes = true});
   Pipeline pipeline = steps.before_batch(records.samples(GlaucomaSample(), config.delay.decode)
                                              .named("train")
                                              .order(Shuffled{.seed = config.seed})

@@ -1,11 +1,16 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/literals.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/device_table.h>
 
 #include <utility>
 
 namespace headrace::inline v1::app {
+#include <fmt/format.h>
+
 
 namespace {
 
@@ -30,8 +35,21 @@ AugmentContext context_of(const LeakFile& file, const LeakConfig& config, Device
           .classes = leak_classes,
           .seed = config.seed,
           .device = device,
+          .batch = config.training.batch,
+          .batch_key = "training.batch",
           .gathers = true,
-          .in_table = table != nullptr};
+          .in_table = table != nullptr,
+          .keeps_shapes = true};
+}
+
+/// Segments are in memory whole or not at all.
+void require_room(const LeakFile& file, Bytes allowed, std::uint64_t needed) {
+  if (needed <= allowed.value) return;
+  const Bytes enough{(needed + 1_MiB - 1) / 1_MiB * 1_MiB};
+  throw ResourceError(fmt::format(
+      "[leak] {}: all segments must be in memory, {} bytes, but data.resident is {}; set "
+      "data.resident to {} or more",
+      file.path.string(), needed, format_exact(allowed), format_exact(enough)));
 }
 
 }  // namespace
@@ -60,9 +78,13 @@ Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::i
 }
 
 PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device) {
-  if (data.residence == LeakResidence::host)
-    return plan_leak_segments(file, data.resident.value, data.stage);
-  return plan_leak_table(file, data.resident.value, data.stage, device);
+  const bool in_table = data.residence == LeakResidence::device;
+  PlannedSource planned = in_table ? plan_leak_table(file, data.resident.value, data.stage, device)
+                                   : plan_leak_segments(file, data.resident.value, data.stage);
+  require_room(file, data.resident,
+               in_table ? table_of(planned.outline)->bytes()
+                        : HugePages::mapped_bytes(planned.resident_bytes));
+  return planned;
 }
 
 LoaderJob make_leak_loader_job(const LeakConfig& config) {

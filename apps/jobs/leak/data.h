@@ -11,7 +11,8 @@
 
 namespace headrace::inline v1::app {
 
-/// Plans a file's segments where the configuration wants them.
+/// Plans a file's segments where the configuration wants them. Throws ResourceError with what they
+/// need where data.resident is less.
 PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device);
 
 /// The list augment, masks filled with the training set's mean; batches in a fresh order every
