@@ -34,7 +34,7 @@ struct LeakLoss {
   double leak_boost = 1.0;  ///< Of the leak's class weight.
 };
 
-/// The configuration of the job leak.
+/// The configuration of the job leak. Its constructor says what this job's defaults are.
 struct LeakConfig final : JobConfig {
   LeakConfig();
 
