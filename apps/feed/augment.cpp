@@ -60,6 +60,11 @@ AugmentList augment_list(const std::string& yaml) {
   return list;
 }
 
+AugmentList before_normalizing(AugmentList list) {
+  std::erase_if(list, [](const AugmentEntry& entry) { return entry.operation->normalizes; });
+  return list;
+}
+
 Pipeline AugmentSteps::before_batch(Pipeline pipeline) const {
   for (const Step& step : on_samples)
     pipeline = step(std::move(pipeline));
@@ -132,11 +137,6 @@ void AugmentBuilder::require_order(const AugmentEntry& entry) {
                                 first_on_batches_->operation->name));
 }
 
-AugmentSteps AugmentBuilder::build() {
-  for (at_ = 0; at_ < list_.size(); ++at_) {
-    const AugmentEntry& entry = list_[at_];
-    at_entry(entry, [&] {
-      require_order(entry);
 void AugmentBuilder::require_shapes() const {
   if (!context_.keeps_shapes) return;
   for (const FieldSpec& field : context_.fields) {
@@ -149,13 +149,18 @@ void AugmentBuilder::require_shapes() const {
   }
 }
 
+AugmentSteps AugmentBuilder::build() {
+  for (at_ = 0; at_ < list_.size(); ++at_) {
+    const AugmentEntry& entry = list_[at_];
+    at_entry(entry, [&] {
+      require_order(entry);
       entry.operation->add(entry.parameters, *this);
+      require_shapes();
     });
   }
   return std::move(steps_);
 }
 
-      require_shapes();
 void at_entry(const AugmentEntry& entry, const std::function<void()>& call) {
   try {
     call();

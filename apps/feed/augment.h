@@ -31,6 +31,9 @@ void describe_augment(Fields& fields, AugmentList& list);
 /// The list of a text such as "[{flip: 0.5}, {rotate: 10}]". Throws ConfigError.
 AugmentList augment_list(const std::string& yaml);
 
+/// The list without entries that normalise, for who wants to see pictures.
+AugmentList before_normalizing(AugmentList list);
+
 /// What a job tells the operations of its list.
 struct AugmentContext {
   /// Of a sample as it comes to the list. Pictures are its first field uint8 [H, W, C],
@@ -49,11 +52,11 @@ struct AugmentContext {
   bool gathers = false;   ///< Whether the source gathers whole batches where no step is in the way.
   bool in_table = false;  ///< Samples are row numbers, a batch's fields are made after batch().
   bool normalized = false;  ///< The job itself normalises after the list.
+  /// Evaluation does without the list: what is not a scalar keeps its shape.
+  bool keeps_shapes = false;
 };
 
 /// The steps of a list, ready for pipelines.
-  /// Evaluation does without the list: what is not a scalar keeps its shape.
-  bool keeps_shapes = false;
 struct AugmentSteps {
   using Step = std::function<Pipeline(Pipeline)>;
   std::vector<Step> on_samples{};  ///< Before batch().

@@ -4,6 +4,7 @@
 #include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_source.h>
 
 #include <string>
 #include <utility>
@@ -47,7 +48,6 @@ DecodeImage take_decoder(const LoaderConfig& config, AugmentList& list) {
   return decode;
 }
 
-/// The samples as they come to the list, and what is left of it.
 /// Pictures that a device decodes are first seen in its batches: nothing before can touch them.
 /// `rest` is what the decoder does not do of the list.
 void check_device_decode(const LoaderConfig& config, const AugmentList& rest) {
@@ -73,6 +73,7 @@ void check_device_decode(const LoaderConfig& config, const AugmentList& rest) {
   }
 }
 
+/// The samples as they come to the list, and what is left of it.
 struct Samples {
   Pipeline pipeline;
   AugmentContext context;
@@ -82,8 +83,8 @@ struct Samples {
 Samples pictures(const LoaderConfig& config, const std::shared_ptr<const Source>& source) {
   AugmentList list = config.augment;
   DecodeImage decode = take_decoder(config, list);
-  decode.masks = masks_of(*source);
   check_device_decode(config, list);
+  decode.masks = masks_of(*source);
   AugmentContext context{.fields = decode.schema(source->fields()),
                          .masks = decode.masks,
                          .height = config.image.side,
@@ -103,20 +104,25 @@ Samples rows(const LoaderConfig& config, const std::shared_ptr<const Source>& so
 
 }  // namespace
 
+std::int64_t class_count(const Source& source) {
+  const auto* images = dynamic_cast<const ImageSource*>(&source);
+  return images == nullptr ? 0 : static_cast<std::int64_t>(images->classes().size());
+}
+
 Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
                               std::int64_t classes) {
   source = slow_read(std::move(source), config.delay.read);
   Samples samples = is_images(config.data.source) ? pictures(config, source) : rows(config, source);
   samples.context.classes = classes;
   samples.context.seed = config.seed;
+  samples.context.batch = config.batch;
+  samples.context.batch_key = "batch";
   const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
   Pipeline pipeline = steps.before_batch(std::move(samples.pipeline));
   pipeline =
       slow_augment(std::move(pipeline), config.delay.augment).named("bench").seed(config.seed);
   pipeline = config.shuffle ? std::move(pipeline).order(Shuffled{.seed = config.seed})
                             : std::move(pipeline).order(Sequential{});
-  samples.context.batch = config.batch;
-  samples.context.batch_key = "batch";
   pipeline = std::move(pipeline).batch(
       {.size = config.batch, .tail = config.drop_last ? Tail::drop : Tail::shorter});
   // What decodes on a device decodes into its memory.
@@ -129,13 +135,13 @@ void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const 
   if (!cache.enabled() || !is_images(config.data.source)) return;
   AugmentList list = config.augment;
   DecodeImage decode = take_decoder(config, list);
+  check_device_decode(config, list);
   if (decode.draws()) {
     throw ConfigError(
         "[config] data.cache: keeps what comes before the first random operation, but the first of "
         "all, \"decode\", draws its crop at random; set image.resize (256, say): whole pictures "
         "are then decoded to that size and kept, and the crop is drawn from them");
   }
-  check_device_decode(config, list);
   decode.masks = masks_of(*outline);
   with_cache(outline, cache, decode.schema(outline->fields()));
 }

@@ -86,6 +86,7 @@ struct AugmentRow {
   std::string doc{};   ///< One line for a person.
   std::string main{};  ///< The parameter that `name: value` sets.
   AugmentOn on = AugmentOn::samples;
+  bool normalizes = false;  ///< What it makes of pictures is none.
   std::function<std::any()> make{};
   std::function<void(Fields&, std::any&)> describe{};
   std::function<void(const std::any&, AugmentBuilder&)> add{};

@@ -42,6 +42,7 @@ struct GlaucomaConfig final : JobConfig {
   void check() const override;
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
 };
 
 /// Where keys of the job have gone.

@@ -20,6 +20,10 @@ LoaderJob GlaucomaConfig::loader_job() const {
   return make_glaucoma_loader_job(*this);
 }
 
+std::vector<DataPart> GlaucomaConfig::data_parts() const {
+  return glaucoma_data_parts(*this);
+}
+
 Job glaucoma_job() {
   return {.name = "glaucoma",
           .help = "five classes from three pairs of maps of an eye, over stratified folds",

@@ -45,6 +45,7 @@ struct LeakConfig final : JobConfig {
   void describe_keys(Fields& fields) override;
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
 };
 
 /// Where keys of the job have gone.

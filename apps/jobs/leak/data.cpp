@@ -6,11 +6,12 @@
 #include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/device_table.h>
 
+#include <string>
 #include <utility>
 
-namespace headrace::inline v1::app {
 #include <fmt/format.h>
 
+namespace headrace::inline v1::app {
 
 namespace {
 
@@ -34,9 +35,9 @@ AugmentContext context_of(const LeakFile& file, const LeakConfig& config, Device
           .mean = file.mean,
           .classes = leak_classes,
           .seed = config.seed,
-          .device = device,
           .batch = config.training.batch,
           .batch_key = "training.batch",
+          .device = device,
           .gathers = true,
           .in_table = table != nullptr,
           .keeps_shapes = true};
@@ -85,6 +86,19 @@ PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device 
                in_table ? table_of(planned.outline)->bytes()
                         : HugePages::mapped_bytes(planned.resident_bytes));
   return planned;
+}
+
+std::vector<DataPart> leak_data_parts(const LeakConfig& config) {
+  const LeakFile training = read_leak_file(config.data.training);
+  const auto part = [&config](const char* name, const LeakFile& file) {
+    return DataPart{.name = name,
+                    .records = plan_leak_segments(file, config.data.resident.value).outline,
+                    .fields = leak_fields(file),
+                    .classes = {"other", std::string(leak_label)}};
+  };
+  return {part("training", training),
+          part("validation", read_leak_file(config.data.validation, &training)),
+          part("testing", read_leak_file(config.data.testing, &training))};
 }
 
 LoaderJob make_leak_loader_job(const LeakConfig& config) {

@@ -8,6 +8,10 @@ LoaderJob LeakConfig::loader_job() const {
   return make_leak_loader_job(*this);
 }
 
+std::vector<DataPart> LeakConfig::data_parts() const {
+  return leak_data_parts(*this);
+}
+
 Job leak_job() {
   return {.name = "leak",
           .help = "the sound of a leak among others, from short log-mel segments of recordings",
