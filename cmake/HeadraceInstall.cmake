@@ -34,7 +34,7 @@ endforeach()
 if("app" IN_LIST components)
   foreach(header IN ITEMS
       commands/job_program_torch config/document config/fields config/fields_inline config/units config/values
-      feed/loader_job feed/loader_settings feed/planned_source
+      feed/data_part feed/loader_job feed/loader_settings feed/planned_source
       jobs/device_torch jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings)
     get_filename_component(folder ${header} DIRECTORY)
     install(FILES "${PROJECT_SOURCE_DIR}/apps/${header}.h" COMPONENT headrace_libraries

@@ -1,8 +1,10 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/image_data_options.h>
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/feed/loader_data.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
+#include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/stop_signals.h>
@@ -11,12 +13,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <opencv2/core/utility.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -33,7 +39,7 @@ struct InspectOptions {
 
 void add(CLI::App& line, InspectOptions& options) {
   line.add_option("DATA", options.images.data,
-                  "Folder with one folder per class, manifest, pack, or a loader's configuration")
+                  "Folder with one folder per class, manifest, pack, or a configuration (YAML)")
       ->required();
   add_settings(line, options.settings);
   add_image_data(line, options.images);
@@ -49,40 +55,49 @@ void add(CLI::App& line, InspectOptions& options) {
   add_threads(line, options.threads);
 }
 
-// The data and the pipeline that is to be shown: those of a configuration, or the data alone with
-// the pipeline of a fresh configuration.
-struct Subject {
+/// Image files and the pipeline that is to be shown.
+struct Images {
   LoaderConfig config;
   std::shared_ptr<const ImageSource> source;
 };
 
-Subject subject_of(const InspectOptions& options, const std::vector<Job>& jobs) {
-  Subject subject;
-  const std::string extension = options.images.data.extension().native();
-  if (extension == ".yaml" || extension == ".yml") {
-    subject.config = read_loader_config(jobs, options.images.data, options.settings);
-    if (!is_images(subject.config.data.source)) {
-      throw ConfigError(
-          "[inspect] data.source must be images, manifest, pairs or pack, got another; inspect "
-          "shows pictures");
-    }
-    subject.source = open_image_data(image_data_of(subject.config.data));
-    return subject;
-  }
-  if (!options.settings.empty())
-    throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
-  subject.source = open_image_data(options.images);
-  subject.config.data.source = SourceKind::images;
-  subject.config.augment = augment_list("[random_resized_crop, flip]");
-  return subject;
+bool is_configuration(const std::filesystem::path& data) {
+  const std::string extension = data.extension().native();
+  return extension == ".yaml" || extension == ".yml";
 }
 
-// Good records, evenly spread.
-std::vector<std::int64_t> chosen(const Survey& survey, std::int64_t size, int count) {
+/// Options that say what data there are stand in a configuration, if one is named.
+void refuse_beside_configuration(const ImageData& images) {
+  const auto refuse = [](bool given, const char* option, const char* key) {
+    if (!given) return;
+    throw ConfigError(fmt::format(
+        "[inspect] {} is for pictures without a configuration; of a configuration set {}: --set "
+        "{}=...",
+        option, key, key));
+  };
+  refuse(!images.masks.empty(), "--masks", "data.masks");
+  refuse(!images.mask_suffix.empty(), "--mask-suffix", "data.mask_suffix");
+  refuse(!images.root.empty(), "--root", "data.root");
+}
+
+/// The data alone, with a pipeline of their own.
+Images images_of(const InspectOptions& options) {
+  if (!options.settings.empty())
+    throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
+  Images images{.config = {}, .source = open_image_data(options.images)};
+  images.config.data.source = SourceKind::images;
+  images.config.augment = augment_list("[random_resized_crop, flip]");
+  images.config.batch = options.samples;
+  return images;
+}
+
+/// Good records, evenly spread.
+std::vector<std::int64_t> chosen(const std::vector<Survey::Bad>& bad_records, std::int64_t size,
+                                 int count) {
   std::vector<std::int64_t> good;
   std::size_t bad = 0;
   for (std::int64_t i = 0; i < size; ++i) {
-    if (bad < survey.bad.size() && survey.bad[bad].index == i) {
+    if (bad < bad_records.size() && bad_records[bad].index == i) {
       ++bad;
     } else {
       good.push_back(i);
@@ -95,32 +110,92 @@ std::vector<std::int64_t> chosen(const Survey& survey, std::int64_t size, int co
   return records;
 }
 
-void write_sheet(const InspectOptions& options, const Subject& subject, const Survey& survey) {
-  const auto records = chosen(survey, subject.source->size(), options.samples);
-  if (records.empty()) return;
-  const std::vector<std::byte> png =
-      contact_sheet(subject.source, records, subject.config, {.draws = options.draws});
+void write_sheet(const InspectOptions& options, const std::vector<std::byte>& png,
+                 std::size_t pictures, bool normalizes) {
   write_file_atomically(options.sheet,
                         std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
-  fmt::print("\n{}: {} pictures before and {} times after the pipeline\n", options.sheet.string(),
-             records.size(), options.draws);
+  fmt::print("\n{}: {} pictures before and {} times after the pipeline{}\n", options.sheet.string(),
+             pictures, options.draws, normalizes ? ", as they are before they are normalised" : "");
+}
+
+/// A pipeline that cannot be is refused before hours are spent on looking at every file.
+void try_pipeline(const std::function<Pipeline(std::vector<std::int64_t>)>& fed,
+                  std::int64_t records, const InspectOptions& options) {
+  if (!options.sheet.empty() && records > 0) fed({0}).build({.prefetch = 1});
+}
+
+/// A survey with a view of how far it is.
+template <class Data>
+auto watched(const Data& data, std::int64_t records, const char* unit,
+             const InspectOptions& options, const StopSignals& signals) {
+  Progress view("inspect", records, unit);
+  auto result = survey(data, {.threads = threads_of(options.threads),
+                              .stop = signals.token(),
+                              .on_progress = [&view](std::int64_t done) { view.show(done); }});
+  view.end();
+  return result;
+}
+
+ExitCode inspect_images(const InspectOptions& options, const Images& images) {
+  const ImageSource& source = *images.source;
+  const auto fed = [&images](std::vector<std::int64_t> places) {
+    return sheet_pipeline(images.config, images.source, std::move(places));
+  };
+  try_pipeline(fed, source.size(), options);
+  StopSignals signals;
+  const Survey result = watched(source, source.size(), "images", options, signals);
+  fmt::print("{}", to_text(result, source));
+  if (!options.json.empty()) write_file_atomically(options.json, to_json(result, source));
+  if (signals.received() != 0) return signals.exit_code();
+  const auto records = chosen(result.bad, source.size(), options.samples);
+  if (!options.sheet.empty() && !records.empty()) {
+    const AugmentList& list = images.config.augment;
+    write_sheet(options,
+                contact_sheet(images.source, records, fed(records), {.draws = options.draws}),
+                records.size(), before_normalizing(list).size() < list.size());
+  }
+  return result.bad.empty() ? ExitCode::done : ExitCode::data;
+}
+
+/// The sheet of a part, or why there is none.
+void show_sheet(const InspectOptions& options, const DataPart& part, const DataSurvey& survey) {
+  if (const std::string reason = why_no_sheet(part); !reason.empty()) {
+    fmt::print("\nno contact sheet: {}\n", reason);
+    return;
+  }
+  const auto records = chosen(survey.bad, part.records->size(), options.samples);
+  if (records.empty()) return;
+  write_sheet(options, contact_sheet(part, records, {.draws = options.draws}), records.size(),
+              part.normalizes);
+}
+
+ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart>& parts) {
+  if (why_no_sheet(parts.front()).empty())
+    try_pipeline(parts.front().fed, parts.front().records->size(), options);
+  StopSignals signals;
+  std::vector<DataSurvey> surveys;
+  surveys.reserve(parts.size());
+  bool all_good = true;
+  for (const DataPart& part : parts) {
+    surveys.push_back(watched(part, part.records->size(), "records", options, signals));
+    fmt::print("{}{}", surveys.size() > 1 ? "\n" : "", to_text(surveys.back(), part));
+    all_good = all_good && surveys.back().bad.empty();
+    if (signals.received() != 0) break;
+  }
+  if (!options.json.empty()) write_file_atomically(options.json, to_json(surveys, parts));
+  if (signals.received() != 0) return signals.exit_code();
+  if (!options.sheet.empty()) show_sheet(options, parts.front(), surveys.front());
+  return all_good ? ExitCode::done : ExitCode::data;
 }
 
 ExitCode run(const InspectOptions& options, const CommandCall& call) {
-  const Subject subject = subject_of(options, call.jobs);
-  StopSignals signals;
-  Progress view("inspect", subject.source->size(), "images");
-  const Survey result =
-      survey(*subject.source, {.threads = threads_of(options.threads),
-                               .stop = signals.token(),
-                               .on_progress = [&view](std::int64_t done) { view.show(done); }});
-  view.end();
-  const std::string text = to_text(result, *subject.source);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!options.json.empty()) write_file_atomically(options.json, to_json(result, *subject.source));
-  if (signals.received() != 0) return signals.exit_code();
-  if (!options.sheet.empty()) write_sheet(options, subject, result);
-  return result.bad.empty() ? ExitCode::done : ExitCode::data;
+  cv::setNumThreads(0);
+  if (!is_configuration(options.images.data)) return inspect_images(options, images_of(options));
+  refuse_beside_configuration(options.images);
+  const InspectJob job = read_inspect_job(call.jobs, options.images.data, options.settings);
+  if (!job.images) return inspect_parts(options, job.parts);
+  return inspect_images(
+      options, {.config = *job.images, .source = open_image_data(image_data_of(job.images->data))});
 }
 
 }  // namespace

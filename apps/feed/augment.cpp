@@ -60,6 +60,11 @@ AugmentList augment_list(const std::string& yaml) {
   return list;
 }
 
+AugmentList before_normalizing(AugmentList list) {
+  std::erase_if(list, [](const AugmentEntry& entry) { return entry.operation->normalizes; });
+  return list;
+}
+
 Pipeline AugmentSteps::before_batch(Pipeline pipeline) const {
   for (const Step& step : on_samples)
     pipeline = step(std::move(pipeline));
@@ -132,12 +137,25 @@ void AugmentBuilder::require_order(const AugmentEntry& entry) {
                                 first_on_batches_->operation->name));
 }
 
+void AugmentBuilder::require_shapes() const {
+  if (!context_.keeps_shapes) return;
+  for (const FieldSpec& field : context_.fields) {
+    const FieldSpec* now = fields().find(field.name);
+    if (field.shape.rank() == 0 || (now != nullptr && now->shape == field.shape)) continue;
+    throw ConfigError(fmt::format(
+        "makes {} of {}, but validation and test are fed without the list; let it keep the shape, "
+        "or leave it out",
+        now == nullptr ? "nothing" : to_string(*now), to_string(field)));
+  }
+}
+
 AugmentSteps AugmentBuilder::build() {
   for (at_ = 0; at_ < list_.size(); ++at_) {
     const AugmentEntry& entry = list_[at_];
     at_entry(entry, [&] {
       require_order(entry);
       entry.operation->add(entry.parameters, *this);
+      require_shapes();
     });
   }
   return std::move(steps_);

@@ -31,6 +31,9 @@ void describe_augment(Fields& fields, AugmentList& list);
 /// The list of a text such as "[{flip: 0.5}, {rotate: 10}]". Throws ConfigError.
 AugmentList augment_list(const std::string& yaml);
 
+/// The list without entries that normalise, for who wants to see pictures.
+AugmentList before_normalizing(AugmentList list);
+
 /// What a job tells the operations of its list.
 struct AugmentContext {
   /// Of a sample as it comes to the list. Pictures are its first field uint8 [H, W, C],
@@ -43,10 +46,14 @@ struct AugmentContext {
   std::optional<double> mean{};  ///< Of the training spectrograms: what masked cells become.
   std::int64_t classes = 0;      ///< Of the labels; 0: not known.
   std::uint64_t seed = 0;
-  Device device{};        ///< Where batches are delivered.
+  std::int64_t batch = 0;   ///< Rows of a batch; 0: not known.
+  std::string batch_key{};  ///< Of the configuration, which sets them.
+  Device device{};          ///< Where batches are delivered.
   bool gathers = false;   ///< Whether the source gathers whole batches where no step is in the way.
   bool in_table = false;  ///< Samples are row numbers, a batch's fields are made after batch().
   bool normalized = false;  ///< The job itself normalises after the list.
+  /// Evaluation does without the list: what is not a scalar keeps its shape.
+  bool keeps_shapes = false;
 };
 
 /// The steps of a list, ready for pipelines.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace headrace::inline v1::app {
 
 void describe(Fields& fields, Interpolation& interpolation) {
@@ -60,6 +62,11 @@ void add(Mix mix, AugmentBuilder& builder) {
   if (context.device.is_cuda()) {
     throw ConfigError("works in host memory, but these batches are delivered to " +
                       to_string(context.device) + "; remove it, or run on the CPU");
+  }
+  if (context.batch % mix.op.group != 0) {
+    throw ConfigError(
+        fmt::format("group must divide {}, got group {} and {} {}; change one of them",
+                    context.batch_key, mix.op.group, context.batch_key, context.batch));
   }
   if (mix.soft_labels) {
     if (context.classes == 0)

@@ -9,8 +9,11 @@
 
 namespace headrace::inline v1::app {
 
-/// What a configuration of `kind: loader` makes of a source's records. `classes` are those of its
-/// labels; 0: not known. Throws ConfigError.
+/// How many classes a source's labels have; 0: not known.
+std::int64_t class_count(const Source& source);
+
+/// What a configuration of `kind: loader` makes of a source's records. `classes` is its
+/// class_count(). Throws ConfigError.
 Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
                               std::int64_t classes);
 

@@ -93,8 +93,7 @@ LoaderJob make_loader_job(const LoaderConfig& config) {
 
 LoaderJob make_loader_job(const LoaderConfig& config, PlannedSource planned) {
   check_loader_cache(config, planned.outline);
-  const auto images = std::dynamic_pointer_cast<const ImageSource>(planned.outline);
-  const auto classes = images ? static_cast<std::int64_t>(images->classes().size()) : 0;
+  const std::int64_t classes = class_count(*planned.outline);
   return {.source = std::move(planned),
           .pipeline =
               [config, classes](std::shared_ptr<const Source> source) {

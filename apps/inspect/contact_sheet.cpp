@@ -1,12 +1,11 @@
-#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
-#include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/png_writer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -79,9 +78,11 @@ Owned shown(const Sample& sample, std::string_view field, int cell) {
   return picture;
 }
 
-// Nearest pixels: nothing is smoothed away of what the trainer gets.
+// Nearest pixels: nothing is smoothed away of what the trainer gets. Small pictures are enlarged by
+// whole numbers.
 Owned fitted(const std::uint8_t* rgb, int width, int height, int cell) {
-  const double scale = std::min(1.0, double(cell) / std::max(width, height));
+  const double fit = double(cell) / std::max(width, height);
+  const double scale = fit < 1.0 ? fit : std::floor(fit);
   Owned picture;
   picture.width = std::max(1, static_cast<int>(width * scale));
   picture.height = std::max(1, static_cast<int>(height * scale));
@@ -96,27 +97,49 @@ Owned fitted(const std::uint8_t* rgb, int width, int height, int cell) {
   return picture;
 }
 
-void put_batch(Sheet& sheet, const Batch& batch, int first_row, int column, int cell) {
-  const Tensor image = batch["image"];
-  const Shape& shape = image.shape();
-  if (image.dtype() != DType::uint8 || shape.rank() != 4 || shape[3] != 3) {
+bool is_picture(const FieldSpec& field) {
+  return field.dtype == DType::uint8 && field.kind == FieldSpec::Kind::fixed &&
+         field.shape.rank() == 3 && field.shape[2] == 3;
+}
+
+const FieldSpec* find_picture(const Schema& fields) {
+  const auto found = std::find_if(fields.begin(), fields.end(), is_picture);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+void put_batch(Sheet& sheet, const Tensor& images, int first_row, int column, int cell) {
+  const Shape& shape = images.shape();
+  if (images.dtype() != DType::uint8 || shape.rank() != 4 || shape[3] != 3) {
     throw ConfigError(fmt::format(
         "[inspect] a contact sheet needs uint8 pictures [rows, height, width, 3], got {}",
-        to_string(FieldSpec::fixed("image", image.dtype(), shape))));
+        to_string(FieldSpec::fixed("image", images.dtype(), shape))));
   }
   const auto height = static_cast<int>(shape[1]);
   const auto width = static_cast<int>(shape[2]);
-  for (int row = 0; row < static_cast<int>(batch.size()); ++row) {
-    const auto* rgb = image.row(row).data<std::uint8_t>();
+  for (int row = 0; row < static_cast<int>(shape[0]); ++row) {
+    const auto* rgb = images.row(row).data<std::uint8_t>();
     sheet.put(column, first_row + row, fitted(rgb, width, height, cell).view());
+  }
+}
+
+/// A column for each of the first epochs.
+void put_fed(Sheet& sheet, const Pipeline& fed, const std::string& field, int first_column,
+             const SheetOptions& options) {
+  Loader loader = fed.build({.prefetch = 1});
+  for (int draw = 0; draw < options.draws; ++draw) {
+    int row = 0;
+    for (Batch& batch : loader.epoch(draw)) {
+      put_batch(sheet, batch[field], row, first_column + draw, options.cell);
+      row += static_cast<int>(batch.size());
+    }
   }
 }
 
 }  // namespace
 
 std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& source,
-                                     const std::vector<std::int64_t>& records,
-                                     const LoaderConfig& config, const SheetOptions& options) {
+                                     const std::vector<std::int64_t>& records, const Pipeline& fed,
+                                     const SheetOptions& options) {
   const int before = source->has_masks() ? 2 : 1;
   Sheet sheet(before + options.draws, static_cast<int>(records.size()), options.cell);
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -126,23 +149,31 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
     if (before == 2)
       sheet.put(1, static_cast<int>(row), shown(sample, "mask", options.cell).view());
   }
-  LoaderConfig in_order = config;
-  in_order.data.cache = {};
-  in_order.shuffle = false;
-  in_order.drop_last = false;
-  in_order.batch = static_cast<std::int64_t>(records.size());
-  in_order.data.prefetch = 1;
-  const auto rows = std::make_shared<const Subset>(source, records);
-  const LoaderJob job =
-      make_loader_job(in_order, {.outline = rows, .open = [rows] { return rows; }});
-  Loader loader = job.build();
-  for (int draw = 0; draw < options.draws; ++draw) {
-    int row = 0;
-    for (Batch& batch : loader.epoch(draw)) {
-      put_batch(sheet, batch, row, before + draw, options.cell);
-      row += static_cast<int>(batch.size());
-    }
+  put_fed(sheet, fed, "image", before, options);
+  return sheet.png();
+}
+
+std::string why_no_sheet(const DataPart& part) {
+  if (find_picture(part.fields) == nullptr)
+    return to_string(part.fields) + " holds no picture, uint8 [height, width, 3]";
+  return part.fed ? "" : "this job does not show what its pipeline makes of its pictures";
+}
+
+std::vector<std::byte> contact_sheet(const DataPart& part, const std::vector<std::int64_t>& records,
+                                     const SheetOptions& options) {
+  const std::string field = find_picture(part.fields)->name;
+  Sheet sheet(1 + options.draws, static_cast<int>(records.size()), options.cell);
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    Sample sample;
+    part.records->read(records[row], sample);
+    if (part.make) part.make(sample);
+    const Tensor& image = sample[field];
+    sheet.put(0, static_cast<int>(row),
+              fitted(image.data<std::uint8_t>(), static_cast<int>(image.shape()[1]),
+                     static_cast<int>(image.shape()[0]), options.cell)
+                  .view());
   }
+  put_fed(sheet, part.fed(records), field, 1, options);
   return sheet.png();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <headrace/apps/feed/loader_config.h>
+#include <headrace/apps/feed/data_part.h>
+#include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/image/image_source.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -15,11 +17,19 @@ struct SheetOptions {
   int cell = 160;  ///< Pixels of a cell's longer side.
 };
 
-/// A PNG with a row for each record: the picture as it is, its mask if it has one, and what the
-/// configuration's pipeline, run by a real loader, feeds in epochs 0, 1, ... Throws what the loader
-/// throws.
+/// A PNG with a row for each record: the picture as it is, its mask if it has one, and what `fed`,
+/// a pipeline over these records in their order, feeds in epochs 0, 1, ... through a real loader:
+/// `image` uint8 [H, W, 3]. Throws what the loader throws.
 std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& source,
-                                     const std::vector<std::int64_t>& records,
-                                     const LoaderConfig& config, const SheetOptions& options);
+                                     const std::vector<std::int64_t>& records, const Pipeline& fed,
+                                     const SheetOptions& options);
+
+/// Why there is no contact sheet of a part; empty: there can be one, as it has pictures, uint8 [H,
+/// W, 3], and a pipeline to show.
+std::string why_no_sheet(const DataPart& part);
+
+/// The same for samples that hold a picture; why_no_sheet() must be empty.
+std::vector<std::byte> contact_sheet(const DataPart& part, const std::vector<std::int64_t>& records,
+                                     const SheetOptions& options);
 
 }  // namespace headrace::inline v1::app

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
 #include <headrace/engine/base/error.h>
@@ -23,6 +24,11 @@ LoaderJob JobConfig::loader_job() const {
   throw ConfigError(
       "[bench] this kind of configuration must say which loader it has "
       "(JobConfig::loader_job), says nothing; train with --dry-run to see its forecast");
+}
+
+std::vector<DataPart> JobConfig::data_parts() const {
+  const auto records = loader_job().source.outline;
+  return {{.records = records, .fields = records->fields()}};
 }
 
 }  // namespace headrace::inline v1::app

@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
 struct Command;
+struct DataPart;
 struct LoaderJob;
 
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
@@ -29,6 +31,9 @@ struct HEADRACE_API JobConfig : RunSettings {
   /// The loader that a training run has, for a bench (`feed/loader_job.h`). Throws ConfigError by
   /// default: the job has none to show.
   virtual LoaderJob loader_job() const;
+  /// What `headrace inspect` looks at (`feed/data_part.h`), one part or more. Default: the records
+  /// of that loader.
+  virtual std::vector<DataPart> data_parts() const;
 
  protected:
   JobConfig() = default;

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/loader_data.h>
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
@@ -146,6 +147,16 @@ LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesys
         fmt::format("[config] {}: kind must be loader, got {}", file.string(), job->name));
   }
   return loader_config_of(document);
+}
+
+InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
+                            const std::vector<std::string>& settings) {
+  const Node document = read_with_settings(file, settings);
+  if (const Job* job = job_of(jobs, document, file))
+    return {.parts = training_job_of(*job, document).config->data_parts()};
+  const LoaderConfig config = loader_config_of(document);
+  if (is_images(config.data.source)) return {.images = config};
+  return {.parts = {loader_data_part(config)}};
 }
 
 TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,

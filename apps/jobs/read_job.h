@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
@@ -33,6 +34,16 @@ BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::pat
 /// Reads a configuration of `kind: loader` as it is. Throws ConfigError.
 LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,
                                 const std::vector<std::string>& settings);
+
+/// A configuration of any kind, as far as looking at its data goes.
+struct InspectJob {
+  std::optional<LoaderConfig> images{};  ///< Of `kind: loader` where samples are image files; else
+  std::vector<DataPart> parts{};         ///< its data.
+};
+
+/// Reads a configuration of any kind. Throws ConfigError, and what opening its data throws.
+InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
+                            const std::vector<std::string>& settings);
 
 /// A configuration for training and its text with every key in use.
 struct TrainingJob {

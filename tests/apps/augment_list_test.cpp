@@ -214,6 +214,72 @@ TEST_CASE("what a job cannot have is refused with the way out") {
   CHECK(contains(refusal("[{mixup: {soft_labels: true}}]", given), "how many classes"));
 }
 
+TEST_CASE("a group that does not divide the batch is refused before anything runs, by both keys") {
+  app::AugmentContext given = context();
+  given.batch = 128;
+  given.batch_key = "training.batch";
+  for (const std::string name : {"mixup", "cutmix", "mixup_or_cutmix"}) {
+    CHECK(refusal("[" + name + "]", given) == "no error");
+    CHECK(refusal("[{" + name + ": {group: 64}}]", given) == "no error");
+    CHECK(contains(refusal("[{" + name + ": {group: 3}}]", given),
+                   "entry \"" + name +
+                       "\" of augment: group must divide training.batch, got group 3 and "
+                       "training.batch 128"));
+  }
+  given.batch = 2;
+  CHECK(contains(refusal("[{mixup: {group: 4}}]", given), "got group 4 and training.batch 2"));
+}
+
+TEST_CASE("where evaluation does without the list, an entry that changes a shape is refused") {
+  app::AugmentContext given = context();
+  given.keeps_shapes = true;
+  for (const std::string list :
+       {"[flip, {rotate: 10}, random_resized_crop, mixup]", "[{center_crop: 32}]", "[spec_augment]",
+        "[{mixup: {soft_labels: true}}]"})
+    CHECK(refusal(list, given) == "no error");
+  CHECK(contains(refusal("[flip, {center_crop: 16}]", given),
+                 "[config] augment:1:18: entry \"center_crop\" of augment: makes photo: uint8 [16, "
+                 "16, 3] of photo: uint8 [32, 32, 3], but validation and test are fed without the "
+                 "list"));
+  for (const std::string name : {"random_resized_crop", "resized_center_crop", "resize"})
+    CHECK(contains(refusal("[{" + name + ": 24}]", given), "makes photo: uint8 [24, 24, 3]"));
+  CHECK(contains(refusal("[log_mel]", given), "makes nothing of sound"));
+  CHECK(refusal("[{log_mel: {keep_waveform: true}}]", given) == "no error");
+}
+
+TEST_CASE("where the GPU decodes, what works on pictures in host memory is refused by its key") {
+  const TemporaryFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "images", 11);
+  app::LoaderConfig config = pictures_of(folder.path() / "images");
+  config.image.decode = headrace::Device::Kind::cuda;
+  const auto said = [&](const std::string& list) {
+    config.augment = app::augment_list(list);
+    try {
+      app::make_loader_job(config).forecast();
+    } catch (const headrace::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string rule = "with image.decode: cuda the GPU makes them";
+  for (const std::string list :
+       {"[]", "[flip]", "[random_resized_crop, flip]", "[resize, flip]", "[flip, normalize]"}) {
+    CAPTURE(list);  // what is said is that there is no GPU, where there is none
+    CHECK_FALSE(contains(said(list), rule));
+  }
+  CHECK(contains(said("[flip, {rotate: 5}]"), "entry \"rotate\" of augment: works on pictures"));
+  CHECK(contains(said("[{rotate: 5}, flip]"), rule));
+  CHECK(contains(said("[random_resized_crop, vertical_flip]"), "entry \"vertical_flip\""));
+  config.image.resize = 30;
+  CHECK_FALSE(contains(said("[flip]"), rule));
+  CHECK(contains(said("[random_resized_crop, flip]"), "entry \"random_resized_crop\" of augment"));
+  config.data.cache.memory = {1 << 20};
+  CHECK(contains(said("[]"), "[config] data.cache: keeps pictures in host memory, but " + rule));
+  config.data.cache = {};
+  config.delay.augment = {0.001};
+  CHECK(contains(said("[]"), "delay.augment: are added to pictures in host memory, but " + rule));
+}
+
 TEST_CASE("mixup adds lambda and partner, or makes soft labels of the job's classes") {
   const auto fields = [](const std::string& list) {
     return app::make_augment_steps(app::augment_list(list), context()).fields;

@@ -7,7 +7,8 @@ AugmentRow normalize() {
   AugmentRow row = augment_row<Normalize>(
       {.name = "normalize",
        .doc = "(v / 255 - mean) / std in a floating type",
-       .on = AugmentOn::batches},
+       .on = AugmentOn::batches,
+       .normalizes = true},
       [](Fields& fields, Normalize& normalize) {
         fields.key("mean", normalize.mean, {.doc = "one, or one a channel, of values in 0 to 1"});
         fields.key("std", normalize.std, {.doc = "as many", .above = 0.0});

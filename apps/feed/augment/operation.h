@@ -70,6 +70,7 @@ class AugmentBuilder {
   }
   void require_samples() const;
   void require_order(const AugmentEntry& entry);
+  void require_shapes() const;
   const FieldSpec& first(const char* what, bool (*fits)(const FieldSpec&)) const;
 
   const AugmentList& list_;
@@ -85,6 +86,7 @@ struct AugmentRow {
   std::string doc{};   ///< One line for a person.
   std::string main{};  ///< The parameter that `name: value` sets.
   AugmentOn on = AugmentOn::samples;
+  bool normalizes = false;  ///< What it makes of pictures is none.
   std::function<std::any()> make{};
   std::function<void(Fields&, std::any&)> describe{};
   std::function<void(const std::any&, AugmentBuilder&)> add{};

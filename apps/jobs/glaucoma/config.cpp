@@ -33,6 +33,13 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 
 }  // namespace
 
+GlaucomaConfig::GlaucomaConfig() {
+  augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
+  training = {.epochs = 50,
+              .schedule = training::PlateauOptions{.factor = 0.5, .patience = 5},
+              .early_stopping = 10};
+}
+
 std::vector<MovedKey> old_glaucoma_keys() {
   std::vector<MovedKey> keys =
       now_in_augment({{"data.flip", "flip", "0.5"}, {"data.rotation", "rotate", "10"}});
@@ -53,6 +60,10 @@ void describe(Fields& fields, GlaucomaConfig& config) {
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,
                 .loss = [&](Fields& f) { describe(f, config.loss); }});
+}
+
+void GlaucomaConfig::describe_keys(Fields& fields) {
+  describe(fields, *this);
 }
 
 }  // namespace headrace::inline v1::app

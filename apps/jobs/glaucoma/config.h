@@ -30,18 +30,19 @@ struct GlaucomaLoss {
   double gamma = 2.0;
 };
 
-/// The configuration of the job glaucoma.
+/// The configuration of the job glaucoma. Its constructor says what this job's defaults are.
 struct GlaucomaConfig final : JobConfig {
   GlaucomaConfig();
 
   GlaucomaData data;
-  AugmentList augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
+  AugmentList augment;
   GlaucomaLoss loss;
 
   void describe_keys(Fields& fields) override;
   void check() const override;
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
 };
 
 /// Where keys of the job have gone.

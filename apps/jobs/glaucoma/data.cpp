@@ -29,6 +29,28 @@ Schema pictures(const Source& records) {
   return GlaucomaSample().schema(records.fields());
 }
 
+/// What is normalised: pair mean, the list augment, batches in a fresh order every epoch.
+Pipeline augmented(const GlaucomaRecords& records, const GlaucomaConfig& config, Device device,
+                   Tail tail) {
+  const AugmentSteps steps =
+      make_augment_steps(config.augment, {.fields = pictures(*records.source),
+                                          .classes = glaucoma_classes,
+                                          .seed = config.seed,
+                                          .batch = config.training.batch,
+                                          .batch_key = "training.batch",
+                                          .device = device,
+                                          .normalized = true,
+                                          .keeps_shapes = true});
+  Pipeline pipeline = steps.before_batch(records.samples(GlaucomaSample(), config.delay.decode)
+                                             .named("train")
+                                             .order(Shuffled{.seed = config.seed})
+                                             .seed(config.seed));
+  pipeline = slow_augment(std::move(pipeline), config.delay.augment)
+                 .batch({.size = config.training.batch, .tail = tail})
+                 .to(device);
+  return steps.after_batch(std::move(pipeline));
+}
+
 }  // namespace
 
 PlannedSource plan_glaucoma_source(const GlaucomaData& data) {
@@ -53,20 +75,8 @@ GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
 
 Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,
                                     Device device) {
-  const AugmentSteps steps =
-      make_augment_steps(config.augment, {.fields = pictures(*records.source),
-                                          .classes = glaucoma_classes,
-                                          .seed = config.seed,
-                                          .device = device,
-                                          .normalized = true});
-  Pipeline pipeline = steps.before_batch(records.samples(GlaucomaSample(), config.delay.decode)
-                                             .named("train")
-                                             .order(Shuffled{.seed = config.seed})
-                                             .seed(config.seed));
-  pipeline = slow_augment(std::move(pipeline), config.delay.augment)
-                 .batch({.size = config.training.batch, .tail = Tail::drop})
-                 .to(device);
-  pipeline = steps.after_batch(std::move(pipeline)).then(normalize(config.training.channels_last));
+  Pipeline pipeline =
+      augmented(records, config, device, Tail::drop).then(normalize(config.training.channels_last));
   return slow_transfer(std::move(pipeline), config.delay.transfer);
 }
 
@@ -78,6 +88,26 @@ Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64
       .batch({.size = batch, .tail = Tail::shorter})
       .to(device)
       .then(normalize(channels_last));
+}
+
+std::vector<DataPart> glaucoma_data_parts(const GlaucomaConfig& config) {
+  const GlaucomaRows rows = read_glaucoma_rows(config.data.file, config.seed);
+  const auto outline = plan_glaucoma_source(config.data).outline;
+  const auto part = [&](const char* name, const std::vector<std::int64_t>& indices) {
+    const GlaucomaRecords records = GlaucomaRecords{.source = outline}.subset(indices);
+    return DataPart{.name = name,
+                    .records = records.source,
+                    .make = GlaucomaSample(),
+                    .fields = pictures(*outline),
+                    .fed =
+                        [config, records](std::vector<std::int64_t> places) {
+                          return augmented(records.subset(std::move(places)), config, Device::cpu(),
+                                           Tail::shorter)
+                              .order(Sequential{});
+                        },
+                    .normalizes = true};
+  };
+  return {part("training", rows.train), part("test", rows.test)};
 }
 
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 #include <headrace/apps/jobs/glaucoma/rows.h>
@@ -38,6 +39,9 @@ Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const Glauco
 /// The same without augmentation, in order, the last batch shorter.
 Pipeline glaucoma_evaluation_pipeline(const GlaucomaRecords& records, std::int64_t batch,
                                       bool channels_last, Device device);
+
+/// Training split and test, for `headrace inspect`.
+std::vector<DataPart> glaucoma_data_parts(const GlaucomaConfig& config);
 
 /// The training pipeline over the whole training split, for a bench.
 LoaderJob make_glaucoma_loader_job(const GlaucomaConfig& config);

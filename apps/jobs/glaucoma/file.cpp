@@ -1,9 +1,9 @@
+#include <headrace/apps/feed/hdf5_text.h>
 #include <headrace/apps/jobs/glaucoma/file.h>
 #include <headrace/apps/jobs/glaucoma/make_maps.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
-#include <headrace/loaders/hdf5/hdf5_thread.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 
 #include <algorithm>
@@ -12,8 +12,6 @@
 #include <cstring>
 #include <system_error>
 #include <thread>
-
-#include <H5Cpp.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -71,17 +69,6 @@ Tensor one_hot(const std::vector<std::uint8_t>& classes) {
   return rows;
 }
 
-std::string read_recipe(const std::filesystem::path& path) {
-  std::string recipe;
-  Hdf5Thread::shared()->run([&] {
-    const H5::H5File file(path.string(), H5F_ACC_RDONLY);
-    if (!file.attrExists("recipe")) return;
-    const H5::Attribute attribute = file.openAttribute("recipe");
-    attribute.read(attribute.getStrType(), recipe);
-  });
-  return recipe;
-}
-
 }  // namespace
 
 void write_glaucoma_file(const GlaucomaImages& samples, const GlaucomaFileOptions& options) {
@@ -114,7 +101,7 @@ bool has_glaucoma_file(const std::filesystem::path& file, const std::string& rec
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return false;
   try {
-    if (read_recipe(file) != recipe) return false;
+    if (read_hdf5_text(file, "recipe") != recipe) return false;
     Hdf5TableOptions options{.file = file, .residence = Residence::pread};
     for (const std::string_view name : glaucoma_map_names) {
       options.fields.push_back({.name = {}, .dataset = dataset_of(name)});

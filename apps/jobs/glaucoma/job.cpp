@@ -6,16 +6,6 @@
 
 namespace headrace::inline v1::app {
 
-GlaucomaConfig::GlaucomaConfig() {
-  training = {.epochs = 50,
-              .schedule = training::PlateauOptions{.factor = 0.5, .patience = 5},
-              .early_stopping = 10};
-}
-
-void GlaucomaConfig::describe_keys(Fields& fields) {
-  describe(fields, *this);
-}
-
 void GlaucomaConfig::check() const {
   JobConfig::check();
   if (training.member && *training.member >= data.folds) {
@@ -28,6 +18,10 @@ void GlaucomaConfig::check() const {
 
 LoaderJob GlaucomaConfig::loader_job() const {
   return make_glaucoma_loader_job(*this);
+}
+
+std::vector<DataPart> GlaucomaConfig::data_parts() const {
+  return glaucoma_data_parts(*this);
 }
 
 Job glaucoma_job() {

@@ -44,6 +44,15 @@ Node with_spec_augment(const Node& document) {
 
 }  // namespace
 
+LeakConfig::LeakConfig() {
+  training = {.epochs = 200,
+              .batch = 8192,
+              .evaluation_batch = 4096,
+              .schedule = training::CosineRate{.warmup_epochs = 3, .lowest = 1e-6},
+              .clip = 1.0,
+              .early_stopping = 15};
+}
+
 std::vector<MovedKey> old_leak_keys() {
   std::vector<MovedKey> keys =
       now_in_schedule("cosine", {{"training.warmup_epochs", "warmup_epochs", "3"},
@@ -65,6 +74,10 @@ void describe(Fields& fields, LeakConfig& config) {
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,
                 .loss = [&](Fields& f) { describe(f, config.loss); }});
+}
+
+void LeakConfig::describe_keys(Fields& fields) {
+  describe(fields, *this);
 }
 
 }  // namespace headrace::inline v1::app

@@ -34,7 +34,7 @@ struct LeakLoss {
   double leak_boost = 1.0;  ///< Of the leak's class weight.
 };
 
-/// The configuration of the job leak.
+/// The configuration of the job leak. Its constructor says what this job's defaults are.
 struct LeakConfig final : JobConfig {
   LeakConfig();
 
@@ -45,6 +45,7 @@ struct LeakConfig final : JobConfig {
   void describe_keys(Fields& fields) override;
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
 };
 
 /// Where keys of the job have gone.

@@ -1,9 +1,15 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/names.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/literals.h>
+#include <headrace/engine/tensor/huge_pages.h>
 #include <headrace/loaders/memory/device_table.h>
 
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 
@@ -29,9 +35,22 @@ AugmentContext context_of(const LeakFile& file, const LeakConfig& config, Device
           .mean = file.mean,
           .classes = leak_classes,
           .seed = config.seed,
+          .batch = config.training.batch,
+          .batch_key = "training.batch",
           .device = device,
           .gathers = true,
-          .in_table = table != nullptr};
+          .in_table = table != nullptr,
+          .keeps_shapes = true};
+}
+
+/// Segments are in memory whole or not at all.
+void require_room(const LeakFile& file, Bytes allowed, std::uint64_t needed) {
+  if (needed <= allowed.value) return;
+  const Bytes enough{(needed + 1_MiB - 1) / 1_MiB * 1_MiB};
+  throw ResourceError(fmt::format(
+      "[leak] {}: all segments must be in memory, {} bytes, but data.resident is {}; set "
+      "data.resident to {} or more",
+      file.path.string(), needed, format_exact(allowed), format_exact(enough)));
 }
 
 }  // namespace
@@ -60,9 +79,26 @@ Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::i
 }
 
 PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device) {
-  if (data.residence == LeakResidence::host)
-    return plan_leak_segments(file, data.resident.value, data.stage);
-  return plan_leak_table(file, data.resident.value, data.stage, device);
+  const bool in_table = data.residence == LeakResidence::device;
+  PlannedSource planned = in_table ? plan_leak_table(file, data.resident.value, data.stage, device)
+                                   : plan_leak_segments(file, data.resident.value, data.stage);
+  require_room(file, data.resident,
+               in_table ? table_of(planned.outline)->bytes()
+                        : HugePages::mapped_bytes(planned.resident_bytes));
+  return planned;
+}
+
+std::vector<DataPart> leak_data_parts(const LeakConfig& config) {
+  const LeakFile training = read_leak_file(config.data.training);
+  const auto part = [&config](const char* name, const LeakFile& file) {
+    return DataPart{.name = name,
+                    .records = plan_leak_segments(file, config.data.resident.value).outline,
+                    .fields = leak_fields(file),
+                    .classes = {"other", std::string(leak_label)}};
+  };
+  return {part("training", training),
+          part("validation", read_leak_file(config.data.validation, &training)),
+          part("testing", read_leak_file(config.data.testing, &training))};
 }
 
 LoaderJob make_leak_loader_job(const LeakConfig& config) {

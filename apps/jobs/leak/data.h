@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/segments.h>
@@ -8,10 +9,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
-/// Plans a file's segments where the configuration wants them.
+/// Plans a file's segments where the configuration wants them. Throws ResourceError with what they
+/// need where data.resident is less.
 PlannedSource plan_leak_data(const LeakFile& file, const LeakData& data, Device device);
 
 /// The list augment, masks filled with the training set's mean; batches in a fresh order every
@@ -23,6 +26,9 @@ Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const Le
 /// The same without masks, in order, the last batch shorter.
 Pipeline leak_evaluation_pipeline(std::shared_ptr<const Source> segments, std::int64_t batch,
                                   Device device);
+
+/// The segments of the three files, for `headrace inspect`.
+std::vector<DataPart> leak_data_parts(const LeakConfig& config);
 
 /// The training pipeline, for a bench.
 LoaderJob make_leak_loader_job(const LeakConfig& config);

@@ -4,21 +4,12 @@
 
 namespace headrace::inline v1::app {
 
-LeakConfig::LeakConfig() {
-  training = {.epochs = 200,
-              .batch = 8192,
-              .evaluation_batch = 4096,
-              .schedule = training::CosineRate{.warmup_epochs = 3, .lowest = 1e-6},
-              .clip = 1.0,
-              .early_stopping = 15};
-}
-
-void LeakConfig::describe_keys(Fields& fields) {
-  describe(fields, *this);
-}
-
 LoaderJob LeakConfig::loader_job() const {
   return make_leak_loader_job(*this);
+}
+
+std::vector<DataPart> LeakConfig::data_parts() const {
+  return leak_data_parts(*this);
 }
 
 Job leak_job() {

@@ -84,6 +84,30 @@ TEST_CASE("the pair mean refuses maps that differ, before anything runs") {
   CHECK_THROWS_AS(GlaucomaSample().schema(schema), headrace::ConfigError);
 }
 
+TEST_CASE(
+    "a list that training and evaluation could not share is refused before anything is read") {
+  const headrace::test::TemporaryFolder folder;
+  headrace::app::GlaucomaConfig config;
+  config.data.file = folder.path() / "data.h5";
+  config.training.batch = 10;
+  headrace::test::write_glaucoma_data(config.data.file, 60, 15);
+  const auto said = [&](const std::string& list) {
+    config.augment = headrace::app::augment_list(list);
+    try {
+      headrace::app::make_glaucoma_loader_job(config).forecast();
+    } catch (const headrace::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(said("[random_resized_crop, flip, mixup]") == "no error");
+  CHECK(said("[{center_crop: 8}]")
+            .find("makes image: uint8 [8, 8, 3] of image: uint8 [16, 16, 3], "
+                  "but validation and test") != std::string::npos);
+  CHECK(said("[{mixup: {group: 4}}]").find("got group 4 and training.batch 10") !=
+        std::string::npos);
+}
+
 TEST_CASE("training batches hold normalised pictures of the training split alone") {
   const headrace::test::TemporaryFolder folder;
   headrace::app::GlaucomaConfig config;

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/augment/operation.h>
 #include <headrace/apps/jobs/glaucoma/config.h>
 #include <headrace/apps/jobs/glaucoma/data.h>
 #include <headrace/tests/apps/glaucoma/data.h>
@@ -8,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -67,6 +69,23 @@ TEST_CASE("every key that advice names is a key of the glaucoma job") {
   app::Fields fields;
   describe(fields, config);
   headrace::test::check_advised_keys(fields.paths());
+}
+
+TEST_CASE(
+    "the glaucoma job has a list of its own, which a list in a configuration replaces whole") {
+  const auto list_of = [](const std::string& yaml) {
+    app::GlaucomaConfig config;
+    app::Fields fields;
+    describe(fields, config);
+    fields.read(app::parse_document("data: {file: x.h5}\n" + yaml, "job.yaml"));
+    std::vector<std::string> names;
+    for (const app::AugmentEntry& entry : config.augment)
+      names.push_back(entry.operation->name);
+    return names;
+  };
+  CHECK(list_of("") == std::vector<std::string>{"flip", "rotate"});
+  CHECK(list_of("augment: [clahe]\n") == std::vector<std::string>{"clahe"});
+  CHECK(list_of("augment: []\n").empty());
 }
 
 // What the job delivered before it had a list of operations.

@@ -209,8 +209,31 @@ TEST_CASE("out of a device's table the leak job makes the batches that it makes 
       CHECK((made == wanted));
     }
   }
-  config.data.resident = Bytes{1000};
-  CHECK_THROWS_AS(plan_leak_data(file, config.data, Device::cpu()).open(), ResourceError);
+}
+
+TEST_CASE("segments that data.resident has no room for are refused as they are planned") {
+  const TemporaryFolder folder;
+  REQUIRE(prepare(folder, "out", {"--no-waveforms"}).status == 0);
+  const LeakFile file = read_leak_file(folder.path() / "out/training.h5");
+  LeakConfig config;
+  const auto said = [&] {
+    try {
+      plan_leak_data(file, config.data, Device::cpu());
+    } catch (const ResourceError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  for (const LeakResidence residence : {LeakResidence::host, LeakResidence::device}) {
+    config.data.residence = residence;
+    config.data.resident = Bytes{1000};
+    const std::string rule = "but data.resident is 1000B; set data.resident to 1MiB or more";
+    CHECK_MESSAGE(contains(said(), rule), said());
+    CHECK(contains(said(), file.path.string()));
+    config.data.resident = Bytes{1_MiB};
+    CHECK(said() == "no error");
+    CHECK_NOTHROW(plan_leak_data(file, config.data, Device::cpu()).open());
+  }
 }
 
 TEST_CASE("a leak file of another layout is refused with what came") {
