@@ -33,7 +33,8 @@ endforeach()
 # Of the programs' rooms what a job outside needs.
 if("app" IN_LIST components)
   foreach(header IN ITEMS
-      commands/job_program_torch config/document config/fields config/fields_inline config/units config/values
+      commands/job_program_torch
+      config/document config/fields config/fields_inline config/moved_keys config/units config/values
       feed/data_part feed/loader_job feed/loader_settings feed/planned_source
       jobs/device_torch jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings)
     get_filename_component(folder ${header} DIRECTORY)

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
+#include <headrace/engine/base/export.h>
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -20,9 +22,9 @@ struct MovedKey {
 
 /// Throws ConfigError where the document has such keys: names all of them with their places and
 /// says what is to be written instead.
-void refuse_moved(const std::vector<MovedKey>& keys, const Node& document);
+HEADRACE_API void refuse_moved(const std::vector<MovedKey>& keys, const Node& document);
 
 /// The value at a path, "training.schedule"; null where there is none.
-const Node* find_path(const Node& document, std::string_view path);
+HEADRACE_API const Node* find_path(const Node& document, std::string_view path);
 
 }  // namespace headrace::inline v1::app

@@ -43,7 +43,7 @@ HEADRACE_API Node write_scalar(Bytes value);
 HEADRACE_API Node write_scalar(Duration value);
 
 /// A whole number's digits: "10000000".
-std::string whole_number(double value);
+HEADRACE_API std::string whole_number(double value);
 
 /// The text of a limit in a message, in the type's own form: "2GiB".
 template <class T>
