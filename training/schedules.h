@@ -48,8 +48,8 @@ struct PlateauOptions {
   Goal goal = Goal::minimum;
   double factor = 0.1;  ///< of the rate at each reduction, in (0, 1)
   int patience = 10;    ///< evaluations without a better metric that are let pass
-  double threshold =
-      1e-4;  ///< relative: better is below best * (1 - threshold), or above best * (1 + threshold)
+  /// Relative: better is below best * (1 - threshold), or above best * (1 + threshold).
+  double threshold = 1e-4;
   int cooldown = 0;     ///< evaluations after a reduction that do not count
   double lowest = 0.0;  ///< the rate is not taken below
 };

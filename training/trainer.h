@@ -62,11 +62,11 @@ struct TrainerOptions {
   at::Device device = at::kCPU;
   std::uint64_t seed = 0;  ///< of what a course draws; each member has its own
   std::int64_t stage = 0;  ///< number of the stage in its course
-  std::int64_t checkpoint_every =
-      0;                 ///< steps; 0: after the first step, each epoch and an interruption only
+  /// Steps; 0: after the first step, each epoch and an interruption only.
+  std::int64_t checkpoint_every = 0;
   int failed_saves = 3;  ///< checkpoints in a row that may fail before training ends with the error
-  std::int64_t read_loss_every =
-      0;  ///< steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU
+  /// Steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU.
+  std::int64_t read_loss_every = 0;
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
   std::map<std::string, std::string> identity = {};
   std::map<std::string, std::string> notes = {};  ///< see `Recipe::notes`

@@ -10,12 +10,12 @@ namespace headrace::inline v1::app {
 
 /// What a program of the house is made of.
 struct Program {
-  std::string name = "headrace";  ///< Of its messages and its help.
+  std::string name = "headrace";  ///< of its messages and its help
   std::string help = "Trains models whose GPU never waits for data.";
   std::vector<Job> jobs{};
   std::vector<Command> commands{};
-  TrainingBackend* backend = nullptr;  ///< Null: what needs LibTorch is headrace-train's.
-  bool only_torch = false;             ///< It refuses what needs no LibTorch: headrace-train.
+  TrainingBackend* backend = nullptr;  ///< null: what needs LibTorch is headrace-train's
+  bool only_torch = false;             ///< it refuses what needs no LibTorch: headrace-train
 };
 
 /// Reads the command line, runs the command that it names and gives the exit code. Help goes to

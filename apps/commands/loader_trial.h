@@ -12,32 +12,32 @@ namespace headrace::inline v1::app {
 
 /// How to drive a loader without a model.
 struct LoaderTrialOptions {
-  double step_s = 0.0;   ///< The consumer holds each batch for so long; 0: takes them as they come.
-  double delay_s = 0.0;  ///< Slowness planted on top of the step.
+  double step_s = 0.0;   ///< the consumer holds each batch for so long; 0: takes them as they come
+  double delay_s = 0.0;  ///< slowness planted on top of the step
   int epochs = 1;
-  std::int64_t batches = 0;   ///< Stop after so many; 0: whole epochs.
-  std::int64_t warmup = 10;   ///< Batches before the measured window, at most a quarter of all.
-  std::stop_token stop = {};  ///< Ends the trial after the batch at hand.
+  std::int64_t batches = 0;   ///< stop after so many; 0: whole epochs
+  std::int64_t warmup = 10;   ///< batches before the measured window, at most a quarter of all
+  std::stop_token stop = {};  ///< ends the trial after the batch at hand
 };
 
 /// What was measured. The window begins after the warm-up.
 struct LoaderTrial {
-  Device device{};             ///< Where batches came to.
-  double first_batch_s = 0.0;  ///< From the request to the first batch.
-  double elapsed_s = 0.0;      ///< Of the window.
+  Device device{};             ///< where batches came to
+  double first_batch_s = 0.0;  ///< from the request to the first batch
+  double elapsed_s = 0.0;      ///< of the window
   std::int64_t batches = 0;
   std::int64_t samples = 0;
   std::int64_t bytes = 0;
-  double wait_s = 0.0;      ///< Of the consumer, in the window.
-  double wait_share = 0.0;  ///< wait_s / elapsed_s.
+  double wait_s = 0.0;      ///< of the consumer, in the window
+  double wait_share = 0.0;  ///< wait_s / elapsed_s
   std::int64_t warmup_batches = 0;
-  LoaderStats stats;                         ///< Of the window.
-  std::size_t forecast_bytes = 0;            ///< Of the loader, its source included.
-  std::size_t source_bytes = 0;              ///< Of these, data kept in memory.
-  std::int64_t peak_bytes = 0;               ///< Most that slabs and samples took; the whole trial.
-  std::uint64_t process_forecast_bytes = 0;  ///< Given by the caller,
-  std::uint64_t process_peak_bytes = 0;      ///< likewise.
-  std::string device_why{};                  ///< Likewise: why there, "as configured".
+  LoaderStats stats;                         ///< of the window
+  std::size_t forecast_bytes = 0;            ///< of the loader, its source included
+  std::size_t source_bytes = 0;              ///< of these, data kept in memory
+  std::int64_t peak_bytes = 0;               ///< most that slabs and samples took; the whole trial
+  std::uint64_t process_forecast_bytes = 0;  ///< given by the caller,
+  std::uint64_t process_peak_bytes = 0;      ///< likewise
+  std::string device_why{};                  ///< likewise: why there, "as configured"
   monitor::Verdict verdict;
 
   double samples_per_s() const {

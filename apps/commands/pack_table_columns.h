@@ -17,7 +17,7 @@ class PackColumn {
  public:
   virtual ~PackColumn() = default;
 
-  virtual std::string path() const = 0;  ///< In the packed file: "/features/mel".
+  virtual std::string path() const = 0;  ///< in the packed file: "/features/mel"
   virtual DType dtype() const = 0;
   virtual Shape row() const = 0;
   virtual std::int64_t size() const = 0;

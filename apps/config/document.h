@@ -13,8 +13,8 @@ namespace headrace::inline v1::app {
 
 /// Where a value was written.
 struct HEADRACE_API Place {
-  std::shared_ptr<const std::string> source{};  ///< A file's name, or "--set a.b=c".
-  int line = 0;                                 ///< From 1; 0 for a source without lines.
+  std::shared_ptr<const std::string> source{};  ///< a file's name, or "--set a.b=c"
+  int line = 0;                                 ///< from 1; 0 for a source without lines
   int column = 0;
 
   /// "train.yaml:12:5"
@@ -30,9 +30,9 @@ struct HEADRACE_API Node {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  std::string text{};    ///< Of a scalar.
-  bool quoted = false;   ///< A quoted scalar is never null, a number or a truth value.
-  bool in_line = false;  ///< A map that is written as {key: value}.
+  std::string text{};    ///< of a scalar
+  bool quoted = false;   ///< a quoted scalar is never null, a number or a truth value
+  bool in_line = false;  ///< a map that is written as {key: value}
   Place place{};
   std::vector<Node> items{};
   std::vector<Entry> entries{};
@@ -54,7 +54,7 @@ HEADRACE_API std::string describe(const Node& node);
 struct DocumentLimits {
   std::size_t bytes = 1 << 20;
   std::size_t depth = 64;
-  std::size_t nodes = 20'000;  ///< With aliases written out.
+  std::size_t nodes = 20'000;  ///< with aliases written out
 };
 
 /// Parses one YAML document. Throws ConfigError with the place for syntax errors, a key written

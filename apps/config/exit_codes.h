@@ -10,17 +10,17 @@ namespace headrace::inline v1::app {
 
 /// How the programs end.
 enum class ExitCode : int {
-  done = 0,           ///< Also when stopped early by rule.
-  bug = 1,            ///< Unexpected error inside.
-  configuration = 2,  ///< Usage or configuration.
-  data = 3,           ///< Budget of bad samples used up, or nothing to read.
-  resources = 4,      ///< Memory or disk do not suffice.
-  numeric = 5,        ///< Non-finite numbers, by policy.
-  checkpoint = 6,     ///< Unreadable, or of another model or configuration.
-  device = 7,         ///< Asked for and unusable.
-  interrupted = 130,  ///< SIGINT, with a durable checkpoint.
-  hang = 134,         ///< Found by the watchdog.
-  terminated = 143,   ///< SIGTERM, with a durable checkpoint.
+  done = 0,           ///< also when stopped early by rule
+  bug = 1,            ///< unexpected error inside
+  configuration = 2,  ///< usage or configuration
+  data = 3,           ///< budget of bad samples used up, or nothing to read
+  resources = 4,      ///< memory or disk do not suffice
+  numeric = 5,        ///< non-finite numbers, by policy
+  checkpoint = 6,     ///< unreadable, or of another model or configuration
+  device = 7,         ///< asked for and unusable
+  interrupted = 130,  ///< SIGINT, with a durable checkpoint
+  hang = 134,         ///< found by the watchdog
+  terminated = 143,   ///< SIGTERM, with a durable checkpoint
 };
 
 /// "2 (configuration)"

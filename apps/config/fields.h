@@ -20,22 +20,22 @@ class Fields;
 /// What is said of a key beside its name and the variable it sets. Limits are in the variable's
 /// unit (bytes, seconds).
 struct KeyOptions {
-  std::string doc{};   ///< One line for a person.
-  std::string unit{};  ///< "samples"; shown beside the doc.
+  std::string doc{};   ///< one line for a person
+  std::string unit{};  ///< "samples"; shown beside the doc
   std::optional<double> min{};
-  std::optional<double> above{};  ///< Exclusive.
+  std::optional<double> above{};  ///< exclusive
   std::optional<double> max{};
-  std::optional<double> below{};  ///< Exclusive.
+  std::optional<double> below{};  ///< exclusive
   bool required = false;
-  std::function<bool()> used_if{};  ///< False once all is read: the key may not be set.
-  std::string used_when{};          ///< Completes "is not used unless ...": "schedule is plateau".
+  std::function<bool()> used_if{};  ///< false once all is read: the key may not be set
+  std::string used_when{};          ///< completes "is not used unless ...": "schedule is plateau"
 };
 
 /// A key as documentation shows it.
 struct KeyDoc {
   std::string name{};
-  std::string value{};  ///< As it would be written now.
-  std::string range{};  ///< "at least 0.0", or the words of an enumeration.
+  std::string value{};  ///< as it would be written now
+  std::string range{};  ///< "at least 0.0", or the words of an enumeration
   std::string doc{};
   std::string unit{};
 };
@@ -51,11 +51,11 @@ struct Choice {
 template <class T>
 struct Tag {
   std::string name{};
-  std::string doc{};                       ///< One line for a person.
-  std::string main{};                      ///< The parameter that `name: value` sets; empty: none.
-  std::function<T(const Place&)> make{};   ///< An entry of this kind with every default.
-  std::function<bool(const T&)> chosen{};  ///< Whether an entry is of this kind.
-  std::function<void(Fields&, T&)> describe{};  ///< Its parameters; empty: it has none.
+  std::string doc{};                       ///< one line for a person
+  std::string main{};                      ///< the parameter that `name: value` sets; empty: none
+  std::function<T(const Place&)> make{};   ///< an entry of this kind with every default
+  std::function<bool(const T&)> chosen{};  ///< whether an entry is of this kind
+  std::function<void(Fields&, T&)> describe{};  ///< its parameters; empty: it has none
 };
 
 /// The tag of one alternative of a std::variant.

@@ -17,7 +17,7 @@ namespace detail {
 struct Tagged {
   std::string name{};
   Place place{};
-  Node value{};  ///< Null: only the name stands there.
+  Node value{};  ///< null: only the name stands there
 };
 
 /// Throws ConfigError for what is no tagged entry.

@@ -12,9 +12,9 @@ namespace headrace::inline v1::app {
 
 /// A key that configurations had once.
 struct MovedKey {
-  std::string old{};   ///< Its path, "data.flip"; "source.*" for all keys of a section.
-  std::string now{};   ///< Its path now: "data.prefetch"; "data.*"; empty: nothing took its place.
-  std::string said{};  ///< What it is now, for a person, where that is not its path.
+  std::string old{};   ///< its path, "data.flip"; "source.*" for all keys of a section
+  std::string now{};   ///< its path now: "data.prefetch"; "data.*"; empty: nothing took its place
+  std::string said{};  ///< what it is now, for a person, where that is not its path
   /// What is to stand at `now`, seen from the whole old document; empty: the value that the key
   /// has.
   std::function<Node(const Node& document)> write{};

@@ -40,18 +40,18 @@ struct AugmentContext {
   /// spectrograms its first of a floating type with at least two axes, waveforms its first of
   /// float32 or int16 with one.
   Schema fields{};
-  std::vector<std::string> masks{};  ///< Fields that go along with the pictures.
-  int height = 0;                    ///< Of crops that say nothing of it; 0: the pictures' own.
+  std::vector<std::string> masks{};  ///< fields that go along with the pictures
+  int height = 0;                    ///< of crops that say nothing of it; 0: the pictures' own
   int width = 0;
-  std::optional<double> mean{};  ///< Of the training spectrograms: what masked cells become.
-  std::int64_t classes = 0;      ///< Of the labels; 0: not known.
+  std::optional<double> mean{};  ///< of the training spectrograms: what masked cells become
+  std::int64_t classes = 0;      ///< of the labels; 0: not known
   std::uint64_t seed = 0;
-  std::int64_t batch = 0;   ///< Rows of a batch; 0: not known.
-  std::string batch_key{};  ///< Of the configuration, which sets them.
-  Device device{};          ///< Where batches are delivered.
-  bool gathers = false;   ///< Whether the source gathers whole batches where no step is in the way.
-  bool in_table = false;  ///< Samples are row numbers, a batch's fields are made after batch().
-  bool normalized = false;  ///< The job itself normalises after the list.
+  std::int64_t batch = 0;   ///< rows of a batch; 0: not known
+  std::string batch_key{};  ///< of the configuration, which sets them
+  Device device{};          ///< where batches are delivered
+  bool gathers = false;   ///< whether the source gathers whole batches where no step is in the way
+  bool in_table = false;  ///< samples are row numbers, a batch's fields are made after batch()
+  bool normalized = false;  ///< the job itself normalises after the list
   /// Evaluation does without the list: what is not a scalar keeps its shape.
   bool keeps_shapes = false;
 };
@@ -59,9 +59,9 @@ struct AugmentContext {
 /// The steps of a list, ready for pipelines.
 struct AugmentSteps {
   using Step = std::function<Pipeline(Pipeline)>;
-  std::vector<Step> on_samples{};  ///< Before batch().
-  std::vector<Step> on_batches{};  ///< After it.
-  Schema fields{};                 ///< As the list leaves them.
+  std::vector<Step> on_samples{};  ///< before batch()
+  std::vector<Step> on_batches{};  ///< after it
+  Schema fields{};                 ///< as the list leaves them
 
   Pipeline before_batch(Pipeline pipeline) const;
   Pipeline after_batch(Pipeline pipeline) const;

@@ -18,9 +18,9 @@ namespace headrace::inline v1::app {
 
 /// A DecodedCache as a configuration describes it; without `memory` and `disk` there is none.
 struct CacheSettings {
-  Bytes memory;                  ///< Most that is kept in memory.
-  Bytes disk;                    ///< Most that is kept on disk, in `folder`.
-  std::filesystem::path folder;  ///< On a local disk.
+  Bytes memory;                  ///< most that is kept in memory
+  Bytes disk;                    ///< most that is kept on disk, in `folder`
+  std::filesystem::path folder;  ///< on a local disk
 
   bool enabled() const { return memory.value > 0 || disk.value > 0; }
 };
@@ -34,7 +34,7 @@ void check(const CacheSettings& cache);
 /// Records and the first step that makes samples of them, behind a cache where the settings want
 /// one. Copies, also of subsets, share the cache.
 struct CachedRecords {
-  std::shared_ptr<const Source> source;  ///< With a cache: the cache's own.
+  std::shared_ptr<const Source> source;  ///< with a cache: the cache's own
   std::optional<DecodedCache> cache{};
 
   CachedRecords subset(std::vector<std::int64_t> indices) const;

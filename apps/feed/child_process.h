@@ -8,9 +8,9 @@ namespace headrace::inline v1::app {
 
 /// How a started program ended.
 struct ChildResult {
-  int status =
-      0;  ///< Exit status; 127 when it could not be started, 128 + n when signal n ended it.
-  std::string output;  ///< Its standard output and error together.
+  /// Exit status; 127 when it could not be started, 128 + n when signal n ended it.
+  int status = 0;
+  std::string output;  ///< its standard output and error together
 };
 
 /// Runs a program found on PATH to its end, without a shell; `folder` is its working directory when

@@ -14,7 +14,7 @@ struct DebianPackage {
   std::string_view name{};
   /// That the package must have; empty: any, who uses its files looks at them.
   std::string_view sha256{};
-  std::string_view folder{};  ///< In the package, where the files lie; empty: all of it.
+  std::string_view folder{};  ///< in the package, where the files lie; empty: all of it
   std::string_view way_out = "make sure that apt-get can reach Debian 12";
 };
 

@@ -34,21 +34,21 @@ struct LoaderData {
   std::filesystem::path root;         ///< manifest: of its paths; none: its own folder
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; none: nowhere
   CacheSettings cache;                               ///< images: of decoded pictures
-  int prefetch = 4;                                  ///< Batches ahead of the consumer.
+  int prefetch = 4;                                  ///< batches ahead of the consumer
 };
 
 /// How image files become pictures of one size.
 struct ImageConfig {
-  int side = 224;  ///< Of their square, and of what a crop of the list `augment` makes.
-  int resize = 0;  ///< Of the square that is decoded and comes to the list instead; 0: none.
-  Device::Kind decode = Device::Kind::cpu;  ///< Where JPEG files are decoded; cuda: the first GPU.
-  double device_share = 1.0;                ///< Of the JPEG files, where decode is cuda.
+  int side = 224;  ///< of their square, and of what a crop of the list `augment` makes
+  int resize = 0;  ///< of the square that is decoded and comes to the list instead; 0: none
+  Device::Kind decode = Device::Kind::cpu;  ///< where JPEG files are decoded; cuda: the first GPU
+  double device_share = 1.0;                ///< of the JPEG files, where decode is cuda
 };
 
 /// A configuration of `kind: loader`: a pipeline without a model.
 struct LoaderConfig {
   std::uint64_t seed = 42;
-  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
+  std::optional<Bytes> memory;  ///< what the process may hold; none: what the machine offers
   LoaderData data;
   ImageConfig image;
   AugmentList augment;

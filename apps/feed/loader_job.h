@@ -23,10 +23,10 @@ HEADRACE_API RuntimeOptions runtime_options(const ThreadSettings& threads);
 struct HEADRACE_API LoaderJob {
   PlannedSource source;
   std::function<Pipeline(std::shared_ptr<const Source>)> pipeline;
-  LoaderOptions options;  ///< Without a runtime.
+  LoaderOptions options;  ///< without a runtime
   RuntimeOptions runtime;
   double consumer_delay_s = 0.0;
-  bool cached = false;  ///< Whether the forecast of the source holds a cache.
+  bool cached = false;  ///< whether the forecast of the source holds a cache
 
   /// Builds the loader on a runtime of its own. Reads what is to be resident.
   Loader build() const;

@@ -9,19 +9,19 @@ namespace headrace::inline v1::app {
 
 /// Threads of a run. Loader and LibTorch share the machine's cores.
 struct ThreadSettings {
-  int loader = 0;            ///< Workers of the loader; 0: usable cores.
-  int io = 0;                ///< Threads that may wait for storage; 0: 4.
-  int torch = 0;             ///< Of LibTorch's operators; 0: usable cores.
-  Duration watchdog{600.0};  ///< A loader that finishes nothing for so long hangs; 0: nobody looks.
+  int loader = 0;            ///< workers of the loader; 0: usable cores
+  int io = 0;                ///< threads that may wait for storage; 0: 4
+  int torch = 0;             ///< of LibTorch's operators; 0: usable cores
+  Duration watchdog{600.0};  ///< a loader that finishes nothing for so long hangs; 0: nobody looks
 };
 
 /// Slowness to plant into a pipeline, to see whether the verdict finds it.
 struct PlantedDelays {
-  Duration read;      ///< Each record.
-  Duration decode;    ///< Each sample.
-  Duration augment;   ///< Each sample.
-  Duration transfer;  ///< Each batch.
-  Duration consumer;  ///< Each step, on top of its pace.
+  Duration read;      ///< each record
+  Duration decode;    ///< each sample
+  Duration augment;   ///< each sample
+  Duration transfer;  ///< each batch
+  Duration consumer;  ///< each step, on top of its pace
 };
 
 /// The key `data.resident`; `options` says of which sources.

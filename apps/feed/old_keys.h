@@ -12,9 +12,9 @@ std::vector<MovedKey> old_loader_keys();
 
 /// A key whose value is now a parameter of something else.
 struct OldValue {
-  std::string old{};        ///< Its path, "data.flip".
-  std::string now{};        ///< The parameter, or the operation.
-  std::string otherwise{};  ///< Its value where it was not written.
+  std::string old{};        ///< its path, "data.flip"
+  std::string now{};        ///< the parameter, or the operation
+  std::string otherwise{};  ///< its value where it was not written
 };
 
 /// Keys that have become entries of the list `augment`, behind the operations `before`; a value of

@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 struct PlannedSource {
   /// Same fields and size as what open() gives, but nothing of the data is in memory.
   std::shared_ptr<const Source> outline;
-  std::size_t resident_bytes = 0;  ///< What open() will keep in memory beyond the outline.
+  std::size_t resident_bytes = 0;  ///< what open() will keep in memory beyond the outline
   std::function<std::shared_ptr<const Source>()> open;
 };
 

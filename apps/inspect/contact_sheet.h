@@ -13,8 +13,8 @@
 namespace headrace::inline v1::app {
 
 struct SheetOptions {
-  int draws = 6;   ///< Columns: what the pipeline makes of a record in so many epochs.
-  int cell = 160;  ///< Pixels of a cell's longer side.
+  int draws = 6;   ///< columns: what the pipeline makes of a record in so many epochs
+  int cell = 160;  ///< pixels of a cell's longer side
 };
 
 /// A PNG with a row for each record: the picture as it is, its mask if it has one, and what `fed`,

@@ -17,12 +17,12 @@ struct FieldSurvey {
   static constexpr std::size_t most_counted = 1000;
 
   FieldSpec spec{};
-  std::int64_t numbers = 0;     ///< Values that are finite.
-  std::int64_t not_finite = 0;  ///< Infinite, or no number.
-  double least = 0.0;           ///< Of the finite ones.
+  std::int64_t numbers = 0;     ///< values that are finite
+  std::int64_t not_finite = 0;  ///< infinite, or no number
+  double least = 0.0;           ///< of the finite ones
   double most = 0.0;
   double sum = 0.0;
-  std::int64_t shortest = 0;  ///< Elements of a sample, where they differ.
+  std::int64_t shortest = 0;  ///< elements of a sample, where they differ
   std::int64_t longest = 0;
   std::int64_t samples = 0;
   /// How many samples have which value; of integer scalars.
@@ -35,9 +35,9 @@ struct FieldSurvey {
 
 /// What a part of a configuration's data holds, as its samples come to the list `augment:`.
 struct DataSurvey {
-  std::int64_t records = 0;  ///< Looked at.
+  std::int64_t records = 0;  ///< looked at
   std::vector<FieldSurvey> fields{};
-  std::vector<Survey::Bad> bad{};  ///< In the order of the records.
+  std::vector<Survey::Bad> bad{};  ///< in the order of the records
 };
 
 /// Reads every record once and makes its sample.

@@ -14,7 +14,7 @@ namespace headrace::inline v1::app {
 struct SurveyOptions {
   int threads = 1;
   std::stop_token stop = {};
-  std::function<void(std::int64_t done)> on_progress = {};  ///< One thread at a time.
+  std::function<void(std::int64_t done)> on_progress = {};  ///< one thread at a time
 };
 
 /// What a data set holds, every file read and decoded.
@@ -25,16 +25,16 @@ struct Survey {
     std::string reason;
   };
 
-  std::int64_t records = 0;  ///< Looked at.
-  std::uint64_t bytes = 0;   ///< Of the files.
+  std::int64_t records = 0;  ///< looked at
+  std::uint64_t bytes = 0;   ///< of the files
   std::map<std::string, std::int64_t> formats;
-  std::vector<int> widths;  ///< As shown, sorted.
+  std::vector<int> widths;  ///< as shown, sorted
   std::vector<int> heights;
   std::int64_t grey = 0;
-  std::int64_t turned = 0;  ///< With an EXIF orientation other than 1.
+  std::int64_t turned = 0;  ///< with an EXIF orientation other than 1
   std::int64_t masks = 0;
-  std::vector<std::int64_t> class_counts;  ///< By label.
-  std::vector<Bad> bad;                    ///< In the order of the records.
+  std::vector<std::int64_t> class_counts;  ///< by label
+  std::vector<Bad> bad;                    ///< in the order of the records
 };
 
 /// Reads and decodes every record once. A mask must have its image's size.

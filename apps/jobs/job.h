@@ -43,9 +43,9 @@ struct HEADRACE_API JobConfig : RunSettings {
 
 /// A job, as far as it needs no LibTorch.
 struct Job {
-  std::string name{};                                    ///< The `kind` of its configurations.
-  std::string help{};                                    ///< One line: what is learnt.
-  std::function<std::shared_ptr<JobConfig>()> config{};  ///< With its defaults.
+  std::string name{};                                    ///< the `kind` of its configurations
+  std::string help{};                                    ///< one line: what is learnt
+  std::function<std::shared_ptr<JobConfig>()> config{};  ///< with its defaults
   /// `headrace prepare <name>`, which makes data for it; empty: none.
   std::function<Command()> prepare{};
 };

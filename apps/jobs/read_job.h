@@ -22,8 +22,8 @@ const Job* find_job(const std::vector<Job>& jobs, std::string_view name);
 /// A configuration of any kind, as far as its loader goes.
 struct BenchJob {
   LoaderJob loader;
-  std::optional<std::uint64_t> memory;  ///< The configured limit of the process, in bytes.
-  std::string device_why;               ///< Why it delivers to where it does, for a person.
+  std::optional<std::uint64_t> memory;  ///< the configured limit of the process, in bytes
+  std::string device_why;               ///< why it delivers to where it does, for a person
 };
 
 /// Reads a configuration with its settings ("a.b=c") for a bench; `kind` is a job's name or
@@ -37,8 +37,8 @@ LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesys
 
 /// A configuration of any kind, as far as looking at its data goes.
 struct InspectJob {
-  std::optional<LoaderConfig> images{};  ///< Of `kind: loader` where samples are image files; else
-  std::vector<DataPart> parts{};         ///< its data.
+  std::optional<LoaderConfig> images{};  ///< of `kind: loader` where samples are image files; else
+  std::vector<DataPart> parts{};         ///< its data
 };
 
 /// Reads a configuration of any kind. Throws ConfigError, and what opening its data throws.
@@ -47,11 +47,11 @@ InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem:
 
 /// A configuration for training and its text with every key in use.
 struct TrainingJob {
-  std::shared_ptr<const JobConfig> config;  ///< Of the type of the job's room.
-  std::string name;                         ///< Its `kind`.
+  std::shared_ptr<const JobConfig> config;  ///< of the type of the job's room
+  std::string name;                         ///< its `kind`
   std::string yaml;
-  std::string learnt;                           ///< The same of what_is_learnt().
-  std::map<std::string, std::string> identity;  ///< See run_identity().
+  std::string learnt;                           ///< the same of what_is_learnt()
+  std::map<std::string, std::string> identity;  ///< see run_identity()
 };
 
 /// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError.

@@ -16,7 +16,7 @@ enum class DeviceChoice : unsigned char { automatic, cpu, cuda };
 struct RunSettings {
   std::uint64_t seed = 42;
   DeviceChoice device = DeviceChoice::automatic;
-  std::optional<Bytes> memory;  ///< What the process may hold; none: what the machine offers.
+  std::optional<Bytes> memory;  ///< what the process may hold; none: what the machine offers
   std::filesystem::path runs = "runs";
   ThreadSettings threads;
   PlantedDelays delay;

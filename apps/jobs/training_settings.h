@@ -20,14 +20,14 @@ struct TrainingSettings {
   double learning_rate = 1e-3;
   double weight_decay = 0.01;
   training::Schedule schedule = training::CosineRate{};
-  double clip = 0.0;  ///< Largest norm of all gradients; 0: none.
+  double clip = 0.0;  ///< largest norm of all gradients; 0: none
   training::Precision precision = training::Precision::fp32;
-  int early_stopping = 10;            ///< Epochs without a better figure; 0: never.
-  double min_delta = 0.0;             ///< That patience wants a better figure to be better by.
-  std::int64_t checkpoint_every = 0;  ///< Steps; 0: only after an epoch and when stopped.
+  int early_stopping = 10;            ///< epochs without a better figure; 0: never
+  double min_delta = 0.0;             ///< that patience wants a better figure to be better by
+  std::int64_t checkpoint_every = 0;  ///< steps; 0: only after an epoch and when stopped
   bool channels_last = true;
   bool cudnn_benchmark = false;
-  std::optional<std::int64_t> member{};  ///< Only this one of the recipe; none: all, in turn.
+  std::optional<std::int64_t> member{};  ///< only this one of the recipe; none: all, in turn
 };
 
 /// Its keys.

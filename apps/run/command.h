@@ -19,9 +19,9 @@ struct Job;
 
 /// What a command is started with beside its own options.
 struct CommandCall {
-  std::vector<std::string> arguments{};  ///< The command line as it was typed.
-  const std::vector<Job>& jobs;          ///< Whose configurations the program reads.
-  TrainingBackend* backend = nullptr;    ///< LibTorch; null but where Command::needs_torch.
+  std::vector<std::string> arguments{};  ///< the command line as it was typed
+  const std::vector<Job>& jobs;          ///< whose configurations the program reads
+  TrainingBackend* backend = nullptr;    ///< LibTorch; null but where Command::needs_torch
 };
 
 /// A command of the program, or a group of some.
@@ -30,11 +30,11 @@ struct Command {
   using Run = std::function<ExitCode(const CommandCall&)>;
 
   std::string name{};
-  std::string help{};  ///< One line.
+  std::string help{};  ///< one line
   /// Adds its options to a command line that is about to be read, and gives what runs afterwards.
   std::function<Run(CLI::App&)> bind{};
-  bool needs_torch = false;      ///< Only the program headrace-train can run it.
-  std::vector<Command> group{};  ///< The commands of a group, which itself runs nothing.
+  bool needs_torch = false;      ///< only the program headrace-train can run it
+  std::vector<Command> group{};  ///< the commands of a group, which itself runs nothing
 };
 
 /// A command with options of its own: `add` binds them, `run` gets them once they are read.

@@ -17,7 +17,7 @@ std::string csv_line(const std::vector<std::string>& cells);
 /// the file.
 struct CsvTable {
   std::vector<std::string> columns{};
-  std::vector<std::vector<std::string>> rows{};  ///< A cell for each column.
+  std::vector<std::vector<std::string>> rows{};  ///< a cell for each column
 
   /// Makes room for columns of these names: one that is new comes behind the one before it in
   /// `names`.

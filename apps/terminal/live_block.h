@@ -13,14 +13,14 @@
 namespace headrace::inline v1::app {
 
 struct LiveBlockOptions {
-  int file_descriptor = 2;  ///< Not closed.
+  int file_descriptor = 2;  ///< not closed
   TerminalMode mode = terminal_mode(2);
-  std::chrono::milliseconds interval{10'000};  ///< Least time between two plain lines.
-  std::chrono::milliseconds redraw{100};       ///< Least time between two redraws.
+  std::chrono::milliseconds interval{10'000};  ///< least time between two plain lines
+  std::chrono::milliseconds redraw{100};       ///< least time between two redraws
   std::size_t most_lines = 4;
-  bool plain_lines = true;  ///< Whether they are written where there is no terminal.
-  std::function<void(const std::string&)>
-      on_line{};  ///< Also told each plain line, in both modes: for the log file.
+  bool plain_lines = true;  ///< whether they are written where there is no terminal
+  /// Also told each plain line, in both modes: for the log file.
+  std::function<void(const std::string&)> on_line{};
 };
 
 /// What a run is doing: on a terminal a short block that is redrawn in place, elsewhere one whole

@@ -6,8 +6,8 @@ namespace headrace::inline v1::app {
 
 /// What a stream leads to.
 enum class TerminalMode {
-  lines,  ///< A file, a pipe, a dumb terminal or a build service: whole lines, no escapes.
-  live,   ///< A terminal that understands cursor movement.
+  lines,  ///< a file, a pipe, a dumb terminal or a build service: whole lines, no escapes
+  live,   ///< a terminal that understands cursor movement
 };
 
 /// A terminal, TERM neither empty nor "dumb", and CI not set (or "false"). Nothing of ours uses

@@ -16,10 +16,10 @@ constexpr std::size_t one_line_columns = 100;
 
 /// What a line of the table needs beside the epoch.
 struct EpochLine {
-  std::int64_t epochs = 1;                 ///< Of the run.
-  monitor::StepBudget budget{};            ///< Of the epoch's steps.
-  std::uint64_t peak_memory = 0;           ///< Bytes.
-  std::size_t columns = one_line_columns;  ///< No line is wider.
+  std::int64_t epochs = 1;                 ///< of the run
+  monitor::StepBudget budget{};            ///< of the epoch's steps
+  std::uint64_t peak_memory = 0;           ///< bytes
+  std::size_t columns = one_line_columns;  ///< no line is wider
 };
 
 /// A figure of the table and where it has been taken.

@@ -12,11 +12,11 @@ namespace headrace::inline v1::app {
 /// What a member of a run (a fold, a pair of classes) came to.
 struct FoldOutcome {
   bool interrupted = false;
-  std::string member{};                        ///< "fold 0"; empty where a run has only one.
-  std::string selected_by{};                   ///< A figure of `validation`.
-  std::int64_t best_epoch = 0;                 ///< From 0.
-  std::map<std::string, double> validation{};  ///< By name, of the weights that were selected.
-  std::map<std::string, double> test{};        ///< Likewise, of the test data.
+  std::string member{};                        ///< "fold 0"; empty where a run has only one
+  std::string selected_by{};                   ///< a figure of `validation`
+  std::int64_t best_epoch = 0;                 ///< from 0
+  std::map<std::string, double> validation{};  ///< by name, of the weights that were selected
+  std::map<std::string, double> test{};        ///< likewise, of the test data
 };
 
 /// What a member that is done came to (result.json of its folder); nothing for one that is not.

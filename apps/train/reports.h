@@ -14,11 +14,11 @@ namespace headrace::inline v1::app {
 /// One optimiser step, as it is shown.
 struct StepFacts {
   std::int64_t epoch = 0;
-  std::int64_t step = 0;           ///< Since the start of the member.
-  std::int64_t samples = 0;        ///< Of this step.
-  std::int64_t epoch_samples = 0;  ///< Of the epoch so far.
+  std::int64_t step = 0;           ///< since the start of the member
+  std::int64_t samples = 0;        ///< of this step
+  std::int64_t epoch_samples = 0;  ///< of the epoch so far
   double learning_rate = 0.0;
-  std::optional<double> loss{};  ///< Mean of the step, where it was read.
+  std::optional<double> loss{};  ///< mean of the step, where it was read
   monitor::StepTimes times{};
 };
 
@@ -64,12 +64,12 @@ struct EpochFacts {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
   double learning_rate = 0.0;
-  Figures train{};            ///< While the network learned.
-  Figures validation{};       ///< Behind the epoch; empty where nothing was validated.
-  std::string selected_by{};  ///< The validation figure that selects; may be empty.
+  Figures train{};            ///< while the network learned
+  Figures validation{};       ///< behind the epoch; empty where nothing was validated
+  std::string selected_by{};  ///< the validation figure that selects; may be empty
   bool improved = false;
-  std::int64_t steps = 0;      ///< Of this process.
-  monitor::StepTimes times{};  ///< Sum over these steps.
+  std::int64_t steps = 0;      ///< of this process
+  monitor::StepTimes times{};  ///< sum over these steps
   double validation_s = none;
   double seconds = 0.0;
 };

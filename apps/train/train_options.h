@@ -10,11 +10,11 @@ namespace headrace::inline v1::app {
 /// Of `headrace train`.
 struct TrainOptions {
   std::filesystem::path config{};
-  std::vector<std::string> settings{};  ///< "a.b=c", later ones win.
-  std::filesystem::path resume{};       ///< A run folder; empty for a new run.
-  std::optional<int> member{};          ///< Only this member, in this call.
-  bool dry_run = false;                 ///< Check, forecast, and stop before the first step.
-  std::string log_level{};              ///< A word of run/log_level.h; empty: not given.
+  std::vector<std::string> settings{};  ///< "a.b=c", later ones win
+  std::filesystem::path resume{};       ///< a run folder; empty for a new run
+  std::optional<int> member{};          ///< only this member, in this call
+  bool dry_run = false;                 ///< check, forecast, and stop before the first step
+  std::string log_level{};              ///< a word of run/log_level.h; empty: not given
 };
 
 /// Of `headrace predict`.
@@ -24,7 +24,7 @@ struct PredictOptions {
   std::filesystem::path data{};
   std::filesystem::path output{};
   std::string device = "auto";
-  int batch = 0;  ///< Rows at once; 0: as in training.
+  int batch = 0;  ///< rows at once; 0: as in training
 };
 
 }  // namespace headrace::inline v1::app

@@ -23,7 +23,7 @@ namespace headrace::inline v1::app {
 /// Where a run computes.
 struct ChosenDevice {
   Device device{};
-  std::string why{};  ///< For a person: "cpu (auto: this machine has no GPU)".
+  std::string why{};  ///< for a person: "cpu (auto: this machine has no GPU)"
 };
 
 /// A job's members (folds, pairs of classes), trained one after the other. Not thread-safe.

@@ -22,7 +22,7 @@ namespace headrace::inline v1::app {
 enum class AugmentOn : unsigned char {
   samples,
   batches,
-  either,  ///< As suits the list and the source.
+  either,  ///< as suits the list and the source
 };
 
 /// Takes the steps of a list, entry after entry.
@@ -83,10 +83,10 @@ class AugmentBuilder {
 /// A row of the table.
 struct AugmentRow {
   std::string name{};
-  std::string doc{};   ///< One line for a person.
-  std::string main{};  ///< The parameter that `name: value` sets.
+  std::string doc{};   ///< one line for a person
+  std::string main{};  ///< the parameter that `name: value` sets
   AugmentOn on = AugmentOn::samples;
-  bool normalizes = false;  ///< What it makes of pictures is none.
+  bool normalizes = false;  ///< what it makes of pictures is none
   std::function<std::any()> make{};
   std::function<void(Fields&, std::any&)> describe{};
   std::function<void(const std::any&, AugmentBuilder&)> add{};

@@ -6,8 +6,8 @@ namespace headrace::inline v1::app {
 
 /// Height and width of what a crop makes.
 struct CropSize {
-  int size = 0;    ///< Of both sides; 0: the job's (image.side), else the picture's own.
-  int height = 0;  ///< 0: size.
+  int size = 0;    ///< of both sides; 0: the job's (image.side), else the picture's own
+  int height = 0;  ///< 0: size
   int width = 0;
 };
 

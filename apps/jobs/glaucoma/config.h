@@ -14,12 +14,12 @@ namespace headrace::inline v1::app {
 
 /// Where the samples come from and how batches are made of them.
 struct GlaucomaData {
-  std::filesystem::path file;   ///< HDF5: features/*, labels, split.
-  Bytes resident{2ULL << 30};   ///< Most of the file that is kept in memory.
-  std::filesystem::path stage;  ///< Folder the file is copied to first; empty: none.
-  CacheSettings cache;          ///< Of pair means.
-  int prefetch = 4;             ///< Batches ahead of the trainer.
-  int folds = 5;                ///< Stratified parts of the training split.
+  std::filesystem::path file;   ///< HDF5: features/*, labels, split
+  Bytes resident{2ULL << 30};   ///< most of the file that is kept in memory
+  std::filesystem::path stage;  ///< folder the file is copied to first; empty: none
+  CacheSettings cache;          ///< of pair means
+  int prefetch = 4;             ///< batches ahead of the trainer
+  int folds = 5;                ///< stratified parts of the training split
 };
 
 enum class GlaucomaLossName : unsigned char { focal, clamped_focal, cross_entropy };

@@ -13,7 +13,7 @@ struct FashionMnistFiles {
   std::filesystem::path train_labels;
   std::filesystem::path test_images;
   std::filesystem::path test_labels;
-  std::string digest;  ///< Short name of exactly these bytes, for recipes.
+  std::string digest;  ///< short name of exactly these bytes, for recipes
 };
 
 /// Finds the files: where the package installs them, else in the cache folder (XDG_CACHE_HOME or

@@ -14,16 +14,16 @@ namespace headrace::inline v1::app {
 /// samples first.
 struct GlaucomaImages {
   Tensor images;
-  std::vector<std::int64_t> rows;     ///< Of `images`, in the order of the file.
-  std::vector<std::uint8_t> classes;  ///< Of each of `rows`, 0 to 4.
-  std::vector<std::uint8_t> split;    ///< Of each of `rows`: 0 training, 1 test.
+  std::vector<std::int64_t> rows;     ///< of `images`, in the order of the file
+  std::vector<std::uint8_t> classes;  ///< of each of `rows`, 0 to 4
+  std::vector<std::uint8_t> split;    ///< of each of `rows`: 0 training, 1 test
 };
 
 struct GlaucomaFileOptions {
   std::filesystem::path file;
   int side = 28;
   int threads = 1;
-  std::string recipe;  ///< Kept in the file's attribute "recipe".
+  std::string recipe;  ///< kept in the file's attribute "recipe"
   std::function<void(std::int64_t done, std::int64_t all)> progress;
 };
 

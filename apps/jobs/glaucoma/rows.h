@@ -9,8 +9,8 @@ namespace headrace::inline v1::app {
 /// Which record of the file is for what.
 struct GlaucomaRows {
   std::vector<std::int64_t> train;
-  std::vector<std::int64_t> train_labels;  ///< Class of each of `train`.
-  std::vector<std::int64_t> test;          ///< The outer split: never used to select anything.
+  std::vector<std::int64_t> train_labels;  ///< class of each of `train`
+  std::vector<std::int64_t> test;          ///< the outer split: never used to select anything
 };
 
 /// Reads and checks the labels of all records, and `split` (0 training, all else test). A file

@@ -13,25 +13,25 @@ namespace headrace::inline v1::app {
 
 /// Where the training and evaluation segments live.
 enum class LeakResidence : unsigned char {
-  host,    ///< In host memory; batches are gathered there.
-  device,  ///< In the device's memory; a batch is one gather kernel.
+  host,    ///< in host memory; batches are gathered there
+  device,  ///< in the device's memory; a batch is one gather kernel
 };
 
 /// Where the segments come from and how batches are made of them.
 struct LeakData {
-  std::filesystem::path training;    ///< HDF5: segments_mel, labels.
-  std::filesystem::path validation;  ///< Selects weights and threshold.
-  std::filesystem::path testing;     ///< Never used to select anything.
-  Bytes resident{4ULL << 30};        ///< Most of one file that is kept in memory.
+  std::filesystem::path training;    ///< HDF5: segments_mel, labels
+  std::filesystem::path validation;  ///< selects weights and threshold
+  std::filesystem::path testing;     ///< never used to select anything
+  Bytes resident{4ULL << 30};        ///< most of one file that is kept in memory
   LeakResidence residence = LeakResidence::host;
-  std::filesystem::path stage;  ///< Folder a file is copied to before; empty: none.
-  int prefetch = 4;             ///< Batches ahead of the trainer.
+  std::filesystem::path stage;  ///< folder a file is copied to before; empty: none
+  int prefetch = 4;             ///< batches ahead of the trainer
 };
 
 /// What is minimised.
 struct LeakLoss {
-  double auxiliary = 0.3;   ///< Factor of the auxiliary head's term.
-  double leak_boost = 1.0;  ///< Of the leak's class weight.
+  double auxiliary = 0.3;   ///< factor of the auxiliary head's term
+  double leak_boost = 1.0;  ///< of the leak's class weight
 };
 
 /// The configuration of the job leak. Its constructor says what this job's defaults are.

@@ -9,13 +9,13 @@ namespace headrace::inline v1::app {
 /// What a file of the job says about its recordings; a recording is a "file" of the original set.
 struct LeakFile {
   std::filesystem::path path{};
-  std::int64_t longs = 0;   ///< Long segments of a recording.
-  std::int64_t shorts = 0;  ///< Short segments of a long one.
+  std::int64_t longs = 0;   ///< long segments of a recording
+  std::int64_t shorts = 0;  ///< short segments of a long one
   std::int64_t mels = 0;
   std::int64_t frames = 0;
-  std::vector<std::uint8_t> labels{};  ///< Of each recording: 1 for a leak.
-  double mean = 0.0;                   ///< Of the training set's cells, in decibels.
-  double deviation = 1.0;              ///< Likewise.
+  std::vector<std::uint8_t> labels{};  ///< of each recording: 1 for a leak
+  double mean = 0.0;                   ///< of the training set's cells, in decibels
+  double deviation = 1.0;              ///< likewise
 
   std::int64_t segments() const { return longs * shorts; }
 };

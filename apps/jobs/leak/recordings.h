@@ -21,9 +21,9 @@ inline constexpr std::int64_t leak_recording_samples =
 /// How recordings are made of sounds.
 struct LeakRecipe {
   std::uint64_t seed = 42;
-  double hop_s = 5.0;         ///< From the start of a recording to the next one's in one voice.
-  double lowest_snr = -5.0;   ///< Of background to leak, in dB.
-  double highest_snr = 10.0;  ///< Likewise.
+  double hop_s = 5.0;         ///< from the start of a recording to the next one's in one voice
+  double lowest_snr = -5.0;   ///< of background to leak, in dB
+  double highest_snr = 10.0;  ///< likewise
 };
 
 /// The sounds of one split, voice after voice, as backgrounds: every second recording gets a leak.

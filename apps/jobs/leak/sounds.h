@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, 3> leak_split_names{"training", "v
 /// A sound file: all of it belongs to one split.
 struct LeakSound {
   std::filesystem::path file{};
-  std::string voice{};  ///< Who speaks, or the piece of music: never mixed in a recording.
+  std::string voice{};  ///< who speaks, or the piece of music: never mixed in a recording
   LeakSplit split = LeakSplit::training;
 };
 

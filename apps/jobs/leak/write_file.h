@@ -12,11 +12,11 @@ namespace headrace::inline v1::app {
 
 struct WriteLeakOptions {
   std::filesystem::path file{};
-  std::int64_t recordings = 0;  ///< The first so many.
-  bool waveforms = true;        ///< Write segments_waveform too.
+  std::int64_t recordings = 0;  ///< the first so many
+  bool waveforms = true;        ///< write segments_waveform too
   int threads = 1;
-  std::string recipe{};                ///< Kept in the file's attribute "recipe".
-  LeakStatistics* training = nullptr;  ///< Statistics for the file; with `measure`, taken from it.
+  std::string recipe{};                ///< kept in the file's attribute "recipe"
+  LeakStatistics* training = nullptr;  ///< statistics for the file; with `measure`, taken from it
   bool measure = false;
   std::function<void(std::int64_t done, std::int64_t all)> progress{};
 };
