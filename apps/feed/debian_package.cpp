@@ -73,7 +73,10 @@ void fetch_debian_package(const DebianPackage& package, const fs::path& target) 
   must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work.path / "tree").string()}),
                "dpkg-deb -x", package);
   std::error_code ignored;
-  fs::rename(work.path / "tree" / package.folder, target, ignored);
+  fs::rename(target, work.path / "before", ignored);
+  std::error_code failed;
+  fs::rename(work.path / "tree" / package.folder, target, failed);
+  if (failed && !fs::exists(target)) fs::rename(work.path / "before", target, ignored);
   if (!fs::is_directory(target)) {
     throw DataError(
         fmt::format("[prepare] {} could not be made; check the folder", target.string()));

@@ -19,7 +19,8 @@ struct DebianPackage {
 };
 
 /// Fetches a package with `apt-get download`, which needs no root, and unpacks it as `target`,
-/// whole or not at all; a folder that is there already is kept. Throws DataError with the way out.
+/// whole or not at all, in place of what is there. Throws DataError with the way out; what was
+/// there then stays.
 void fetch_debian_package(const DebianPackage& package, const std::filesystem::path& target);
 
 /// The unpacked files of a Debian package: from the cache folder, else fetched into it. The

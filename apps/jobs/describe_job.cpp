@@ -4,6 +4,8 @@ namespace headrace::inline v1::app {
 
 void describe_job(Fields& fields, JobConfig& config, const JobSections& own) {
   describe(fields, static_cast<RunSettings&>(config));
+  fields.section("delay", [&](Fields& f) { describe(f, config.delay); },
+                 {.doc = "slowness to plant, to see whether the verdict finds it"});
   fields.section("data", own.data);
   describe_augment(fields, own.augment);
   fields.section("loss", own.loss);

@@ -22,7 +22,7 @@ int JobConfig::prefetch() const {
 
 LoaderJob JobConfig::loader_job() const {
   throw ConfigError(
-      "[bench] this kind of configuration must say which loader it has "
+      "[loader] this kind of configuration must say which loader it has to be looked at or timed "
       "(JobConfig::loader_job), says nothing; train with --dry-run to see its forecast");
 }
 

@@ -12,8 +12,6 @@ void describe(Fields& fields, RunSettings& settings) {
              {.doc = "what the process may hold; null: what the machine offers"});
   fields.key("runs", settings.runs, {.doc = "folder of the run folders"});
   fields.section("threads", [&](Fields& f) { describe(f, settings.threads, true); });
-  fields.section("delay", [&](Fields& f) { describe(f, settings.delay); },
-                 {.doc = "slowness to plant, to see whether the verdict finds it"});
 }
 
 }  // namespace headrace::inline v1::app

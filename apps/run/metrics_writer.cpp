@@ -4,6 +4,7 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -35,15 +36,19 @@ std::string content_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+std::string cell_of(const CsvTable& table, const std::string& column) {
+  const auto found = std::find(table.columns.begin(), table.columns.end(), column);
+  if (found == table.columns.end()) return {};
+  return table.rows.back()[static_cast<std::size_t>(found - table.columns.begin())];
+}
+
+// Whether the table's last row is the same but for the last entry of the key, which is no smaller.
 bool ends_with_row(const CsvTable& table, const MetricRow& row, std::size_t key) {
   if (table.rows.empty()) return false;
-  return std::all_of(
-      row.begin(), row.begin() + static_cast<std::ptrdiff_t>(key), [&](const auto& entry) {
-        const auto column = std::find(table.columns.begin(), table.columns.end(), entry.first);
-        if (column == table.columns.end()) return false;
-        return table.rows.back()[static_cast<std::size_t>(column - table.columns.begin())] ==
-               text_of(entry.second);
-      });
+  for (std::size_t i = 0; i + 1 < key; ++i)
+    if (cell_of(table, row[i].first) != text_of(row[i].second)) return false;
+  const std::string last = cell_of(table, row[key - 1].first);
+  return !last.empty() && std::atoll(last.c_str()) >= std::get<std::int64_t>(row[key - 1].second);
 }
 
 void open_for_appending(std::ofstream& stream, const fs::path& file) {
@@ -76,7 +81,9 @@ CsvWriter::CsvWriter(fs::path file) : file_(std::move(file)) {}
 void CsvWriter::make_room(const MetricRow& row, std::size_t key) {
   const std::string before = content_of(file_);
   CsvTable table = read_csv(before);
-  if (columns_.empty() && key > 0 && ends_with_row(table, row, key)) table.rows.pop_back();
+  if (columns_.empty() && key > 0)
+    while (ends_with_row(table, row, key))
+      table.rows.pop_back();
   table.add_columns(names_of(row));
   stream_.close();
   const std::string now = table.text();

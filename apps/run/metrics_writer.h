@@ -25,9 +25,9 @@ class CsvWriter {
   explicit CsvWriter(std::filesystem::path file);
 
   /// Writes and flushes a row; a column that it does not name stays empty. Its first `key` entries
-  /// say which row it is: where the last one that a process before has written is the same, it is
-  /// replaced. A row with a new name costs reading and writing the whole file, atomically. Throws
-  /// ResourceError if it cannot be written.
+  /// say which row it is, the last of them a number that grows: rows at the end that a process
+  /// before has written of this number or later ones are replaced. A row with a new name costs
+  /// reading and writing the whole file, atomically. Throws ResourceError if it cannot be written.
   void write(const MetricRow& row, std::size_t key = 0);
 
  private:

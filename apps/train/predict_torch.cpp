@@ -41,11 +41,13 @@ std::vector<fs::path> files_of(const fs::path& path) {
   const fs::path members = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(members))
-    if (fs::exists(entry.path() / best_file)) files.push_back(entry.path() / best_file);
+    if (fs::exists(entry.path() / best_file) && fs::exists(entry.path() / "result.json"))
+      files.push_back(entry.path() / best_file);
   std::ranges::sort(files);
   if (files.empty())
-    throw training::CheckpointError("[predict] " + path.string() + ": must hold a " + best_file +
-                                    ", in it or in a folder of it, has none");
+    throw training::CheckpointError(
+        "[predict] " + path.string() + ": must hold a " + best_file +
+        ", or folders of members that are done, has none; name the file of one that is not");
   return files;
 }
 

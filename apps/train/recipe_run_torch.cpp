@@ -131,8 +131,16 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
   return outcome;
 }
 
+std::vector<FoldOutcome> RecipeRun::finished(const std::filesystem::path& folder) const {
+  std::vector<FoldOutcome> outcomes;
+  for (const training::Member& member : members_)
+    if (std::optional<FoldOutcome> done = read_fold_outcome(folder / member.name))
+      outcomes.push_back(std::move(*done));
+  return outcomes;
+}
+
 std::optional<FoldOutcome> RecipeRun::vote(const std::filesystem::path& folder) const {
-  if (members_.size() < 2 || members().size() < members_.size()) return std::nullopt;
+  if (members_.size() < 2 || finished(folder).size() < members_.size()) return std::nullopt;
   std::vector<training::MemberScores> scores;
   for (const training::Member& member : members_) {
     scores.push_back(training::read_member_scores(folder / member.name));

@@ -22,6 +22,7 @@ class RecipeRun final : public TrainingRun {
   std::uint64_t open() override;
   FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
                     const monitor::MemoryWatch& memory, std::stop_token stop) override;
+  std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const override;
   std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const override;
 
  private:

@@ -100,7 +100,7 @@ class TrainCommand {
       outcomes.push_back(outcome);
     }
     const std::optional<FoldOutcome> vote = run.vote(folder.checkpoints());
-    write_run_result(folder.path(), outcomes, vote);
+    write_run_result(folder.path(), run.finished(folder.checkpoints()), vote);
     const std::string text = results_text(outcomes, vote);
     view.note(text);
     fmt::print("{}\n", text);

@@ -44,8 +44,10 @@ class TrainingRun {
   /// something there.
   virtual FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
                             const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
-  /// What all members that were trained say together of the test; nothing where they are one, or
-  /// were tested on records of their own.
+  /// What each member that is done came to, by now or before, in their order.
+  virtual std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const = 0;
+  /// What all members say together of the test; nothing where they are one, one is not done, or
+  /// they were tested on records of their own.
   virtual std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const = 0;
 };
 

@@ -117,7 +117,6 @@ def trainings(context):
 
 def training(context, label, config, settings):
     runs = context.work / "runs" / label.replace(" ", "-")
-    shutil.rmtree(runs, ignore_errors=True)
     epochs = context.option(2, 1)
     settings = settings + [("runs", runs), ("device", context.option("cuda", "cpu")), ("training.epochs", epochs)]
     argv = context.place.program("headrace") + ["train", str(context.place.file(f"configs/{config}"))]

@@ -72,8 +72,13 @@ TEST_CASE("a row that a killed process has written is replaced by the same row o
     csv.write(row(2, .125), 2);
     csv.write(row(2, .125), 2);  // one process knows what it does
   }
-  CsvWriter(file).write(row(1, .75), 2);  // not the last one
-  CHECK(content_of(file) == "fold,epoch,loss\n0,0,0.5\n0,1,0.25\n0,2,0.125\n0,2,0.125\n0,1,0.75\n");
+  CsvWriter(file).write({{"fold", std::int64_t{1}}, {"epoch", std::int64_t{0}}, {"loss", 1.0}}, 2);
+  CsvWriter(file).write(row(1, .75), 2);  // not behind the last one
+  CHECK(content_of(file) ==
+        "fold,epoch,loss\n0,0,0.5\n0,1,0.25\n0,2,0.125\n0,2,0.125\n1,0,1\n0,1,0.75\n");
+  CsvWriter(file).write(row(0, .5), 2);  // gone on with from an earlier epoch
+  CHECK(content_of(file) ==
+        "fold,epoch,loss\n0,0,0.5\n0,1,0.25\n0,2,0.125\n0,2,0.125\n1,0,1\n0,0,0.5\n");
 }
 
 TEST_CASE("rows that a killed program or a person left uneven are kept readable") {

@@ -58,6 +58,12 @@ class PretendedRun final : public app::TrainingRun {
     trained_.push_back(member);
     return {.member = "fold " + std::to_string(member)};
   }
+  std::vector<app::FoldOutcome> finished(const std::filesystem::path&) const override {
+    std::vector<app::FoldOutcome> done;
+    for (const std::int64_t member : trained_)
+      done.push_back({.member = "fold " + std::to_string(member)});
+    return done;
+  }
   std::optional<app::FoldOutcome> vote(const std::filesystem::path&) const override { return {}; }
 
  private:

@@ -41,8 +41,6 @@ bool has_files(const fs::path& folder) {
 }
 
 void fetch_into(const fs::path& target) {
-  std::error_code ignored;
-  fs::remove_all(target, ignored);  // it lacks a file
   const std::string way_out = fmt::format(
       "install the package with \"apt-get install {}\", or unpack its four files into {}", package,
       target.string());

@@ -11,8 +11,8 @@ LoaderJob TonesConfig::loader_job() const {
               [config = *this, to](std::shared_ptr<const Source> source) {
                 return tones_training_pipeline(std::move(source), config, to);
               },
-          .options = {.prefetch = prefetch()},
-          .runtime = {.threads = threads.loader, .io_threads = threads.io}};
+          .options = loader_options(prefetch(), threads),
+          .runtime = runtime_options(threads)};
 }
 
 Job tones_job() {
