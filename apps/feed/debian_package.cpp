@@ -72,11 +72,15 @@ void fetch_debian_package(const DebianPackage& package, const fs::path& target) 
   if (!package.sha256.empty()) check(archive, package.sha256);
   must_succeed(run_child({"dpkg-deb", "-x", archive.string(), (work.path / "tree").string()}),
                "dpkg-deb -x", package);
-  std::error_code ignored;
-  fs::rename(target, work.path / "before", ignored);
+  const fs::path fetched = work.path / "tree" / package.folder;
   std::error_code failed;
-  fs::rename(work.path / "tree" / package.folder, target, failed);
-  if (failed && !fs::exists(target)) fs::rename(work.path / "before", target, ignored);
+  fs::rename(fetched, target, failed);  // not onto a folder that holds something
+  if (failed && package.complete && !package.complete(target)) {
+    std::error_code ignored;
+    fs::rename(target, work.path / "before", ignored);
+    fs::rename(fetched, target, failed);
+    if (failed) fs::rename(work.path / "before", target, ignored);
+  }
   if (!fs::is_directory(target)) {
     throw DataError(
         fmt::format("[prepare] {} could not be made; check the folder", target.string()));

@@ -15,12 +15,13 @@ struct DebianPackage {
   /// That the package must have; empty: any, who uses its files looks at them.
   std::string_view sha256{};
   std::string_view folder{};  ///< in the package, where the files lie; empty: all of it
+  std::function<bool(const std::filesystem::path&)> complete{};  ///< a folder; empty: any is
   std::string_view way_out = "make sure that apt-get can reach Debian 12";
 };
 
 /// Fetches a package with `apt-get download`, which needs no root, and unpacks it as `target`,
-/// whole or not at all, in place of what is there. Throws DataError with the way out; what was
-/// there then stays.
+/// whole or not at all; a complete folder that is there already is kept, another one replaced.
+/// Throws DataError with the way out; what was there stays then.
 void fetch_debian_package(const DebianPackage& package, const std::filesystem::path& target);
 
 /// The unpacked files of a Debian package: from the cache folder, else fetched into it. The

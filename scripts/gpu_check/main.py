@@ -76,6 +76,7 @@ def main(arguments, usage):
         return 7
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what runs is ended, too
     results = Results(options.output)
+    shutil.rmtree(work / "runs", ignore_errors=True)  # of a check that was ended
     work.mkdir(parents=True, exist_ok=True)
     bad = run(steps, context, results)
     shutil.rmtree(work, ignore_errors=True)

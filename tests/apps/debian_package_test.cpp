@@ -102,6 +102,27 @@ TEST_CASE("of a package the folder that is wanted is kept, and another's folder 
   CHECK(std::distance(fs::directory_iterator(app::cache_folder()), {}) == 1);
 }
 
+TEST_CASE("a folder that lacks a file is replaced by the package, and stays where there is none") {
+  const FakeDebian debian;
+  const fs::path target = app::cache_folder() / "it";
+  fs::create_directories(target);
+  std::ofstream(target / "mine") << "kept";
+  const auto fetch = [&] {
+    app::fetch_debian_package(
+        {.name = "words",
+         .folder = "usr/share/it",
+         .complete = [](const fs::path& folder) { return fs::exists(folder / "words"); }},
+        target);
+  };
+  debian.program("dpkg-deb", "exit 2");
+  CHECK(contains(refusal(fetch), "dpkg-deb"));
+  CHECK(content_of(target / "mine") == "kept");
+  debian.program("dpkg-deb", "mkdir -p \"$3/usr/share/it\" && cp \"$2\" \"$3/usr/share/it/words\"");
+  fetch();
+  CHECK(content_of(target / "words") == "words\n");
+  CHECK_FALSE(fs::exists(target / "mine"));
+}
+
 TEST_CASE("a package that cannot be fetched or unpacked leaves no target and says the way out") {
   const FakeDebian debian;
   const fs::path target = app::cache_folder() / "it";

@@ -44,7 +44,8 @@ void fetch_into(const fs::path& target) {
   const std::string way_out = fmt::format(
       "install the package with \"apt-get install {}\", or unpack its four files into {}", package,
       target.string());
-  fetch_debian_package({.name = package, .folder = installed, .way_out = way_out}, target);
+  fetch_debian_package(
+      {.name = package, .folder = installed, .complete = has_files, .way_out = way_out}, target);
 }
 
 }  // namespace
