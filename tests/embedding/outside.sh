@@ -376,9 +376,10 @@ test_tutorial_job() {
   export CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   configure "$tree" "$build" -DHEADRACE_TORCH_DIR="$TORCH" -DHEADRACE_WERROR=ON -DHEADRACE_CUDA=OFF \
     -DHEADRACE_INSTALL=OFF -DHEADRACE_BENCHMARKS=OFF
-  "$CMAKE" --build "$build" -j 2 --target headrace_programs headrace_apps_tests
+  "$CMAKE" --build "$build" -j 2 --target headrace_programs headrace_apps_tests headrace_train_steps_tests
   "$build/tests/apps/headrace_apps_tests" --source-file='*tones_job_test.cpp,*read_job_test.cpp' | tee "$WORK/tones.txt"
   grep -qE 'test cases: +([5-9]|[1-9][0-9])' "$WORK/tones.txt" || fail "the job's tests did not run"
+  "$build/tests/apps/headrace_train_steps_tests" --test-case='no step of a job*'
   cd "$WORK"
   rm -rf runs
   "$build/apps/headrace" bench loader "$tree/configs/tones/demo.yaml"

@@ -20,7 +20,7 @@ class TonesCourse final : public training::Course {
     const auto conv = [](std::int64_t in, std::int64_t out) {
       return nn::Conv1d(nn::Conv1dOptions(in, out, 33).stride(4));
     };
-    const nn::Sequential net(conv(1, 16), nn::ReLU(), conv(16, 32), nn::ReLU(),
+    const nn::Sequential net(conv(1, 16), nn::SiLU(), conv(16, 32), nn::SiLU(),
                              nn::AdaptiveMaxPool1d(1), nn::Flatten(),
                              nn::Linear(32, config_.data.pitches));
     return std::make_unique<models::ModuleNetwork<nn::SequentialImpl>>(net.ptr());
