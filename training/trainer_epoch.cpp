@@ -1,0 +1,125 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/numeric_error.h>
+#include <headrace/training/rng_state.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+// What comes behind an epoch's last step.
+namespace headrace::inline v1::training {
+
+std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
+  Position start = parts_.validation->position();
+  start.epoch = progress_.epoch;
+  start.position = 0;
+  parts_.validation->seek(start);
+  // An evaluation that is broken off is done again, and must not have drawn anything.
+  const TensorMap generators = capture_rng_state();
+  std::optional<Evaluation> evaluation = evaluate(parts_.course, parts_.network, *parts_.validation,
+                                                  {.split = Split::validation,
+                                                   .device = options_.device,
+                                                   .stage = parts_.stage,
+                                                   .seed = options_.seed,
+                                                   .epoch = progress_.epoch,
+                                                   .step = progress_.step - progress_.skipped,
+                                                   .steps = steps_per_epoch_ * parts_.stage.epochs},
+                                                  stop);
+  if (!evaluation) restore_rng_state(generators);
+  return evaluation;
+}
+
+// Evaluation and what follows from it. Nothing while the run goes on.
+std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop) {
+  require_finite();
+  EpochReport report{.epoch = progress_.epoch,
+                     .step = progress_.step,
+                     .samples = progress_.samples,
+                     .skipped = progress_.epoch_skipped,
+                     .learning_rate = parts_.optimizer.learning_rate(),
+                     .train = losses_.figures(),
+                     .selected_by = selection_.figure,
+                     .metric = std::numeric_limits<double>::quiet_NaN(),
+                     .times = epoch_times_,
+                     .training_seconds = training_seconds_,
+                     .steps = epoch_steps_};
+  if (metric_) {
+    const Figures found = metric_->result();
+    report.train.insert(report.train.end(), found.begin(), found.end());
+  }
+  if (parts_.validation != nullptr) {
+    report.validation = validate(stop);
+    if (!report.validation) {
+      save(true);
+      return RunStatus::interrupted;
+    }
+  }
+  if (report.validation) judge(report);
+  report.next_learning_rate = parts_.optimizer.learning_rate();
+  begin_epoch(progress_.epoch + 1);
+  report.seconds = detail::seconds_since(epoch_start_);
+  // Before it is saved: a process that ends in between tells of the epoch again, and not never.
+  if (callbacks_.on_epoch) callbacks_.on_epoch(report);
+  save(out_of_patience() || progress_.epoch == parts_.stage.epochs);
+  return std::nullopt;
+}
+
+double Trainer::Loop::figure_of(const Evaluation& validation, const std::string& name,
+                                const char* wanted) const {
+  std::string names;
+  for (const auto& [known, value] : validation.figures) {
+    if (known == name) return value;
+    names += (names.empty() ? "" : ", ") + known;
+  }
+  throw ConfigError("[trainer] stage " + parts_.stage.name + ": " + wanted +
+                    " must be a figure of the validation, got \"" + name + "\"; there are " +
+                    names);
+}
+
+void Trainer::Loop::warn_of_nan(double value, const std::string& name) const {
+  if (!std::isnan(value) || !callbacks_.on_warning) return;
+  callbacks_.on_warning("[trainer] " + name + " of epoch " + std::to_string(progress_.epoch) +
+                        " is not a number and counts as no improvement");
+}
+
+// What the evaluation changes: learning rate, patience, best weights.
+void Trainer::Loop::judge(EpochReport& report) {
+  const Evaluation& validation = *report.validation;
+  fitted_ = validation.fitted;
+  if (const auto* plateau = std::get_if<PlateauOptions>(&parts_.stage.schedule)) {
+    const double followed = figure_of(validation, plateau->figure, "plateau.figure");
+    warn_of_nan(followed, plateau->figure);
+    progress_.plateau = plateau_after(*plateau, progress_.plateau, followed);
+    parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
+  }
+  report.metric = figure_of(validation, selection_.figure, "what selects");
+  warn_of_nan(report.metric, selection_.figure);
+  EarlyStoppingOptions stopping =
+      parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
+  stopping.goal = selection_.goal;
+  const EarlyStoppingVerdict verdict =
+      early_stopping_after(stopping, progress_.early_stopping, report.metric);
+  progress_.early_stopping = verdict.state;
+  report.improved = verdict.improved;
+  if (!verdict.improved) return;
+  progress_.best_epoch = report.epoch;
+  if (parts_.checkpoints != nullptr) keep_best(report);
+}
+
+void Trainer::Loop::keep_best(const EpochReport& report) {
+  BestWeights best{.weights = snapshot(parts_.network),
+                   .stage = options_.stage,
+                   .epoch = report.epoch,
+                   .selected_by = selection_.figure,
+                   .validation = report.validation->figures,
+                   .fitted = fitted_,
+                   .notes = options_.notes};
+  if (const auto name = first_not_finite(best.weights))
+    throw NumericError("[trainer] epoch " + std::to_string(report.epoch) +
+                       ": all weights must be finite to be saved, \"" + *name +
+                       "\" holds values that are not");
+  unsaved_best_ = std::move(best);
+}
+
+}  // namespace headrace::inline v1::training
