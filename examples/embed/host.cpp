@@ -84,6 +84,8 @@ bool samples_meet_beside_host(int workers, int wanted, double seconds) {
       });
     }
   });
+  while (most == 0)
+    std::this_thread::yield();
   const bool met = samples_meet(workers, wanted, seconds);
   stop = true;
   host.join();
