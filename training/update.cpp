@@ -51,7 +51,7 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
   if (!alone)
     loss = summed(loss, forward);
   else if (forward.weight.defined())
-    loss = at::where(forward.weight == 0, loss * 0.0, loss);
+    loss = loss * (forward.weight != 0);
   loss.backward();
   return forward;
 }
@@ -66,7 +66,7 @@ at::Tensor Update::summed(const at::Tensor& mean, const Forward& forward) {
     return mean * static_cast<double>(forward.rows);
   }
   summed_weight_ = summed_weight_.defined() ? summed_weight_ + forward.weight : forward.weight;
-  return at::where(forward.weight == 0, mean * 0.0, mean * forward.weight);
+  return mean * forward.weight;
 }
 
 void Update::divide() {

@@ -149,10 +149,9 @@ ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   if (signals.received() != 0) return signals.exit_code();
   const auto records = chosen(result.bad, source.size(), options.samples);
   if (!options.sheet.empty() && !records.empty()) {
-    const AugmentList& list = images.config.augment;
     write_sheet(options,
                 contact_sheet(images.source, records, fed(records), {.draws = options.draws}),
-                records.size(), before_normalizing(list).size() < list.size());
+                records.size(), normalizes(images.config.augment));
   }
   return result.bad.empty() ? ExitCode::done : ExitCode::data;
 }

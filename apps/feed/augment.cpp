@@ -65,6 +65,11 @@ AugmentList before_normalizing(AugmentList list) {
   return list;
 }
 
+bool normalizes(const AugmentList& list) {
+  return std::any_of(list.begin(), list.end(),
+                     [](const AugmentEntry& entry) { return entry.operation->normalizes; });
+}
+
 Pipeline AugmentSteps::before_batch(Pipeline pipeline) const {
   for (const Step& step : on_samples)
     pipeline = step(std::move(pipeline));

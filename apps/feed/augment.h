@@ -34,6 +34,9 @@ AugmentList augment_list(const std::string& yaml);
 /// The list without entries that normalise, for who wants to see pictures.
 AugmentList before_normalizing(AugmentList list);
 
+/// Whether the list has such an entry.
+bool normalizes(const AugmentList& list);
+
 /// What a job tells the operations of its list.
 struct AugmentContext {
   /// Of a sample as it comes to the list. Pictures are its first field uint8 [H, W, C],

@@ -15,7 +15,7 @@ DataPart loader_data_part(const LoaderConfig& config) {
               [config, records](std::vector<std::int64_t> places) {
                 return sheet_pipeline(config, records, std::move(places));
               },
-          .normalizes = before_normalizing(config.augment).size() < config.augment.size()};
+          .normalizes = normalizes(config.augment)};
 }
 
 Pipeline sheet_pipeline(LoaderConfig config, const std::shared_ptr<const Source>& source,

@@ -139,16 +139,6 @@ BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::pat
                             : "kind loader"};
 }
 
-LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,
-                                const std::vector<std::string>& settings) {
-  const Node document = read_with_settings(file, settings);
-  if (const Job* job = job_of(jobs, document, file)) {
-    throw ConfigError(
-        fmt::format("[config] {}: kind must be loader, got {}", file.string(), job->name));
-  }
-  return loader_config_of(document);
-}
-
 InspectJob read_inspect_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                             const std::vector<std::string>& settings) {
   const Node document = read_with_settings(file, settings);

@@ -31,10 +31,6 @@ struct BenchJob {
 BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                         const std::vector<std::string>& settings);
 
-/// Reads a configuration of `kind: loader` as it is. Throws ConfigError.
-LoaderConfig read_loader_config(const std::vector<Job>& jobs, const std::filesystem::path& file,
-                                const std::vector<std::string>& settings);
-
 /// A configuration of any kind, as far as looking at its data goes.
 struct InspectJob {
   std::optional<LoaderConfig> images{};  ///< of `kind: loader` where samples are image files; else

@@ -111,7 +111,6 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
   training::MemberCallbacks callbacks{.trainer = trainer_callbacks(view, memory)};
   callbacks.on_stage = [&](const training::StageStart& start) {
     view.begin_fold({.fold = static_cast<int>(one.index),
-                     .folds = static_cast<int>(members_.size()),
                      .epochs = start.stage.epochs,
                      .samples_per_epoch = start.samples_per_epoch,
                      .stage = start.stages > 1 ? start.stage.name : std::string(),

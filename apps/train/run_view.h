@@ -13,8 +13,7 @@ namespace headrace::inline v1::app {
 
 /// What a member of a run (a fold, a pair of classes) is, for the lines about it.
 struct FoldView {
-  int fold = 0;   ///< its number
-  int folds = 1;  ///< members of the run
+  int fold = 0;  ///< its number
   std::int64_t epochs = 1;
   std::int64_t samples_per_epoch = 1;
   std::string stage{};   ///< its name, where there are several

@@ -11,14 +11,11 @@ namespace {
 
 using headrace::test::contains;
 using headrace::test::Finished;
+using headrace::test::run_headrace;
 using headrace::test::run_program;
 using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
-
-Finished run(const TemporaryFolder& folder, const Words& words) {
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
-}
 
 // The libraries that start with a program, as the loader of programs lists them.
 std::string libraries_of(const std::filesystem::path& program) {
@@ -69,7 +66,7 @@ TEST_CASE("an unknown command is a mistake, whatever follows it, and the nearest
        "headrace bench loader?"},
   };
   for (const Mistake& mistake : mistakes) {
-    const Finished finished = run(folder, mistake.words);
+    const Finished finished = run_headrace(folder.path(), mistake.words);
     CAPTURE(finished.out);
     CAPTURE(finished.err);
     CHECK(finished.status == 2);
@@ -86,7 +83,7 @@ TEST_CASE("help and the version are no mistakes, at every level") {
                                      {"pack", "--help"},  {"pack", "table", "--help"},
                                      {"--version"},       {"prepare", "--help"}};
   for (const Words& words : questions) {
-    const Finished finished = run(folder, words);
+    const Finished finished = run_headrace(folder.path(), words);
     CAPTURE(words.front());
     CHECK(finished.status == 0);
     CHECK_FALSE(finished.out.empty());
@@ -96,7 +93,8 @@ TEST_CASE("help and the version are no mistakes, at every level") {
 
 TEST_CASE("a log level that is none is refused with the list before anything is read") {
   const TemporaryFolder folder;
-  const Finished finished = run(folder, {"train", "no.yaml", "--log-level", "loud"});
+  const Finished finished =
+      run_headrace(folder.path(), {"train", "no.yaml", "--log-level", "loud"});
   CHECK(finished.status == 2);
   for (const char* word : {"--log-level", "trace", "debug", "info", "warn", "error", "loud"})
     CHECK_MESSAGE(contains(finished.err, word), finished.err);
@@ -104,9 +102,9 @@ TEST_CASE("a log level that is none is refused with the list before anything is 
 
 TEST_CASE("other mistakes keep their own words") {
   const TemporaryFolder folder;
-  CHECK(run(folder, {}).status == 2);
-  CHECK(contains(run(folder, {"pack"}).err, "subcommand is required"));
-  CHECK(run(folder, {"--hlep"}).status == 2);
-  CHECK(contains(run(folder, {"train", "--hlep"}).err, "--hlep"));
-  CHECK(contains(run(folder, {"pack", "table", "a", "b", "more"}).err, "more"));
+  CHECK(run_headrace(folder.path(), {}).status == 2);
+  CHECK(contains(run_headrace(folder.path(), {"pack"}).err, "subcommand is required"));
+  CHECK(run_headrace(folder.path(), {"--hlep"}).status == 2);
+  CHECK(contains(run_headrace(folder.path(), {"train", "--hlep"}).err, "--hlep"));
+  CHECK(contains(run_headrace(folder.path(), {"pack", "table", "a", "b", "more"}).err, "more"));
 }

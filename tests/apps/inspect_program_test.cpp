@@ -17,11 +17,8 @@ namespace fs = std::filesystem;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
-
-Finished run(const TemporaryFolder& folder, const std::vector<std::string>& words) {
-  return headrace::test::run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
-}
 
 void write(const fs::path& file, const std::string& text) {
   std::ofstream(file) << text;
@@ -37,14 +34,14 @@ TEST_CASE("inspect shows rows of a loader's table") {
   const TemporaryFolder folder;
   headrace::test::write_glaucoma_data(folder.path() / "data.h5", 60, 15);
   write(folder.path() / "rows.yaml", "kind: loader\nbatch: 8\ndata: {rows: 5000, row_bytes: 3}\n");
-  const Finished rows = run(folder, {"inspect", "rows.yaml"});
+  const Finished rows = run_headrace(folder.path(), {"inspect", "rows.yaml"});
   REQUIRE_MESSAGE(rows.status == 0, rows.err);
   CHECK(contains(rows.out, "records   5000 of 5000 looked at, 0 bad"));
   CHECK(contains(rows.out, "row    uint8  [3]    0 to 255"));
   CHECK(contains(rows.out, "no contact sheet"));
   write(folder.path() / "table.yaml",
         "kind: loader\nbatch: 8\ndata: {source: hdf5, file: data.h5, datasets: [/split]}\n");
-  const Finished table = run(folder, {"inspect", "table.yaml", "--sheet", ""});
+  const Finished table = run_headrace(folder.path(), {"inspect", "table.yaml", "--sheet", ""});
   REQUIRE_MESSAGE(table.status == 0, table.err);
   CHECK(contains(table.out, "records   75 of 75 looked at, 0 bad"));
   CHECK(contains(table.out, "split"));
@@ -60,17 +57,20 @@ TEST_CASE("pictures are shown before a list normalises them, and that is said") 
             "augment: [random_resized_crop, flip, {mixup: {soft_labels: true, group: 4}}, "
             "normalize]\n");
   const Finished plain =
-      run(folder, {"inspect", "job.yaml", "--samples", "3", "--draws", "2", "--set",
-                   "augment=[random_resized_crop, flip, {mixup: {soft_labels: true, group: 4}}]"});
+      run_headrace(folder.path(),
+                   {"inspect", "job.yaml", "--samples", "3", "--draws", "2", "--set",
+                    "augment=[random_resized_crop, flip, {mixup: {soft_labels: true, group: 4}}]"});
   REQUIRE_MESSAGE(plain.status == 0, plain.err);
   CHECK_FALSE(contains(plain.out, "normalised"));
   const std::string wanted = content_of(folder.path() / "inspect.png");
-  const Finished found = run(folder, {"inspect", "job.yaml", "--samples", "3", "--draws", "2"});
+  const Finished found =
+      run_headrace(folder.path(), {"inspect", "job.yaml", "--samples", "3", "--draws", "2"});
   REQUIRE_MESSAGE(found.status == 0, found.err);
   CHECK(contains(found.out, "after the pipeline, as they are before they are normalised\n"));
   CHECK(content_of(folder.path() / "inspect.png") == wanted);
-  const Finished on_gpu = run(folder, {"inspect", "job.yaml", "--samples", "3", "--draws", "2",
-                                       "--set", "image.decode=cuda"});
+  const Finished on_gpu = run_headrace(
+      folder.path(),
+      {"inspect", "job.yaml", "--samples", "3", "--draws", "2", "--set", "image.decode=cuda"});
   CHECK_MESSAGE(on_gpu.status == 0, on_gpu.err);
   CHECK(content_of(folder.path() / "inspect.png") == wanted);
 }
@@ -79,7 +79,7 @@ TEST_CASE("a list that does not fit is refused before every file is looked at") 
   const TemporaryFolder folder;
   headrace::test::write_png_pictures(folder.path() / "images", 9);
   write(folder.path() / "job.yaml", std::string(images_yaml) + "augment: [spec_augment]\n");
-  const Finished found = run(folder, {"inspect", "job.yaml"});
+  const Finished found = run_headrace(folder.path(), {"inspect", "job.yaml"});
   CHECK(found.status == 2);
   CHECK(contains(found.err, "entry \"spec_augment\" of augment"));
   CHECK_FALSE(contains(found.out, "looked at"));
@@ -90,7 +90,7 @@ TEST_CASE("options that a configuration has as keys are refused beside one") {
   headrace::test::write_png_pictures(folder.path() / "images", 9);
   write(folder.path() / "job.yaml", images_yaml);
   const auto said = [&](const std::string& option) {
-    const Finished found = run(folder, {"inspect", "job.yaml", option, "masks"});
+    const Finished found = run_headrace(folder.path(), {"inspect", "job.yaml", option, "masks"});
     CHECK(found.status == 2);
     return found.err;
   };

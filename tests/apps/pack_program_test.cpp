@@ -18,7 +18,7 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::StartedProgram;
 using headrace::test::TemporaryFolder;
 
@@ -52,25 +52,23 @@ void make_masks(const fs::path& root, int count, int width = 120, int height = 9
   }
 }
 
-Finished run(const TemporaryFolder& folder, const Words& words) {
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
-}
-
 }  // namespace
 
 TEST_CASE("images are packed, proven equal and read by a loader") {
   const TemporaryFolder folder;
   make_images(folder.path() / "data", 20);
-  const Finished packed = run(folder, {"pack", "images", "data", "data.pack", "--crop-index"});
+  const Finished packed =
+      run_headrace(folder.path(), {"pack", "images", "data", "data.pack", "--crop-index"});
   REQUIRE_MESSAGE(packed.status == 0, packed.err);
   CHECK(contains(packed.out, "data.pack: 20 images (20 crop-indexed)"));
-  const Finished verified = run(folder, {"pack", "verify", "data.pack", "data", "--crops", "8"});
+  const Finished verified =
+      run_headrace(folder.path(), {"pack", "verify", "data.pack", "data", "--crops", "8"});
   CHECK(verified.status == 0);
   CHECK(contains(verified.out, "160 crops compared with the originals, all right"));
-  const Finished bench =
-      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
-                   "data.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
-                   "bench.json"});
+  const Finished bench = run_headrace(
+      folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
+                      "data.file=data.pack", "--set", "batch=4", "--set", "image.side=32", "--json",
+                      "bench.json"});
   REQUIRE_MESSAGE(bench.status == 0, bench.err);
   const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
   CHECK(json.at("bytes") == json.at("samples").get<std::int64_t>() * (32 * 32 * 3 + 8));
@@ -79,10 +77,11 @@ TEST_CASE("images are packed, proven equal and read by a loader") {
 TEST_CASE("a pack is copied to its stage first, a folder of pictures is told to be packed") {
   const TemporaryFolder folder;
   make_images(folder.path() / "data", 8);
-  REQUIRE(run(folder, {"pack", "images", "data", "data.pack"}).status == 0);
+  REQUIRE(run_headrace(folder.path(), {"pack", "images", "data", "data.pack"}).status == 0);
   fs::create_directory(folder.path() / "stage");
   const auto bench = [&](const std::string& data) {
-    return run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
+    return run_headrace(
+        folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/pack.yaml", "--set",
                         "data=" + data, "--set", "batch=4", "--set", "image.side=32"});
   };
   const Finished good = bench("{source: pack, file: data.pack, stage: stage}");
@@ -100,11 +99,13 @@ TEST_CASE("a pack is copied to its stage first, a folder of pictures is told to 
 TEST_CASE("a pack whose pixels are not the originals' is found out") {
   const TemporaryFolder folder;
   make_images(folder.path() / "data", 4);
-  REQUIRE(run(folder, {"pack", "images", "data", "data.pack", "--crop-index"}).status == 0);
+  REQUIRE(
+      run_headrace(folder.path(), {"pack", "images", "data", "data.pack", "--crop-index"}).status ==
+      0);
   write(folder.path() / "data/cat/1002.jpg",
         headrace::test::encode_jpeg({.width = 120, .height = 90},
                                     headrace::test::picture(120, 90, 3, 99)));
-  const Finished verified = run(folder, {"pack", "verify", "data.pack", "data"});
+  const Finished verified = run_headrace(folder.path(), {"pack", "verify", "data.pack", "data"});
   CHECK(verified.status == 3);
   CHECK(contains(verified.out, "1 wrong"));
   CHECK(contains(verified.err, "cat/1002.jpg: pixels of a crop are not those of the original"));
@@ -114,7 +115,8 @@ TEST_CASE("a killed packing goes on and ends in the same bytes") {
   const TemporaryFolder folder;
   make_images(folder.path() / "data", 60, 900, 700);
   const Words words{"pack", "images", "data", "data.pack", "--crop-index", "--threads", "2"};
-  REQUIRE(run(folder, {"pack", "images", "data", "whole.pack", "--crop-index"}).status == 0);
+  REQUIRE(run_headrace(folder.path(), {"pack", "images", "data", "whole.pack", "--crop-index"})
+              .status == 0);
   const std::string whole = content_of(folder.path() / "whole.pack");
   for (const int signal : {SIGKILL, SIGTERM}) {
     fs::remove(folder.path() / "data.pack");
@@ -128,7 +130,7 @@ TEST_CASE("a killed packing goes on and ends in the same bytes") {
     program.signal(signal);
     const int status = program.wait();
     CHECK((status == 128 + signal || status == 143 || status == 0));
-    const Finished rest = run(folder, words);
+    const Finished rest = run_headrace(folder.path(), words);
     if (status != 0) {
       REQUIRE_MESSAGE(rest.status == 0, rest.err);
       // A kill may come before the first commit; an orderly stop commits.
@@ -157,7 +159,7 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
   const auto bytes_a_sample = [&](const Words& more) -> std::int64_t {
     Words words = common;
     words.insert(words.end(), more.begin(), more.end());
-    const Finished finished = run(folder, words);
+    const Finished finished = run_headrace(folder.path(), words);
     REQUIRE_MESSAGE(finished.status == 0, finished.err);
     const auto json = nlohmann::json::parse(content_of(folder.path() / "bench.json"));
     return json.at("bytes").get<std::int64_t>() / json.at("samples").get<std::int64_t>();
@@ -166,9 +168,9 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
         32 * 32 * 4);
   CHECK(bytes_a_sample({"--set", "data={source: manifest, file: list.csv}"}) == 32 * 32 * 4 + 8);
   CHECK(fs::exists(folder.path() / "runs/listings"));
-  const Finished wrong =
-      run(folder, {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml", "--set",
-                   "data={source: pack, file: list.csv, masks: masks}"});
+  const Finished wrong = run_headrace(
+      folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml", "--set",
+                      "data={source: pack, file: list.csv, masks: masks}"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "data.source is pairs"));
 }
@@ -179,8 +181,8 @@ TEST_CASE("inspect counts, names bad files and draws a contact sheet") {
   const std::string good = content_of(folder.path() / "data/cat/1002.jpg");
   std::ofstream(folder.path() / "data/cat/1002.jpg", std::ios::binary) << good.substr(0, 700);
   std::ofstream(folder.path() / "data/dog/odd\x1b.png", std::ios::binary) << "nonsense";
-  const Finished finished =
-      run(folder, {"inspect", "data", "--samples", "3", "--draws", "2", "--json", "found.json"});
+  const Finished finished = run_headrace(
+      folder.path(), {"inspect", "data", "--samples", "3", "--draws", "2", "--json", "found.json"});
   CHECK(finished.status == 3);
   CHECK(contains(finished.out, "10 of 10 looked at, 2 bad"));
   CHECK(contains(finished.out, "cat/1002.jpg: JPEG"));
@@ -201,7 +203,7 @@ TEST_CASE("inspect counts, names bad files and draws a contact sheet") {
   CHECK(side(16) == 3 * 164 + 4);
   CHECK(side(20) == 3 * 164 + 4);
   make_images(folder.path() / "clean", 4);
-  const Finished clean = run(folder, {"inspect", "clean", "--sheet", ""});
+  const Finished clean = run_headrace(folder.path(), {"inspect", "clean", "--sheet", ""});
   CHECK(clean.status == 0);
   CHECK(contains(clean.out, "4 of 4 looked at, 0 bad"));
 }

@@ -65,7 +65,6 @@ Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
     app::RunView view(run, false, level);
     for (int pair = 0; pair < 2; ++pair) {
       view.begin_fold({.fold = pair,
-                       .folds = 2,
                        .epochs = told_epochs,
                        .samples_per_epoch = 40,
                        .member = "pair " + std::to_string(pair)},

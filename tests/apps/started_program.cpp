@@ -106,6 +106,10 @@ Finished run_program(const fs::path& program, const std::vector<std::string>& ar
   return {.status = status, .out = started.out(), .err = started.err()};
 }
 
+Finished run_headrace(const fs::path& folder, const std::vector<std::string>& words) {
+  return run_program(HEADRACE_PROGRAM, words, {.folder = folder});
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -53,6 +53,9 @@ struct Finished {
 Finished run_program(const std::filesystem::path& program,
                      const std::vector<std::string>& arguments, const StartOptions& options);
 
+/// The program `headrace`, in that folder.
+Finished run_headrace(const std::filesystem::path& folder, const std::vector<std::string>& words);
+
 bool contains(const std::string& text, const std::string& part);
 
 }  // namespace headrace::test

@@ -15,11 +15,8 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
-
-Finished run(const TemporaryFolder& folder, const std::vector<std::string>& words) {
-  return headrace::test::run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
-}
 
 /// Width and height of the PNG inspect.png.
 std::vector<int> sheet_sides(const TemporaryFolder& folder) {
@@ -43,8 +40,8 @@ TEST_CASE("inspect shows the splits of the glaucoma job and pictures before they
   std::ofstream(folder.path() / "job.yaml")
       << "kind: glaucoma\ndata: {file: data.h5}\ntraining: {batch: 16}\n"
          "augment: [flip, {mixup: {group: 4, soft_labels: true}}]\n";
-  const Finished found = run(
-      folder, {"inspect", "job.yaml", "--samples", "5", "--draws", "2", "--json", "found.json"});
+  const Finished found = run_headrace(folder.path(), {"inspect", "job.yaml", "--samples", "5",
+                                                      "--draws", "2", "--json", "found.json"});
   REQUIRE_MESSAGE(found.status == 0, found.err);
   CHECK(contains(found.out, "training: "));
   CHECK(contains(found.out, "records   60 of 60 looked at, 0 bad"));
@@ -55,7 +52,8 @@ TEST_CASE("inspect shows the splits of the glaucoma job and pictures before they
   CHECK(sheet_sides(folder) == std::vector<int>{3 * 164 + 4, 5 * 164 + 4});
   const auto json = nlohmann::json::parse(content_of(folder.path() / "found.json"));
   CHECK(json.at("parts").at(1).at("fields").at(1).at("counts").at(4).at("samples") == 3);
-  const Finished wrong = run(folder, {"inspect", "job.yaml", "--set", "augment=[{resize: 8}]"});
+  const Finished wrong =
+      run_headrace(folder.path(), {"inspect", "job.yaml", "--set", "augment=[{resize: 8}]"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "validation and test are fed without the list"));
   CHECK_FALSE(contains(wrong.out, "looked at"));

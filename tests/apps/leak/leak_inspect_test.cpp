@@ -17,24 +17,23 @@ namespace fs = std::filesystem;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
-
-Finished run(const TemporaryFolder& folder, const std::vector<std::string>& words) {
-  return headrace::test::run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
-}
 
 }  // namespace
 
 TEST_CASE("inspect shows fields, ranges and classes of the leak job's files, and says: no sheet") {
   const TemporaryFolder folder;
   headrace::test::write_leak_sounds(folder.path() / "sounds");
-  REQUIRE(run(folder, {"prepare", "leak", "--sounds", "sounds", "--output", "out", "--limit", "8"})
+  REQUIRE(run_headrace(folder.path(),
+                       {"prepare", "leak", "--sounds", "sounds", "--output", "out", "--limit", "8"})
               .status == 0);
   std::ofstream(folder.path() / "job.yaml")
       << "kind: leak\ndevice: cuda\naugment: [spec_augment]\n"
          "data: {training: out/training.h5, validation: out/validation.h5, "
          "testing: out/testing.h5, residence: device, resident: 1KiB}\n";
-  const Finished found = run(folder, {"inspect", "job.yaml", "--json", "found.json"});
+  const Finished found =
+      run_headrace(folder.path(), {"inspect", "job.yaml", "--json", "found.json"});
   REQUIRE_MESSAGE(found.status == 0, found.err);
   CHECK(contains(found.out, "training: hdf5 out/training.h5\n"));
   CHECK(contains(found.out, "records   640 of 640 looked at, 0 bad"));

@@ -8,9 +8,9 @@ namespace headrace::inline v1::app {
 
 /// Which sounds there are.
 struct TonesData {
-  std::int64_t sounds = 4096;  ///< Of an epoch; a quarter as many to validate and to test.
+  std::int64_t sounds = 4096;  ///< of an epoch; a quarter as many to validate and to test.
   std::int64_t pitches = 8;
-  double noise = 0.5;  ///< Deviation, beside a sine of height 1.
+  double noise = 0.5;  ///< deviation, beside a sine of height 1.
 };
 
 /// The configuration of the job tones.
