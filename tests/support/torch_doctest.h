@@ -1,7 +1,6 @@
 #pragma once
 
-// doctest for files that use LibTorch, whose headers define macros of the same names. Include every
-// LibTorch header before this one.
+// doctest for files that use LibTorch, whose c10/util/Logging.h defines macros of the same names.
 #include <c10/util/Logging.h>
 
 #undef CHECK

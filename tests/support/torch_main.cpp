@@ -1,7 +1,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT
-#include <ATen/Context.h>
-
 #include "torch_doctest.h"
+
+#include <ATen/Context.h>
 
 // LibTorch seeds its generators from the system: a test would draw other numbers in each run.
 int main(int argc, char** argv) {
