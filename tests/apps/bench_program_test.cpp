@@ -20,7 +20,7 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::StartedProgram;
 using headrace::test::TemporaryFolder;
 
@@ -44,7 +44,7 @@ Words small_bench(const std::string& setting = "seed=1") {
 
 TEST_CASE("bench loader prints a report and writes every figure as JSON") {
   const TemporaryFolder folder;
-  const Finished finished = run_program(HEADRACE_PROGRAM, small_bench(), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), small_bench());
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   for (const char* word : {"samples/s", "first batch", "peak memory", "consumer's wait", "read",
                            "collate", "transfer"}) {
@@ -66,9 +66,8 @@ TEST_CASE("bench loader says which device it delivers to, and why") {
   std::ofstream(folder.path() / "job.yaml")
       << "kind: glaucoma\ndata: {file: data.h5}\ntraining: {batch: 8}\n";
   const auto run = [&](const std::string& device) {
-    return run_program(HEADRACE_PROGRAM,
-                       {"bench", "loader", "job.yaml", "--set", "device=" + device},
-                       {.folder = folder.path()});
+    return run_headrace(folder.path(),
+                        {"bench", "loader", "job.yaml", "--set", "device=" + device});
   };
   CHECK(contains(run("cpu").out, "delivered to     cpu (as configured)\n"));
   CHECK(contains(run("auto").out,
@@ -90,11 +89,10 @@ TEST_CASE("the configuration for pictures runs over a folder of JPEG files") {
                static_cast<std::streamsize>(bytes.size()));
   }
   const auto run = [&](const std::string& setting) {
-    return run_program(HEADRACE_PROGRAM,
-                       {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
+    return run_headrace(
+        folder.path(), {"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/images.yaml",
                         "--set", "data.folder=images", "--set", "batch=8", "--set", "image.side=32",
-                        "--set", setting, "--json", "bench.json"},
-                       {.folder = folder.path()});
+                        "--set", setting, "--json", "bench.json"});
   };
   const Finished on_gpu = run("image.decode=cuda");
   if (on_gpu.status == 0) {
@@ -116,9 +114,8 @@ TEST_CASE("a stage is where the file of a configuration is copied to; nothing is
   headrace::test::write_glaucoma_data(folder.path() / "data.h5", 64, 8);
   std::filesystem::create_directory(folder.path() / "stage");
   const auto staged = [&](const std::string& stage) {
-    return run_program(HEADRACE_PROGRAM,
-                       {"bench", "loader", "loader.yaml", "--set", "data.stage=" + stage},
-                       {.folder = folder.path()});
+    return run_headrace(folder.path(),
+                        {"bench", "loader", "loader.yaml", "--set", "data.stage=" + stage});
   };
   std::ofstream(folder.path() / "loader.yaml")
       << "kind: loader\nbatch: 8\ndata:\n  source: hdf5\n  file: data.h5\n  datasets: [/labels]\n";
@@ -133,8 +130,7 @@ TEST_CASE("a stage is where the file of a configuration is copied to; nothing is
 
 TEST_CASE("a key that is not known ends with exit 2 and names the nearest") {
   const TemporaryFolder folder;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "data.rowz=7"}), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), bench({"--set", "data.rowz=7"}));
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "data.rowz"));
   CHECK(contains(finished.err, "did you mean \"data.rows\""));
@@ -142,8 +138,7 @@ TEST_CASE("a key that is not known ends with exit 2 and names the nearest") {
 
 TEST_CASE("a key that is of no use ends with exit 2") {
   const TemporaryFolder folder;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "data.folder=x"}), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), bench({"--set", "data.folder=x"}));
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "data.folder"));
 }
@@ -152,7 +147,7 @@ TEST_CASE("usage that cannot be right ends with exit 2, help with exit 0 on stan
   const TemporaryFolder folder;
   for (const Words& words : {Words{}, Words{"frobnicate"}, Words{"train"}, Words{"bench"},
                              bench({"--step", "fast"}), bench({"--epochs", "0"})}) {
-    const Finished finished = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+    const Finished finished = run_headrace(folder.path(), words);
     CHECK(finished.status == 2);
     CHECK_FALSE(finished.err.empty());
     CHECK(finished.out.empty());
@@ -160,7 +155,7 @@ TEST_CASE("usage that cannot be right ends with exit 2, help with exit 0 on stan
   for (const Words& words :
        {Words{"--help"}, Words{"train", "--help"}, Words{"predict", "--help"},
         Words{"bench", "loader", "--help"}, Words{"prepare", "glaucoma", "--help"}}) {
-    const Finished finished = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+    const Finished finished = run_headrace(folder.path(), words);
     CHECK(finished.status == 0);
     CHECK(contains(finished.out, "Usage"));
     CHECK(finished.err.empty());
@@ -169,8 +164,7 @@ TEST_CASE("usage that cannot be right ends with exit 2, help with exit 0 on stan
 
 TEST_CASE("a loader without a batch is refused with exit 3 and both numbers") {
   const TemporaryFolder folder;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "data.rows=100"}), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), bench({"--set", "data.rows=100"}));
   CHECK(finished.status == 3);
   CHECK(contains(finished.err, "100"));
   CHECK(contains(finished.err, "8192"));
@@ -178,8 +172,7 @@ TEST_CASE("a loader without a batch is refused with exit 3 and both numbers") {
 
 TEST_CASE("a loader that cannot fit its memory is refused with exit 4 and the sum") {
   const TemporaryFolder folder;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, bench({"--set", "memory=100MiB"}), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), bench({"--set", "memory=100MiB"}));
   CHECK(finished.status == 4);
   for (const char* word : {"data in memory", "slabs", "total", "limit", "missing"}) {
     CHECK_MESSAGE(contains(finished.err, word), word);

@@ -13,7 +13,7 @@ namespace {
 
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
@@ -23,7 +23,7 @@ nlohmann::json measured(const Words& more, const TemporaryFolder& folder) {
   Words words{"bench", "loader", HEADRACE_SOURCE_DIR "/configs/loader/table.yaml", "--json",
               "bench.json"};
   words.insert(words.end(), more.begin(), more.end());
-  const Finished finished = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), words);
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   return nlohmann::json::parse(content_of(folder.path() / "bench.json"));
 }

@@ -15,6 +15,7 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
+using headrace::test::run_headrace;
 using headrace::test::run_program;
 using headrace::test::TemporaryFolder;
 
@@ -51,17 +52,17 @@ TEST_CASE("under RLIMIT_DATA of forecast + 10 % a loader finishes, at - 20 % it 
 
 TEST_CASE("under a configured limit of forecast + 10 % a loader finishes and never holds more") {
   const TemporaryFolder folder;
-  const Finished free = run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  const Finished free = run_headrace(folder.path(), words);
   REQUIRE_MESSAGE(free.status == 0, free.err);
   const auto forecast = measurement(folder).at("process_forecast_bytes").get<double>();
   Words limited = words;
   limited.insert(limited.end(), {"--set", ""});
   limited.back() = "memory=" + std::to_string(static_cast<std::uint64_t>(1.1 * forecast)) + "B";
-  const Finished enough = run_program(HEADRACE_PROGRAM, limited, {.folder = folder.path()});
+  const Finished enough = run_headrace(folder.path(), limited);
   CHECK_MESSAGE(enough.status == 0, enough.err);
   CHECK(measurement(folder).at("process_peak_bytes").get<double>() <= 1.1 * forecast);
   limited.back() = "memory=" + std::to_string(static_cast<std::uint64_t>(0.8 * forecast)) + "B";
-  const Finished little = run_program(HEADRACE_PROGRAM, limited, {.folder = folder.path()});
+  const Finished little = run_headrace(folder.path(), limited);
   CHECK(little.status == 4);
   CHECK(contains(little.err, "configuration"));
 }

@@ -61,8 +61,7 @@ void check_moved(const std::vector<app::MovedKey>& keys, const std::vector<OldKe
 std::string bench_refusal(const std::string& text) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "job.yaml") << text;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, {"bench", "loader", "job.yaml"}, {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), {"bench", "loader", "job.yaml"});
   CHECK(finished.status == 2);
   return finished.err;
 }

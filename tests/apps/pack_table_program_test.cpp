@@ -20,7 +20,7 @@ namespace {
 using namespace headrace;
 using test::contains;
 using test::Finished;
-using test::run_program;
+using test::run_headrace;
 using test::TemporaryFolder;
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ void write_input(const fs::path& file, const Table& rows) {
 
 Finished pack(const TemporaryFolder& folder, std::vector<std::string> words) {
   words.insert(words.begin(), {"pack", "table"});
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  return run_headrace(folder.path(), words);
 }
 
 std::vector<std::byte> all_of(const Hdf5Table& table, std::size_t row_bytes) {

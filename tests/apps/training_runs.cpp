@@ -38,7 +38,7 @@ std::vector<std::string> TrainingFolder::train(const std::vector<std::string>& s
 }
 
 Finished TrainingFolder::run(const std::vector<std::string>& words) const {
-  return run_program(HEADRACE_PROGRAM, words, {.folder = path()});
+  return run_headrace(path(), words);
 }
 
 std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {

@@ -13,7 +13,7 @@ namespace {
 
 using headrace::test::contains;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::StartedProgram;
 using headrace::test::TemporaryFolder;
 
@@ -36,8 +36,7 @@ Words watched(const Words& settings, const Words& more = {}) {
 
 TEST_CASE("a stage that never returns ends the program with 134 and is named") {
   const TemporaryFolder folder;
-  const Finished finished =
-      run_program(HEADRACE_PROGRAM, watched({"delay.augment=60s"}), {.folder = folder.path()});
+  const Finished finished = run_headrace(folder.path(), watched({"delay.augment=60s"}));
   CHECK(finished.status == 134);
   CAPTURE(finished.err);
   CHECK(contains(finished.err, "a hang: [bench] no stage has finished anything for 1."));
@@ -52,8 +51,7 @@ TEST_CASE("a stage that never returns ends the program with 134 and is named") {
 TEST_CASE("a stage that is only slow does not end the program") {
   const TemporaryFolder folder;
   const Finished finished =
-      run_program(HEADRACE_PROGRAM, watched({"delay.augment=150ms"}, {"--batches", "2"}),
-                  {.folder = folder.path()});
+      run_headrace(folder.path(), watched({"delay.augment=150ms"}, {"--batches", "2"}));
   CHECK_MESSAGE(finished.status == 0, finished.err);
 }
 
@@ -69,9 +67,8 @@ TEST_CASE(
   stopped.signal(SIGCONT);
   CHECK(stopped.wait() == 0);
 
-  const Finished unwatched = run_program(
-      HEADRACE_PROGRAM,
-      watched({"threads.watchdog=0s", "batch=1", "delay.augment=2s"}, {"--batches", "1"}),
-      {.folder = folder.path()});
+  const Finished unwatched = run_headrace(
+      folder.path(),
+      watched({"threads.watchdog=0s", "batch=1", "delay.augment=2s"}, {"--batches", "1"}));
   CHECK_MESSAGE(unwatched.status == 0, unwatched.err);
 }

@@ -209,7 +209,7 @@ TEST_CASE("bench loader takes a cache from YAML") {
     std::vector<std::string> words{"bench", "loader", "loader.yaml", "--epochs", "3"};
     for (const std::string& setting : settings)
       words.insert(words.end(), {"--set", setting});
-    return headrace::test::run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+    return headrace::test::run_headrace(folder.path(), words);
   };
   const auto good = bench({});
   CHECK_MESSAGE(good.status == 0, good.err);

@@ -185,8 +185,7 @@ TEST_CASE("the program says of wrong labels what they must be, and ends as for d
   const TemporaryFolder folder;
   headrace::test::write_glaucoma_data(folder.path() / "data.h5", one_hot<std::uint8_t>(7), split());
   std::ofstream(folder.path() / "job.yaml") << "kind: glaucoma\ndata: {file: data.h5}\n";
-  const auto bench = headrace::test::run_program(HEADRACE_PROGRAM, {"bench", "loader", "job.yaml"},
-                                                 {.folder = folder.path()});
+  const auto bench = headrace::test::run_headrace(folder.path(), {"bench", "loader", "job.yaml"});
   CHECK(bench.status == 3);
   CHECK(contains(bench.err, "uint8 [75, 7]"));
 }

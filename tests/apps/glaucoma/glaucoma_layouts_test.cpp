@@ -46,10 +46,9 @@ TEST_CASE("bench loader takes virtual and compact datasets") {
       << "kind: loader\nbatch: 15\ndata:\n  source: hdf5\n  file: data.h5\n"
          "  datasets: [/features/rnfl_input, /labels]\n";
   for (const char* resident : {"2GiB", "0B"}) {
-    const auto done = headrace::test::run_program(
-        HEADRACE_PROGRAM,
-        {"bench", "loader", "loader.yaml", "--set", std::string("data.resident=") + resident},
-        {.folder = folder.path()});
+    const auto done = headrace::test::run_headrace(
+        folder.path(),
+        {"bench", "loader", "loader.yaml", "--set", std::string("data.resident=") + resident});
     CHECK_MESSAGE(done.status == 0, done.err);
     CHECK(headrace::test::contains(done.err, "is virtual") == (std::string(resident) == "0B"));
   }

@@ -120,8 +120,7 @@ TEST_CASE("a job on a file without a split trains on the rest, says so and leave
   }
 
   std::ofstream(file.folder() / "job.yaml") << "kind: glaucoma\ndata: {file: original.h5}\n";
-  const auto bench = headrace::test::run_program(HEADRACE_PROGRAM, {"bench", "loader", "job.yaml"},
-                                                 {.folder = file.folder()});
+  const auto bench = headrace::test::run_headrace(file.folder(), {"bench", "loader", "job.yaml"});
   CHECK_MESSAGE(bench.status == 0, bench.err);
   CHECK(contains(bench.err, "original.h5 has no split: " + std::to_string(rows.test.size()) +
                                 " of its 97 records"));

@@ -18,7 +18,7 @@ using headrace::Hdf5Table;
 using headrace::Sample;
 using headrace::test::contains;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ const fs::path data_set = "/usr/share/datasets/fashion-mnist";
 Finished prepare(const TemporaryFolder& folder, const std::vector<std::string>& more) {
   std::vector<std::string> words{"prepare", "glaucoma", "--output", "out/data.h5"};
   words.insert(words.end(), more.begin(), more.end());
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  return run_headrace(folder.path(), words);
 }
 
 Hdf5Table open_table(const fs::path& file) {
@@ -106,8 +106,7 @@ TEST_CASE("prepare glaucoma refuses a folder that cannot be made") {
   if (!fs::exists(data_set)) return headrace::test::skip("needs dataset-fashion-mnist");
   const TemporaryFolder folder;
   const Finished finished =
-      run_program(HEADRACE_PROGRAM, {"prepare", "glaucoma", "--output", "/proc/none/data.h5"},
-                  {.folder = folder.path()});
+      run_headrace(folder.path(), {"prepare", "glaucoma", "--output", "/proc/none/data.h5"});
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "/proc/none"));
 }

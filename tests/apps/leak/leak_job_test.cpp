@@ -22,7 +22,7 @@ using namespace headrace::app;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
 
 namespace {
@@ -35,7 +35,7 @@ Finished prepare(const TemporaryFolder& folder, const std::string& output,
   std::vector<std::string> words{"prepare",  "leak", "--sounds", "sounds",
                                  "--output", output, "--limit",  "8"};
   words.insert(words.end(), more.begin(), more.end());
-  return run_program(HEADRACE_PROGRAM, words, {.folder = folder.path()});
+  return run_headrace(folder.path(), words);
 }
 
 std::vector<std::uint16_t> bits_of(const Tensor& tensor) {
@@ -241,8 +241,7 @@ TEST_CASE("a leak file of another layout is refused with what came") {
   REQUIRE(prepare(folder, "out").status == 0);
   CHECK_THROWS_AS(read_leak_file(folder.path() / "nothing.h5"), Error);
   const Finished bench =
-      run_program(HEADRACE_PROGRAM, {"prepare", "leak", "--sounds", "nowhere", "--output", "x"},
-                  {.folder = folder.path()});
+      run_headrace(folder.path(), {"prepare", "leak", "--sounds", "nowhere", "--output", "x"});
   CHECK(bench.status == 2);
   CHECK(contains(bench.err, "nowhere"));
 }

@@ -16,10 +16,8 @@ using headrace::test::TemporaryFolder;
 TEST_CASE("the leak job takes virtual segments") {
   const TemporaryFolder folder;
   headrace::test::write_leak_sounds(folder.path() / "sounds");
-  const auto made = headrace::test::run_program(
-      HEADRACE_PROGRAM,
-      {"prepare", "leak", "--sounds", "sounds", "--output", "out", "--limit", "8"},
-      {.folder = folder.path()});
+  const auto made = headrace::test::run_headrace(
+      folder.path(), {"prepare", "leak", "--sounds", "sounds", "--output", "out", "--limit", "8"});
   REQUIRE_MESSAGE(made.status == 0, made.err);
   app::LeakConfig config;
   config.data.training = folder.path() / "out/training.h5";

@@ -25,7 +25,7 @@ using namespace headrace;
 using namespace headrace::app;
 using headrace::test::contains;
 using headrace::test::content_of;
-using headrace::test::run_program;
+using headrace::test::run_headrace;
 using headrace::test::TemporaryFolder;
 
 namespace {
@@ -40,10 +40,9 @@ class OriginalFiles {
  public:
   OriginalFiles() {
     test::write_leak_sounds(folder_.path() / "sounds");
-    const auto made = run_program(HEADRACE_PROGRAM,
-                                  {"prepare", "leak", "--sounds", "sounds", "--output", "out",
-                                   "--limit", "8", "--no-waveforms"},
-                                  {.folder = folder_.path()});
+    const auto made =
+        run_headrace(folder_.path(), {"prepare", "leak", "--sounds", "sounds", "--output", "out",
+                                      "--limit", "8", "--no-waveforms"});
     REQUIRE_MESSAGE(made.status == 0, made.err);
     for (const char* split : {"training", "validation", "testing"}) {
       fs::copy_file(prepared(split), original(split));
@@ -185,8 +184,7 @@ TEST_CASE("that figures were computed is said, and also where they cannot be kep
          "testing.h5}\ntraining: {batch: 64}\n";
   const auto bench = [&] {
     const auto done =
-        run_program(HEADRACE_PROGRAM, {"bench", "loader", "job.yaml", "--epochs", "1"},
-                    {.folder = files.folder()});
+        run_headrace(files.folder(), {"bench", "loader", "job.yaml", "--epochs", "1"});
     CHECK_MESSAGE(done.status == 0, done.err);
     return done.err;
   };
