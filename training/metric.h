@@ -16,13 +16,7 @@
 
 namespace headrace::inline v1::training {
 
-/// What a network gives for a batch.
-struct Output {
-  at::Tensor main = {};               ///< that predictions are made of, `[N, ...]`, or undefined
-  std::vector<at::Tensor> deep = {};  ///< of deep supervision, the finest first
-  TensorMap extra = {};               ///< of other heads, by name
-  models::NamedTensors losses = {};   ///< made inside, scalars; added to the loss with factor 1
-};
+using models::Output;
 
 /// Whether there is anything in it.
 inline bool has_values(const Output& output) {

@@ -26,7 +26,7 @@ Example Course::example(const Batch& batch, const Moment& moment) const {
 }
 
 Output Course::forward(models::Network& network, const Example& example, const Moment&) const {
-  return {.main = network.forward(only(example.inputs, "input"))};
+  return network.outputs(only(example.inputs, "input"));
 }
 
 bool Course::evaluates(Split) const {

@@ -76,7 +76,7 @@ class HEADRACE_API Course {
 
   /// Default: `example_of_fields`.
   virtual Example example(const Batch& batch, const Moment& moment) const;
-  /// Default: the network's forward pass of the one input.
+  /// Default: the network's outputs for the one input.
   virtual Output forward(models::Network& network, const Example& example,
                          const Moment& moment) const;
   /// Scalars, computed under the stage's precision. Each is a mean over the rows that are present.

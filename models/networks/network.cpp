@@ -4,6 +4,10 @@
 
 namespace headrace::inline v1::models {
 
+Output Network::outputs(const at::Tensor& input) {
+  return {.main = forward(input)};
+}
+
 NamedTensors state_of(const Network& network) {
   NamedTensors state = network.parameters();
   for (NamedTensor& buffer : network.buffers())

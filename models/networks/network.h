@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct NamedTensor {
 
 using NamedTensors = std::vector<NamedTensor>;
 
+/// What a network gives for a batch.
+struct Output {
+  at::Tensor main = {};               ///< that predictions are made of, `[N, ...]`, or undefined
+  std::vector<at::Tensor> deep = {};  ///< of deep supervision, the finest first
+  std::map<std::string, at::Tensor> extra = {};  ///< of other heads, by name
+  NamedTensors losses = {};  ///< made inside, scalars; added to the loss with factor 1
+};
+
 /// What training, prediction and checkpoints need of a network. The tensors are the network's own:
 /// writing into them changes it. Not thread-safe: one thread at a time.
 class HEADRACE_API Network {
@@ -29,6 +38,9 @@ class HEADRACE_API Network {
 
   /// One batch through the network, for a classifier `[N, C, H, W]` to logits `[N, classes]`.
   virtual at::Tensor forward(const at::Tensor& input) = 0;
+
+  /// The same with all that it gives. Default: the forward pass alone, as `main`.
+  virtual Output outputs(const at::Tensor& input);
 
   /// Trained tensors, in the order of their declaration.
   virtual NamedTensors parameters() const = 0;
