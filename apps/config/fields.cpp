@@ -47,19 +47,44 @@ void refuse_word(const Node& node, const std::string& path, const std::vector<st
                                 meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
 }
 
-Tagged tagged_entry(const Node& node, const std::string& path) {
-  if (node.kind == Node::Kind::scalar) return {.name = node.text, .place = node.place};
-  if (node.kind == Node::Kind::map && node.entries.size() == 1) {
-    const Entry& entry = node.entries.front();
-    return {.name = entry.key, .place = entry.place, .value = entry.value};
+Tagged tagged_entry(const Node& node, const std::string& path, const TaggedNames& names) {
+  const auto is_one_of = [](const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const auto refuse_unknown = [&](const std::string& name, const Place& place) {
+    refuse_word({.kind = Node::Kind::scalar, .text = name, .quoted = false, .place = place}, path,
+                names.tags);
+  };
+  if (node.kind == Node::Kind::scalar) {
+    if (!is_one_of(names.tags, node.text)) refuse_unknown(node.text, node.place);
+    return {.name = node.text, .place = node.place};
   }
-  const bool several = node.kind == Node::Kind::map && !node.entries.empty();
-  if (several && node.entries.back().place.is_setting() && !node.entries.front().place.is_setting())
-    refuse_other_kind(node.entries.front(), node.entries.back(), path);
-  refuse_value(several ? node.entries[1].value : node, path,
-               several ? fmt::format("one entry, got \"{}\" and \"{}\" in it", node.entries[0].key,
-                                     node.entries[1].key)
-                       : "an entry: name, name: value or name: {parameters}");
+  if (node.kind != Node::Kind::map || node.entries.empty())
+    refuse_value(node, path, "an entry: name, name: value or name: {parameters}");
+  if (!names.bare.empty() && !is_one_of(names.tags, node.entries.front().key))
+    return {.name = names.bare, .place = node.place, .value = node};
+  Tagged tagged{.beside = {.kind = Node::Kind::map, .place = node.place}};
+  std::vector<const Entry*> own;
+  for (const Entry& entry : node.entries) {
+    if (is_one_of(names.beside, entry.key))
+      tagged.beside.entries.push_back(entry);
+    else
+      own.push_back(&entry);
+  }
+  if (own.empty())
+    refuse_value(node, path, fmt::format("an entry of one of {}", fmt::join(names.tags, ", ")));
+  if (own.size() > 1) {
+    if (own.back()->place.is_setting() && !own.front()->place.is_setting())
+      refuse_other_kind(*own.front(), *own.back(), path);
+    refuse_value(own[1]->value, path,
+                 fmt::format("one entry, got \"{}\" and \"{}\" in it", own[0]->key, own[1]->key));
+  }
+  if (!is_one_of(names.tags, own.front()->key))
+    refuse_unknown(own.front()->key, own.front()->place);
+  tagged.name = own.front()->key;
+  tagged.place = own.front()->place;
+  tagged.value = own.front()->value;
+  return tagged;
 }
 
 Node parameters_of(const Tagged& entry, const std::string& path, const std::string& main,
@@ -82,11 +107,14 @@ Node parameters_of(const Tagged& entry, const std::string& path, const std::stri
   return map;
 }
 
-Node tagged_node(const std::string& name, Node parameters) {
-  if (parameters.entries.empty()) return {.kind = Node::Kind::scalar, .text = name, .quoted = true};
+Node tagged_node(const std::string& name, Node parameters, Node beside) {
+  if (parameters.entries.empty() && beside.entries.empty())
+    return {.kind = Node::Kind::scalar, .text = name, .quoted = true};
   parameters.in_line = true;
   Node map{.kind = Node::Kind::map, .in_line = true};
   map.entries.push_back({.key = name, .place = {}, .value = std::move(parameters)});
+  for (Entry& entry : beside.entries)
+    map.entries.push_back(std::move(entry));
   return map;
 }
 

@@ -56,6 +56,9 @@ struct Tag {
   std::function<T(const Place&)> make{};   ///< an entry of this kind with every default
   std::function<bool(const T&)> chosen{};  ///< whether an entry is of this kind
   std::function<void(Fields&, T&)> describe{};  ///< its parameters; empty: it has none
+  /// Whether its parameters may stand there without its name: `{mean: 0.5, std: 0.2}`. Of one tag
+  /// at most, whose parameters are called otherwise than all tags.
+  bool bare = false;
 };
 
 /// The tag of one alternative of a std::variant.
@@ -108,6 +111,11 @@ class HEADRACE_API Fields {
   void tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
                    KeyOptions options = {});
 
+  /// The same where keys of every entry stand beside its name: `[{dice: {smooth: 1}, factor: 2}]`.
+  template <class T>
+  void tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
+                   std::function<void(Fields&, T&)> beside, KeyOptions options = {});
+
   /// Keys that there were once: who writes one is told where it has gone. Of the outermost Fields.
   void moved(const std::vector<MovedKey>& keys);
 
@@ -148,11 +156,17 @@ class HEADRACE_API Fields {
     Place place{};
   };
 
+  /// How an entry is read and written.
+  template <class T>
+  struct TaggedForm {
+    std::vector<Tag<T>> tags{};
+    std::function<void(Fields&, T&)> beside{};
+  };
   template <class T>
   static void read_tagged(Field& field, const Node& node, const std::string& path,
-                          const std::vector<Tag<T>>& tags, T& target);
+                          const TaggedForm<T>& form, T& target);
   template <class T>
-  static Node write_tagged(const std::vector<Tag<T>>& tags, T& target);
+  static Node write_tagged(const TaggedForm<T>& form, T& target);
 
   Field& add(std::string name, KeyOptions options);
   Field* find(std::string_view name);

@@ -17,11 +17,20 @@ namespace detail {
 struct Tagged {
   std::string name{};
   Place place{};
-  Node value{};  ///< null: only the name stands there
+  Node value{};   ///< null: only the name stands there
+  Node beside{};  ///< keys that stand beside the name, a map
 };
 
-/// Throws ConfigError for what is no tagged entry.
-HEADRACE_API Tagged tagged_entry(const Node& node, const std::string& path);
+/// What an entry may look like.
+struct TaggedNames {
+  std::vector<std::string> tags{};
+  std::vector<std::string> beside{};  ///< keys that may stand beside the name
+  std::string bare{};  ///< the tag whose parameters may stand without its name; empty: none
+};
+
+/// Throws ConfigError for what is no tagged entry, or one of an unknown name.
+HEADRACE_API Tagged tagged_entry(const Node& node, const std::string& path,
+                                 const TaggedNames& names);
 
 /// The parameters as a map; `path` ends with the entry's name. Throws ConfigError for a value where
 /// the entry has no main parameter, and for parameters that are not among `known`.
@@ -29,7 +38,7 @@ HEADRACE_API Node parameters_of(const Tagged& entry, const std::string& path,
                                 const std::string& main, const std::vector<std::string>& known);
 
 /// An entry to be written.
-HEADRACE_API Node tagged_node(const std::string& name, Node parameters);
+HEADRACE_API Node tagged_node(const std::string& name, Node parameters, Node beside);
 
 [[noreturn]] HEADRACE_API void refuse_value(const Node& node, const std::string& path,
                                             const std::string& must_be);
@@ -58,6 +67,14 @@ void read_value(const Node& node, const std::string& path, const KeyOptions& opt
   if (!within(read.number, options)) refuse_value(node, path, range_rule(options, &show_limit<T>));
   out = std::move(value);
 }
+
+// Lists may be of lists.
+template <class T>
+void read_value(const Node& node, const std::string& path, const KeyOptions& options,
+                std::vector<T>& out);
+template <class T, std::size_t Count>
+void read_value(const Node& node, const std::string& path, const KeyOptions& options,
+                std::array<T, Count>& out);
 
 template <class T>
 void read_value(const Node& node, const std::string& path, const KeyOptions& options,
@@ -92,6 +109,11 @@ void read_value(const Node& node, const std::string& path, const KeyOptions& opt
   if (values.size() != Count) refuse_value(node, path, "a list of " + std::to_string(Count));
   std::move(values.begin(), values.end(), out.begin());
 }
+
+template <class T>
+Node write_value(const std::vector<T>& values);
+template <class T, std::size_t Count>
+Node write_value(const std::array<T, Count>& values);
 
 template <class T>
 Node write_value(const T& value) {
@@ -182,34 +204,36 @@ void Fields::list_of(std::string name, std::vector<T>& target,
 
 template <class T>
 void Fields::read_tagged(Field& field, const Node& node, const std::string& path,
-                         const std::vector<Tag<T>>& tags, T& target) {
-  const detail::Tagged entry = detail::tagged_entry(node, path);
-  std::vector<std::string> names;
-  const Tag<T>* found = nullptr;
-  for (const Tag<T>& tag : tags) {
-    if (tag.name == entry.name) found = &tag;
-    names.push_back(tag.name);
+                         const TaggedForm<T>& form, T& target) {
+  detail::TaggedNames names;
+  for (const Tag<T>& tag : form.tags) {
+    names.tags.push_back(tag.name);
+    if (tag.bare) names.bare = tag.name;
   }
-  if (found == nullptr) {
-    detail::refuse_word(
-        {.kind = Node::Kind::scalar, .text = entry.name, .quoted = false, .place = entry.place},
-        path, names);
-  }
-  target = found->make(entry.place);
+  auto beside = std::make_unique<Fields>();
+  if (form.beside) form.beside(*beside, target);
+  names.beside = beside->paths();
+  const detail::Tagged entry = detail::tagged_entry(node, path, names);
+  const auto tag = std::find_if(form.tags.begin(), form.tags.end(),
+                                [&](const Tag<T>& one) { return one.name == entry.name; });
+  target = tag->make(entry.place);
   auto fields = std::make_unique<Fields>();
-  if (found->describe) found->describe(*fields, target);
+  if (tag->describe) tag->describe(*fields, target);
   const std::string full = path + "." + entry.name;
-  const Node parameters = detail::parameters_of(entry, full, found->main, fields->paths());
+  const Node parameters = detail::parameters_of(entry, full, tag->main, fields->paths());
   read_item(field, parameters, full + ".", std::move(fields));
+  if (form.beside) read_item(field, entry.beside, path + ".", std::move(beside));
 }
 
 template <class T>
-Node Fields::write_tagged(const std::vector<Tag<T>>& tags, T& target) {
-  for (const Tag<T>& tag : tags) {
+Node Fields::write_tagged(const TaggedForm<T>& form, T& target) {
+  for (const Tag<T>& tag : form.tags) {
     if (!tag.chosen(target)) continue;
     Fields fields;
     if (tag.describe) tag.describe(fields, target);
-    return detail::tagged_node(tag.name, fields.write());
+    Fields beside;
+    if (form.beside) form.beside(beside, target);
+    return detail::tagged_node(tag.name, fields.write(), beside.write());
   }
   return Node{};
 }
@@ -217,18 +241,26 @@ Node Fields::write_tagged(const std::vector<Tag<T>>& tags, T& target) {
 template <class T>
 void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
-  field.read = [&field, &target, tags](const Node& node, const std::string& path) {
+  const TaggedForm<T> form{.tags = std::move(tags)};
+  field.read = [&field, &target, form](const Node& node, const std::string& path) {
     field.items.clear();
-    read_tagged(field, node, path, tags, target);
+    read_tagged(field, node, path, form, target);
   };
-  field.write = [&target, tags] { return write_tagged(tags, target); };
+  field.write = [&target, form] { return write_tagged(form, target); };
 }
 
 template <class T>
 void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
                          KeyOptions options) {
+  tagged_list(std::move(name), target, std::move(tags), {}, std::move(options));
+}
+
+template <class T>
+void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<Tag<T>> tags,
+                         std::function<void(Fields&, T&)> beside, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
-  field.read = [&field, &target, tags](const Node& node, const std::string& path) {
+  const TaggedForm<T> form{.tags = std::move(tags), .beside = std::move(beside)};
+  field.read = [&field, &target, form](const Node& node, const std::string& path) {
     if (node.kind != Node::Kind::list) {
       detail::refuse_value(node, path, "a list of entries, [] for none: \"- name: value\" each");
     }
@@ -236,12 +268,12 @@ void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<T
     target.clear();
     target.resize(node.items.size());
     for (std::size_t i = 0; i < target.size(); ++i)
-      read_tagged(field, node.items[i], path + "." + std::to_string(i), tags, target[i]);
+      read_tagged(field, node.items[i], path + "." + std::to_string(i), form, target[i]);
   };
-  field.write = [&target, tags] {
+  field.write = [&target, form] {
     Node list{.kind = Node::Kind::list};
     for (T& item : target)
-      list.items.push_back(write_tagged(tags, item));
+      list.items.push_back(write_tagged(form, item));
     return list;
   };
 }

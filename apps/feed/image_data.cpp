@@ -1,7 +1,9 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/random.h>
+#include <headrace/loaders/image/image_files.h>
 #include <headrace/loaders/image/image_folder.h>
+#include <headrace/loaders/image/image_formats.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/loaders/image/image_pairs.h>
 #include <headrace/loaders/image/pack/image_pack.h>
@@ -41,6 +43,13 @@ bool is_pack(const fs::path& data) {
   std::array<char, 8> first{};
   std::ifstream(data, std::ios::binary).read(first.data(), first.size());
   return std::string_view(first.data(), first.size()) == "hrpack1\n";
+}
+
+std::shared_ptr<const ImageSource> open_pictures(const fs::path& data) {
+  std::error_code failed;
+  if (fs::is_directory(data, failed) || has_image_extension(data.native()))
+    return std::make_shared<const ImageFiles>(data);
+  return open_image_data({.data = data});
 }
 
 std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {

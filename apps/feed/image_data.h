@@ -28,7 +28,11 @@ bool is_pack(const std::filesystem::path& data);
 /// Throws what the sources throw, and ConfigError for what is none of them.
 std::shared_ptr<const ImageSource> open_image_data(const ImageData& data);
 
-/// The same for what lists files: everything but a pack.
+/// Pictures whose labels nobody asks for: a folder of any layout, an image, a manifest or a pack.
+/// Throws what the sources throw.
+std::shared_ptr<const ImageSource> open_pictures(const std::filesystem::path& data);
+
+/// As open_image_data(), for what lists files: everything but a pack.
 std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data);
 
 }  // namespace headrace::inline v1::app

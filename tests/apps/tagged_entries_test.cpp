@@ -3,6 +3,7 @@
 #include <headrace/tests/apps/job_text.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -214,4 +215,110 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
   CHECK(error("old: {rate: {high: 1}}\n") ==
         "[config] job.yaml:1:7: old.rate is now new.rate: write \"new: {rate: {high: 1}}\"");
   CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
+}
+
+namespace {
+
+struct Values {
+  std::vector<double> mean{0.5};
+  double std = 0.25;
+};
+struct Known {};
+using Statistics = std::variant<Known, Values>;
+
+std::vector<Tag<Statistics>> statistics_tags() {
+  std::vector<Tag<Statistics>> tags{
+      alternative<Known, Statistics>("known", "", {}),
+      alternative<Values, Statistics>("values", "", [](Fields& fields, Values& values) {
+        fields.key("mean", values.mean);
+        fields.key("std", values.std, {.above = 0.0});
+      })};
+  tags.back().bare = true;
+  return tags;
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Term {
+  std::string kind = "near";
+  double power = 1.0;
+  double factor = 1.0;
+  std::string on = "main";
+};
+
+Fields fields_of(std::vector<Term>& terms) {
+  const auto tag = [](const char* kind) {
+    return Tag<Term>{
+        .name = kind,
+        .main = "power",
+        .make = [kind](const Place&) { return Term{.kind = kind}; },
+        .chosen = [kind](const Term& term) { return term.kind == kind; },
+        .describe = [](Fields& fields, Term& term) { fields.key("power", term.power); }};
+  };
+  Fields fields;
+  fields.tagged_list("terms", terms, std::vector<Tag<Term>>{tag("near"), tag("far")},
+                     std::function<void(Fields&, Term&)>([](Fields& f, Term& term) {
+                       f.key("factor", term.factor, {.above = 0.0});
+                       f.key("on", term.on);
+                     }));
+  return fields;
+}
+
+}  // namespace
+
+TEST_CASE("parameters of one tag may stand there without its name") {
+  Statistics statistics;
+  Fields fields;
+  fields.tagged("normalise", statistics, statistics_tags());
+  fields.read(parse_document("normalise: {mean: [0.1, 0.2], std: 2}", "test"));
+  CHECK(std::get<Values>(statistics).mean == std::vector<double>{0.1, 0.2});
+  CHECK(std::get<Values>(statistics).std == 2.0);
+  fields.read(parse_document(fields.to_yaml(), "written"));
+  CHECK(std::get<Values>(statistics).std == 2.0);
+  fields.read(parse_document("normalise: known", "test"));
+  CHECK(std::holds_alternative<Known>(statistics));
+  CHECK(error_of([&] {
+          fields.read(parse_document("normalise: {mean: [1], sdt: 2}", "test"));
+        }).find("did you mean \"std\"?") != std::string::npos);
+  CHECK(error_of([&] {
+          fields.read(parse_document("normalise: knwon", "test"));
+        }).find("did you mean \"known\"?") != std::string::npos);
+}
+
+TEST_CASE("keys of every entry may stand beside its name") {
+  std::vector<Term> terms;
+  Fields fields = fields_of(terms);
+  fields.read(
+      parse_document("terms: [{near: {power: 2}, factor: 3}, far, {on: deep, far: 4}]", "t"));
+  REQUIRE(terms.size() == 3);
+  CHECK(terms[0].power == 2.0);
+  CHECK(terms[0].factor == 3.0);
+  CHECK(terms[1].kind == "far");
+  CHECK(terms[1].factor == 1.0);
+  CHECK(terms[2].power == 4.0);
+  CHECK(terms[2].on == "deep");
+
+  std::vector<Term> again;
+  fields_of(again).read(parse_document(fields.to_yaml(), "written"));
+  REQUIRE(again.size() == 3);
+  CHECK(again[2].on == "deep");
+  CHECK(again[0].factor == 3.0);
+
+  const auto refused = [&](const char* text) {
+    return error_of([&] { fields.read(parse_document(text, "t")); });
+  };
+  CHECK(refused("terms: [{near: 1, factor: 0}]").find("\"terms.0.factor\" must be above") !=
+        std::string::npos);
+  CHECK(refused("terms: [{near: 1, far: 2}]").find("got \"near\" and \"far\" in it") !=
+        std::string::npos);
+  CHECK(refused("terms: [{factor: 2}]").find("one of near, far") != std::string::npos);
+  CHECK(refused("terms: [{nera: 1, factor: 2}]").find("did you mean \"near\"?") !=
+        std::string::npos);
 }

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/task_settings.h>
+
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The configuration of the task classification. Its constructor says what the defaults are.
+struct ClassificationConfig final : JobConfig {
+  ClassificationConfig();
+
+  TaskSettings task;
+
+  void describe_keys(Fields& fields) override;
+  void check() const override;
+  int prefetch() const override { return task.data.prefetch; }
+  LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
+};
+
+}  // namespace headrace::inline v1::app

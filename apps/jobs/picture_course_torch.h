@@ -1,0 +1,49 @@
+#pragma once
+
+#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/loss_torch.h>
+#include <headrace/apps/task/pipelines.h>
+#include <headrace/apps/task/records.h>
+#include <headrace/training/recipe.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What the courses of both tasks on pictures have in common.
+class PictureCourse : public training::Course {
+ public:
+  /// What a course is made of.
+  struct Parts {
+    std::shared_ptr<const JobConfig> config{};
+    TaskFeed feed;  ///< speaks of a part of `config`
+    TaskRecords records{};
+    training::Member member{};
+    std::int64_t outputs = 0;  ///< of the network
+    LossContext loss{};        ///< weights are on the compute device
+  };
+
+  std::vector<training::Stage> stages() const override;
+  std::unique_ptr<models::Network> network() const override;
+  Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
+  bool evaluates(training::Split split) const override;
+  Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
+  std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
+                                   const training::Moment& moment) const override;
+  training::Selection selected_by() const override;
+  std::uint64_t step_bytes(const training::Stage& stage) const override;
+
+ protected:
+  explicit PictureCourse(Parts parts) : parts_(std::move(parts)) {}
+
+  const Parts& parts() const { return parts_; }
+  const TaskSettings& task() const { return parts_.feed.task; }
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,107 @@
+#include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/jobs/picture_recipe_torch.h>
+#include <headrace/apps/task/network_torch.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_files.h>
+#include <headrace/training/checkpoint_error.h>
+
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+ChannelStatistics resolve(const TaskSettings& task, const TaskRecords& records) {
+  const Normalise& normalise = task.image.normalise;
+  if (std::holds_alternative<NormaliseAsWeights>(normalise))
+    return statistics_of_weights(task.model);
+  if (const auto* values = std::get_if<NormaliseBy>(&normalise))
+    return {.mean = values->mean, .std = values->std};
+  if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
+  // What is tested is not looked at; folds share the rest.
+  std::vector<std::int64_t> rows = records.members.front().train;
+  if (records.validation == records.train) {
+    const auto& more = records.members.front().validation;
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return statistics_of(records.train, rows, task.image.decode.side);
+}
+
+const std::string& note(const std::map<std::string, std::string>& notes, const char* name) {
+  const auto found = notes.find(name);
+  if (found != notes.end()) return found->second;
+  throw training::CheckpointError(std::string("[weights] the file must have the note \"") + name +
+                                  "\", has not; take a file that headrace train has written");
+}
+
+}  // namespace
+
+monitor::MemoryForecast PictureRecipe::plan() {
+  records_ = open_records(task_.data, masks_, config_->seed);
+  classes_ = class_names();
+  statistics_ = resolve(task_, records_);
+  return {};
+}
+
+std::vector<training::Member> PictureRecipe::members() const {
+  std::vector<training::Member> members;
+  for (const SplitParts& parts : records_.members) {
+    const auto index = static_cast<std::int64_t>(members.size());
+    members.push_back(
+        {.index = index,
+         .name = records_.members.size() > 1 ? "fold-" + std::to_string(index) : "run",
+         .train = parts.train,
+         .validation = parts.validation,
+         .test = parts.test});
+  }
+  return members;
+}
+
+std::map<std::string, std::string> PictureRecipe::notes() const {
+  return {{"task", masks_ ? "segmentation" : "classification"},
+          {"network", network_name(task_.model)},
+          {"classes", std::to_string(classes_.size())},
+          {"class_names", nlohmann::json(classes_).dump()},
+          {"normalisation", to_text(statistics_)}};
+}
+
+void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
+  try {
+    classes_ = nlohmann::json::parse(note(notes, "class_names")).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception& error) {
+    throw training::CheckpointError(std::string("[weights] note \"class_names\" must be a list of "
+                                                "names: ") +
+                                    error.what());
+  }
+  statistics_ = parse_statistics(note(notes, "normalisation"));
+}
+
+Pipeline PictureRecipe::prediction(const std::filesystem::path& data,
+                                   const training::Feed& feed) const {
+  return evaluation_pipeline(open_pictures(data), task_feed(), feed.batch, feed.device);
+}
+
+PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const {
+  return {.config = config_,
+          .feed = task_feed(),
+          .records = records_,
+          .member = member,
+          .outputs = static_cast<std::int64_t>(classes_.size()),
+          .loss = {.classes = static_cast<std::int64_t>(classes_.size())}};
+}
+
+TaskFeed PictureRecipe::task_feed() const {
+  return {
+      .task = task_,
+      .delay = config_->delay,
+      .seed = config_->seed,
+      .classes = static_cast<std::int64_t>(classes_.size()),
+      .normalize = {.mean = statistics_.mean,
+                    .std = statistics_.std,
+                    .layout = config_->training.channels_last ? Normalize::Layout::channels_last
+                                                             : Normalize::Layout::channels_first}};
+}
+
+}  // namespace headrace::inline v1::app

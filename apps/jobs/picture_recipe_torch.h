@@ -1,0 +1,56 @@
+#pragma once
+
+#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/jobs/picture_course_torch.h>
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/pipelines.h>
+#include <headrace/apps/task/records.h>
+#include <headrace/apps/task/task_settings.h>
+#include <headrace/training/recipe.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What both tasks on pictures have in common: records listed and divided, statistics, pipelines.
+class PictureRecipe : public training::Recipe {
+ public:
+  monitor::MemoryForecast plan() override;
+  std::uint64_t open() override { return 0; }
+  std::vector<training::Member> members() const override;
+  std::map<std::string, std::string> notes() const override;
+  void recall(const std::map<std::string, std::string>& notes) override;
+  /// Pictures in a folder of any layout, one picture, a manifest or a pack.
+  Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
+
+ protected:
+  /// `task` is a part of `config`; `masks`: whether pictures have some.
+  PictureRecipe(std::shared_ptr<const JobConfig> config, const TaskSettings& task, bool masks)
+      : config_(std::move(config)), task_(task), masks_(masks) {}
+
+  /// What courses of both tasks have in common.
+  PictureCourse::Parts parts(const training::Member& member) const;
+  const TaskRecords& records() const { return records_; }
+  const std::vector<std::string>& classes() const { return classes_; }
+  /// Of its pipelines; speaks of `task`.
+  TaskFeed task_feed() const;
+  /// Names of what is told apart, in the order of the network's scores, after the records are
+  /// known.
+  virtual std::vector<std::string> class_names() const = 0;
+
+ private:
+  std::shared_ptr<const JobConfig> config_;
+  const TaskSettings& task_;
+  bool masks_;
+  TaskRecords records_;
+  ChannelStatistics statistics_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace headrace::inline v1::app

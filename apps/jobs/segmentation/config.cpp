@@ -1,0 +1,41 @@
+#include <headrace/apps/feed/augment.h>
+#include <headrace/apps/jobs/describe_task.h>
+#include <headrace/apps/jobs/segmentation/config.h>
+
+#include <array>
+#include <string>
+
+namespace headrace::inline v1::app {
+namespace {
+
+const std::array<std::string, 6> figures{"mean_dice", "mean_iou", "accuracy",
+                                         "dice_",     "iou_",     "loss"};
+
+}  // namespace
+
+SegmentationConfig::SegmentationConfig() {
+  task.image.decode.side = 256;
+  task.augment = augment_list("[{random_resized_crop: {scale: [0.5, 1.0]}}, {flip: 0.5}]");
+  task.loss = {LossEntry{.term = CrossEntropyTerm{}}, LossEntry{.term = DiceTerm{}}};
+  task.model.name = "unet";
+  task.selected_by = "mean_dice";
+  training = {.epochs = 60,
+              .batch = 8,
+              .evaluation_batch = 16,
+              .schedule = training::CosineRate{.warmup_epochs = 2},
+              .early_stopping = 15};
+}
+
+void SegmentationConfig::describe_keys(Fields& fields) {
+  describe_task(fields, *this, task, true);
+  fields.section("mask", [&](Fields& f) { describe(f, mask); },
+                 {.doc = "what the pixels of mask files mean"});
+}
+
+void SegmentationConfig::check() const {
+  JobConfig::check();
+  app::check(task, figures);
+  app::check(mask);
+}
+
+}  // namespace headrace::inline v1::app

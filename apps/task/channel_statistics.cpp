@@ -1,0 +1,96 @@
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/subset.h>
+#include <headrace/loaders/image/decode_image.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::size_t most_pictures = 1000;
+constexpr std::size_t channels = 3;
+
+std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows) {
+  if (rows.size() <= most_pictures) return rows;
+  std::vector<std::int64_t> some;
+  some.reserve(most_pictures);
+  for (std::size_t i = 0; i < most_pictures; ++i)
+    some.push_back(rows[i * rows.size() / most_pictures]);
+  return some;
+}
+
+}  // namespace
+
+ChannelStatistics imagenet_statistics() {
+  return {.mean = {0.485F, 0.456F, 0.406F}, .std = {0.229F, 0.224F, 0.225F}};
+}
+
+ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
+                                const std::vector<std::int64_t>& rows, int side) {
+  const auto some = std::make_shared<const Subset>(pictures, evenly_spread(rows));
+  Loader loader = Pipeline::from(some)
+                      .then(DecodeImage{.crop = ResizeTo{.height = side, .width = side}})
+                      .named("statistics")
+                      .batch({.size = 16, .tail = Tail::shorter})
+                      .build();
+  // Whole numbers: the sums are the same in every order.
+  std::array<std::uint64_t, channels> sum{};
+  std::array<std::uint64_t, channels> squares{};
+  std::uint64_t pixels = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    const Tensor& images = batch["image"];
+    const auto* level = images.data<std::uint8_t>();
+    const auto count = static_cast<std::size_t>(images.shape().elements()) / channels;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint64_t value = level[i * channels + c];
+        sum[c] += value;
+        squares[c] += value * value;
+      }
+    pixels += count;
+  }
+  ChannelStatistics statistics;
+  const auto n = static_cast<double>(pixels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double mean = static_cast<double>(sum[c]) / n;
+    const double variance = static_cast<double>(squares[c]) / n - mean * mean;
+    statistics.mean.push_back(static_cast<float>(mean / 255.0));
+    // Pictures of one colour would be divided by nothing.
+    statistics.std.push_back(
+        static_cast<float>(std::max(std::sqrt(std::max(variance, 0.0)), 1.0) / 255.0));
+  }
+  return statistics;
+}
+
+std::string to_text(const ChannelStatistics& statistics) {
+  return fmt::format("mean {}, std {}", fmt::join(statistics.mean, " "),
+                     fmt::join(statistics.std, " "));
+}
+
+ChannelStatistics parse_statistics(const std::string& text) {
+  const auto comma = text.find(", std ");
+  ChannelStatistics statistics;
+  if (text.starts_with("mean ") && comma != std::string::npos) {
+    std::istringstream means(text.substr(5, comma - 5));
+    std::istringstream deviations(text.substr(comma + 6));
+    for (float value = 0.0F; means >> value;)
+      statistics.mean.push_back(value);
+    for (float value = 0.0F; deviations >> value;)
+      statistics.std.push_back(value);
+  }
+  if (statistics.mean.empty() || statistics.mean.size() != statistics.std.size())
+    throw ConfigError(
+        fmt::format("[weights] normalisation must be \"mean M ..., std S ...\", got \"{}\"", text));
+  return statistics;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,125 @@
+#include <headrace/apps/feed/loader_settings.h>
+#include <headrace/apps/run/data_log.h>
+#include <headrace/apps/task/data_set.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Keys that only some kinds of source have.
+class SourceKeys {
+ public:
+  SourceKeys(const DataSet& set, std::string section)
+      : set_(set), decider_("data." + std::move(section) + ".source") {}
+
+  KeyOptions only(std::vector<RecordsIn> kinds, const std::string& words, std::string doc) const {
+    return {.doc = std::move(doc),
+            .used_if =
+                [&set = set_, kinds = std::move(kinds)] {
+                  return std::find(kinds.begin(), kinds.end(), set.source) != kinds.end();
+                },
+            .used_when = decider_ + " is " + words};
+  }
+
+ private:
+  const DataSet& set_;
+  std::string decider_;
+};
+
+void describe(Fields& fields, DataSet& set, const std::string& section, bool masks) {
+  using enum RecordsIn;
+  const SourceKeys keys(set, section);
+  if (masks) {
+    fields.choice("source", set.source, {{"pairs", pairs}, {"manifest", manifest}, {"pack", pack}},
+                  {.doc = "pictures with masks, a list of them, or a pack"});
+    fields.key("folder", set.folder, keys.only({pairs}, "pairs", "pictures, in any layout"));
+    fields.key("masks", set.masks,
+               keys.only({pairs}, "pairs", "masks, laid out as the pictures are"));
+    fields.key("mask_suffix", set.mask_suffix,
+               keys.only({pairs}, "pairs", "of a mask's name, before its extension"));
+  } else {
+    fields.choice("source", set.source,
+                  {{"images", images}, {"manifest", manifest}, {"pack", pack}},
+                  {.doc = "a folder of pictures, a list of them, or a pack"});
+    fields.key("folder", set.folder, keys.only({images}, "images", "a folder for each class"));
+  }
+  fields.key("file", set.file,
+             keys.only({manifest, pack}, "manifest or pack",
+                       "manifest (.csv, .tsv, .jsonl: docs/image-data.md) or pack"));
+  fields.key("root", set.root,
+             keys.only({manifest}, "manifest", "folder of the manifest's paths; empty: its own"));
+}
+
+std::string where(const DataSet& set) {
+  return (set.folder.empty() ? set.file : set.folder).string();
+}
+
+}  // namespace
+
+void describe(Fields& fields, TaskData& data, bool masks) {
+  if (masks)
+    for (DataSet* set : {&data.train, &data.validation, &data.test})
+      set->source = RecordsIn::pairs;
+  const auto section = [&](const char* name, DataSet& set, std::string doc) {
+    fields.section(name, [&](Fields& f) { describe(f, set, name, masks); },
+                   {.doc = std::move(doc)});
+  };
+  section("train", data.train, "records to train on");
+  section("validation", data.validation,
+          "records that select weights; without folder and file a share of those in train");
+  section("test", data.test, "records to report on, likewise");
+  fields.section("split", [&](Fields& f) { describe(f, data.split); },
+                 {.doc = "how the records of train are divided"});
+  fields.key("listings", data.listings,
+             {.doc = "folder that keeps listings between runs; empty: none is kept"});
+  describe_cache(fields, data.cache);
+  describe_prefetch(fields, data.prefetch);
+}
+
+void check(const TaskData& data) {
+  check(data.split);
+  check(data.cache);
+  const auto refuse_both = [](const DataSet& set, const char* name, double share) {
+    if (set.is_given() && share > 0.0)
+      throw ConfigError(fmt::format(
+          "[config] data.split.{0} must be 0 where data.{0} names records of its own ({1}), got "
+          "{2}; set one of them",
+          name, where(set), share));
+  };
+  if (data.split.folds > 0 && data.validation.is_given())
+    throw ConfigError(fmt::format(
+        "[config] data.split.folds must be 0 where data.validation names records of its own ({}), "
+        "got {}; set one of them",
+        where(data.validation), data.split.folds));
+  if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);
+  refuse_both(data.test, "test", data.split.test);
+}
+
+ImageData image_data_of(const DataSet& set, const TaskData& data, const std::string& section) {
+  const bool in_folder = set.source == RecordsIn::images || set.source == RecordsIn::pairs;
+  const auto& path = in_folder ? set.folder : set.file;
+  if (path.empty())
+    throw ConfigError(fmt::format("[config] {}.{} must name {}, got nothing", section,
+                                  in_folder ? "folder" : "file",
+                                  in_folder ? "a folder of pictures" : "a manifest or a pack"));
+  if (set.source == RecordsIn::pairs && set.masks.empty())
+    throw ConfigError(
+        fmt::format("[config] {}.masks must name a folder of masks, got nothing", section));
+  return {.data = path,
+          .masks = set.masks,
+          .mask_suffix = set.mask_suffix,
+          .root = set.root,
+          .listings = data.listings,
+          .log = [](LogLevel level, std::string_view line) {
+            if (level != LogLevel::debug) log_data(level, line);
+          }};
+}
+
+}  // namespace headrace::inline v1::app

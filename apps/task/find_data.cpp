@@ -1,0 +1,155 @@
+#include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/task/find_data.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_formats.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> train_names{"train", "training"};
+constexpr std::array<std::string_view, 3> validation_names{"validation", "val", "valid"};
+constexpr std::array<std::string_view, 2> test_names{"test", "testing"};
+constexpr std::array<std::string_view, 8> picture_names{
+    "images", "image", "imgs", "img", "input", "jpegimages", "pictures", "photos"};
+constexpr std::array<std::string_view, 11> mask_names{
+    "masks", "mask",   "gt_object", "gt",          "segmentationclass", "labels",
+    "label", "target", "targets",   "annotations", "segmentations"};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() && !entry.path().filename().native().starts_with('.'))
+      folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+template <std::size_t Count>
+std::optional<fs::path> folder_called(const fs::path& folder,
+                                      const std::array<std::string_view, Count>& names) {
+  const std::vector<fs::path> folders = folders_in(folder);
+  for (const std::string_view name : names)
+    for (const fs::path& one : folders)
+      if (lower(one.filename().native()) == name) return one;
+  return std::nullopt;
+}
+
+bool is_manifest(const fs::path& file) {
+  const std::string extension = lower(file.extension().native());
+  return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
+}
+
+std::optional<DataSet> in_a_file(const fs::path& data) {
+  std::error_code failed;
+  if (!fs::is_regular_file(data, failed)) return std::nullopt;
+  if (is_manifest(data)) return DataSet{.source = RecordsIn::manifest, .file = data};
+  if (is_pack(data)) return DataSet{.source = RecordsIn::pack, .file = data};
+  return std::nullopt;
+}
+
+// The last component of a.b is the mask of a: "_mask" where every picture of the folder has one.
+std::string suffix_of_masks(const fs::path& folder) {
+  constexpr std::array<std::string_view, 6> suffixes{"_mask",  "_gt",   "_segmentation",
+                                                     "_label", "-mask", "_seg"};
+  std::vector<std::string> stems;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && has_image_extension(entry.path().native()))
+      stems.push_back(entry.path().stem().native());
+  for (const std::string_view suffix : suffixes) {
+    const auto masks = std::count_if(stems.begin(), stems.end(), [&](const std::string& stem) {
+      return stem.ends_with(suffix);
+    });
+    if (masks > 0 && 2 * static_cast<std::size_t>(masks) == stems.size())
+      return std::string(suffix);
+  }
+  return {};
+}
+
+std::optional<DataSet> pairs_in(const fs::path& folder) {
+  if (const auto masks = folder_called(folder, mask_names)) {
+    auto pictures = folder_called(folder, picture_names);
+    if (!pictures) {
+      const std::vector<fs::path> folders = folders_in(folder);
+      if (folders.size() == 2) pictures = folders[0] == *masks ? folders[1] : folders[0];
+    }
+    if (pictures) return DataSet{.source = RecordsIn::pairs, .folder = *pictures, .masks = *masks};
+  }
+  const std::string suffix = suffix_of_masks(folder);
+  if (suffix.empty()) return std::nullopt;
+  return DataSet{
+      .source = RecordsIn::pairs, .folder = folder, .masks = folder, .mask_suffix = suffix};
+}
+
+std::optional<DataSet> classes_in(const fs::path& folder) {
+  if (folders_in(folder).empty()) return std::nullopt;
+  return DataSet{.source = RecordsIn::images, .folder = folder};
+}
+
+// The folder itself, or its parts.
+FoundData find(const fs::path& data,
+               const std::function<std::optional<DataSet>(const fs::path&)>& look,
+               const char* must_be) {
+  if (auto one = in_a_file(data)) return {.train = std::move(*one)};
+  std::error_code failed;
+  const auto refuse = [&](const fs::path& what, const char* came) {
+    throw ConfigError(fmt::format("[data] {}: must be {}, got {}", what.string(), must_be, came));
+  };
+  if (!fs::is_directory(data, failed))
+    refuse(data, fs::exists(data, failed) ? "another file" : "nothing of that name");
+  const auto part = [&](const auto& names) -> std::optional<DataSet> {
+    const auto folder = folder_called(data, names);
+    if (!folder) return std::nullopt;
+    auto found = look(*folder);
+    if (!found) refuse(*folder, "a folder of another kind");
+    return found;
+  };
+  if (folder_called(data, train_names)) {
+    FoundData found{.train = *part(train_names)};
+    found.validation = part(validation_names);
+    found.test = part(test_names);
+    return found;
+  }
+  auto whole = look(data);
+  if (!whole) refuse(data, "a folder of another kind");
+  return {.train = std::move(*whole)};
+}
+
+}  // namespace
+
+FoundData find_classes(const fs::path& data) {
+  return find(data, classes_in,
+              "a folder with a folder for each class (or folders train, validation, test of such), "
+              "a manifest (.csv, .tsv, .jsonl) or a pack");
+}
+
+FoundData find_masks(const fs::path& data, const fs::path& masks) {
+  if (!masks.empty())
+    return {.train = {.source = RecordsIn::pairs, .folder = data, .masks = masks}};
+  return find(
+      data, pairs_in,
+      "a folder with a folder of pictures and one of masks (images and masks; or folders "
+      "train, validation, test of such), pictures beside their masks (7.jpg, 7_mask.png), a "
+      "manifest (.csv, .tsv, .jsonl) with a column \"mask\", or a pack; else name the masks' "
+      "folder with --masks");
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,85 @@
+#include <headrace/apps/task/loss_settings.h>
+
+#include <array>
+#include <functional>
+#include <utility>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::array<const char*, 4> names{"cross_entropy", "bce", "dice", "iou"};
+
+KeyOptions focus() {
+  return {.doc = "of the focal form, by which what is right already counts less; 0: none",
+          .min = 0.0,
+          .max = 10.0};
+}
+
+void describe(Fields& fields, CrossEntropyTerm& term) {
+  fields.key(
+      "smoothing", term.smoothing,
+      {.doc = "share of each target that is spread over all classes", .min = 0.0, .below = 1.0});
+  fields.key("gamma", term.gamma, focus());
+}
+
+void describe(Fields& fields, BinaryCrossEntropyTerm& term) {
+  fields.key("gamma", term.gamma, focus());
+}
+
+void describe_background(Fields& fields, bool& background) {
+  fields.key("background", background, {.doc = "class 0 counts, too"});
+}
+
+void describe(Fields& fields, DiceTerm& term) {
+  describe_background(fields, term.background);
+  fields.key("batch", term.batch, {.doc = "over all pictures of a batch at once"});
+  fields.key("smooth", term.smooth, {.doc = "added above and below", .min = 0.0, .max = 1000.0});
+}
+
+void describe(Fields& fields, IouTerm& term) {
+  describe_background(fields, term.background);
+  fields.key("smooth", term.smooth, {.doc = "added above and below", .min = 0.0, .max = 1000.0});
+}
+
+template <class Term>
+Tag<LossEntry> tag(std::string main, std::string doc) {
+  constexpr std::size_t index = decltype(LossEntry::term)(Term{}).index();
+  return {.name = names[index],
+          .doc = std::move(doc),
+          .main = std::move(main),
+          .make = [](const Place& place) { return LossEntry{.term = Term{}, .place = place}; },
+          .chosen = [](const LossEntry& entry) { return std::holds_alternative<Term>(entry.term); },
+          .describe = [](Fields& fields,
+                         LossEntry& entry) { describe(fields, std::get<Term>(entry.term)); }};
+}
+
+void describe_beside(Fields& fields, LossEntry& entry) {
+  fields.key("factor", entry.factor, {.doc = "of this term in the sum", .above = 0.0, .max = 1e6});
+  fields.key("on", entry.on,
+             {.doc = "the output that it judges: main, deep (all of deep supervision), or a name"});
+}
+
+}  // namespace
+
+void describe_loss(Fields& fields, LossList& list, bool masks) {
+  std::vector<Tag<LossEntry>> tags{
+      tag<CrossEntropyTerm>("smoothing", "cross entropy over classes that exclude each other"),
+      tag<BinaryCrossEntropyTerm>("gamma", "binary cross entropy of every label by itself")};
+  if (masks) {
+    tags.push_back(tag<DiceTerm>("smooth", "soft Dice (nnU-Net's form)"));
+    tags.push_back(tag<IouTerm>("smooth", "soft intersection over union"));
+  }
+  fields.tagged_list("loss", list, std::move(tags),
+                     std::function<void(Fields&, LossEntry&)>(describe_beside),
+                     {.doc = "terms, whose sum is minimised"});
+}
+
+std::string name_of(const LossEntry& entry) {
+  return names[entry.term.index()];
+}
+
+bool is_binary(const LossEntry& entry) {
+  return std::holds_alternative<BinaryCrossEntropyTerm>(entry.term);
+}
+
+}  // namespace headrace::inline v1::app

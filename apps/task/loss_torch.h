@@ -1,0 +1,30 @@
+#pragma once
+
+#include <headrace/apps/task/loss_settings.h>
+#include <headrace/training/example.h>
+#include <headrace/training/loss_terms.h>
+#include <headrace/training/metric.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace headrace::inline v1::app {
+
+/// What the terms of a list need to know of the data.
+struct LossContext {
+  std::int64_t classes = 0;
+  std::int64_t ignore = -1;       ///< label of pixels that count nowhere; negative: none
+  at::Tensor class_weights{};     ///< [classes], on the compute device; undefined: none
+  at::Tensor positive_weights{};  ///< of labels by themselves, likewise
+};
+
+/// The terms of a list, each by its name ("cross_entropy", with others of its kind and another
+/// output "dice_deep"). Computed on the device of the output, without waiting for it. Throws
+/// ConfigError for an output that the network does not give.
+std::vector<training::Term> loss_terms(const LossList& list, const training::Output& output,
+                                       const training::Example& example,
+                                       const LossContext& context);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,51 @@
+#include <headrace/apps/task/model_settings.h>
+#include <headrace/engine/base/error.h>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+
+void describe(Fields& fields, ModelSettings& model) {
+  const auto named = [&model] { return model.torchscript.empty(); };
+  const auto of_a_name = [&](KeyOptions options) {
+    options.used_if = named;
+    options.used_when = "model.torchscript is empty";
+    return options;
+  };
+  fields.key("name", model.name, of_a_name({.doc = "of the network: docs/networks.md"}));
+  fields.key("torchscript", model.torchscript,
+             {.doc = "file of a network that torch.jit.script made, instead of a name; a script is "
+                     "code: trusted files only (docs/torchscript.md)"});
+  fields.key("weights", model.weights,
+             {.doc = "safetensors file with timm's names to start from; empty: random values"});
+  fields.key(
+      "in_channels", model.in_channels,
+      of_a_name({.doc = "of the network's input; 3 of pictures", .min = 1.0, .max = 1024.0}));
+  fields.key(
+      "width", model.width,
+      of_a_name({.doc = "factor of the number of features, for trials", .above = 0.0, .max = 8.0}));
+  fields.key("encoder", model.encoder,
+             {.doc = "of unet: resnet18, resnet34 or resnet50",
+              .used_if = [&model] { return model.torchscript.empty() && model.name == "unet"; },
+              .used_when = "model.name is unet"});
+  fields.key("frozen", model.frozen,
+             {.doc = "parameters that are not trained, by parts of their names (* for anything)"});
+  fields.key("allow_random_frozen", model.allow_random_frozen,
+             {.doc = "lets frozen parameters keep random values",
+              .used_if = [&model] { return !model.frozen.empty(); },
+              .used_when = "model.frozen names some"});
+}
+
+void check(const ModelSettings& model) {
+  if (model.name.empty() && model.torchscript.empty())
+    throw ConfigError(
+        "[config] model.name must name a network (docs/networks.md), or model.torchscript a file "
+        "with one; got neither");
+  if (!model.frozen.empty() && model.weights.empty() && model.torchscript.empty() &&
+      !model.allow_random_frozen)
+    throw ConfigError(
+        "[config] model.frozen: parameters with random values would never be trained; give "
+        "model.weights, or set model.allow_random_frozen: true");
+}
+
+}  // namespace headrace::inline v1::app

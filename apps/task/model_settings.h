@@ -1,0 +1,30 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The section `model` of a task.
+struct ModelSettings {
+  std::string name;  ///< of models/networks/named_network.h; empty where a script is given
+  std::filesystem::path torchscript;  ///< a network that torch.jit.script made
+  std::filesystem::path weights;      ///< safetensors; empty: from random values
+  std::int64_t in_channels = 3;
+  double width = 1.0;                 ///< factor of the number of features
+  std::string encoder = "resnet18";   ///< of unet
+  std::vector<std::string> frozen{};  ///< parameters that are not trained
+  bool allow_random_frozen = false;
+};
+
+/// Its keys.
+void describe(Fields& fields, ModelSettings& model);
+
+/// Throws ConfigError for keys that contradict each other.
+void check(const ModelSettings& model);
+
+}  // namespace headrace::inline v1::app

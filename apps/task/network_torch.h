@@ -1,0 +1,25 @@
+#pragma once
+
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/model_settings.h>
+#include <headrace/models/networks/network.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// The network of a section `model` with so many outputs, weights from its file included; says on
+/// standard error and in the log what of it was taken anew. Throws ConfigError for names that are
+/// not known, CheckpointError for weights that do not fit.
+std::unique_ptr<models::Network> make_task_network(const ModelSettings& model,
+                                                   std::int64_t outputs);
+
+/// What its usual weights were trained with.
+ChannelStatistics statistics_of_weights(const ModelSettings& model);
+
+/// "resnet18", "unet of resnet18", "network.pt": for a checkpoint's notes.
+std::string network_name(const ModelSettings& model);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <headrace/apps/feed/loader_settings.h>
+#include <headrace/apps/task/task_settings.h>
+#include <headrace/augment/normalize.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/sample/source.h>
+#include <headrace/engine/tensor/device.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What the pipelines of a task have in common.
+struct TaskFeed {
+  const TaskSettings& task;
+  PlantedDelays delay{};
+  std::uint64_t seed = 0;
+  std::int64_t classes = 0;
+  Normalize normalize{};  ///< last of all
+};
+
+/// Records to train on: decoded, the list augment, batches in a fresh order every epoch, normalised
+/// on the device. Batches: `image`, and with classes `label` int64 [N], with masks `mask` uint8 [N,
+/// H, W]. `labels` are those of `records`, for a balanced sampler.
+Pipeline training_pipeline(std::shared_ptr<const Source> records,
+                           const std::vector<std::int64_t>& labels, const TaskFeed& feed,
+                           std::int64_t batch, Device device);
+
+/// The same records in order and without the list: the middle of each picture, with masks all of
+/// it.
+Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
+                             std::int64_t batch, Device device);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,194 @@
+#include <headrace/apps/task/split.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Records that stay together, and how many they have of each class.
+struct Group {
+  std::vector<std::int64_t> records{};
+  std::vector<std::pair<std::size_t, double>> classes{};
+};
+
+std::size_t class_count(const SplitRecords& records) {
+  std::int64_t largest = -1;
+  for (const auto& own : records.classes)
+    for (const std::int64_t one : own)
+      largest = std::max(largest, one);
+  return static_cast<std::size_t>(largest + 1);
+}
+
+// The last column counts records, whatever their classes.
+std::vector<Group> groups_of(const SplitRecords& records, std::size_t classes) {
+  const bool grouped = !records.groups.empty();
+  std::vector<Group> groups(static_cast<std::size_t>(
+      grouped ? *std::max_element(records.groups.begin(), records.groups.end()) + 1
+              : records.size));
+  for (std::int64_t i = 0; i < records.size; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    groups[grouped ? static_cast<std::size_t>(records.groups[place]) : place].records.push_back(i);
+  }
+  std::erase_if(groups, [](const Group& group) { return group.records.empty(); });
+  std::vector<double> counts(classes + 1, 0.0);
+  for (Group& group : groups) {
+    for (const std::int64_t record : group.records)
+      if (!records.classes.empty())
+        for (const std::int64_t one : records.classes[static_cast<std::size_t>(record)])
+          counts[static_cast<std::size_t>(one)] += 1.0;
+    counts[classes] = static_cast<double>(group.records.size());
+    for (std::size_t c = 0; c <= classes; ++c)
+      if (counts[c] > 0.0) group.classes.emplace_back(c, std::exchange(counts[c], 0.0));
+  }
+  return groups;
+}
+
+// Large groups first, then those of rare classes; equals in an order by chance.
+void arrange(std::vector<Group>& groups, const std::vector<double>& totals, std::uint64_t seed) {
+  Random random({.seed = seed, .loader = hash_name("split")});
+  for (std::size_t i = groups.size(); i > 1; --i)
+    std::swap(groups[i - 1],
+              groups[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
+  const auto rarest = [&](const Group& group) {
+    double least = totals.back();
+    for (const auto& [one, count] : group.classes)
+      least = std::min(least, totals[one]);
+    return least;
+  };
+  std::stable_sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+    if (a.records.size() != b.records.size()) return a.records.size() > b.records.size();
+    return rarest(a) < rarest(b);
+  });
+}
+
+// How much nearer a part comes to what it should have, in shares of each class.
+double gain(const Group& group, const std::vector<double>& missing,
+            const std::vector<double>& totals) {
+  double sum = 0.0;
+  for (const auto& [one, count] : group.classes)
+    sum += count * (2.0 * missing[one] - count) / totals[one];
+  return sum;
+}
+
+void require_part(const std::vector<std::int64_t>& part, const char* name, const std::string& key,
+                  const SplitRecords& records) {
+  if (!part.empty()) return;
+  throw DataError(fmt::format(
+      "[split] {}: must leave records for the {}, but {} records{} leave none; give it a larger "
+      "share, or 0 to do without",
+      key, name, records.size, records.groups.empty() ? "" : " in groups that stay whole"));
+}
+
+std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& parts,
+                                 std::size_t without) {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (i != without) all.insert(all.end(), parts[i].begin(), parts[i].end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// A member for each fold of the records that are left.
+std::vector<SplitParts> folds_of(const SplitRecords& records, const SplitSettings& split,
+                                 std::uint64_t seed) {
+  const double rest = (1.0 - split.test) / split.folds;
+  std::vector<double> shares(static_cast<std::size_t>(split.folds), rest);
+  if (split.test > 0.0) shares.push_back(split.test);
+  auto parts = divide(records, shares, seed);
+  std::vector<std::int64_t> test;
+  if (split.test > 0.0) {
+    test = std::move(parts.back());
+    parts.pop_back();
+    require_part(test, "test", "data.split.test", records);
+  }
+  std::vector<SplitParts> members;
+  for (std::size_t fold = 0; fold < parts.size(); ++fold) {
+    require_part(parts[fold], "validation of every fold", "data.split.folds", records);
+    members.push_back({.train = joined(parts, fold), .validation = parts[fold], .test = test});
+  }
+  return members;
+}
+
+}  // namespace
+
+void describe(Fields& fields, SplitSettings& split) {
+  const auto share = [](std::string doc) {
+    return KeyOptions{.doc = std::move(doc), .min = 0.0, .below = 1.0};
+  };
+  KeyOptions validation = share("share of the records that select weights; 0: none");
+  validation.used_if = [&split] { return split.folds == 0; };
+  validation.used_when = "data.split.folds is 0";
+  fields.key("validation", split.validation, std::move(validation));
+  fields.key("test", split.test, share("share of the records that select nothing; 0: none"));
+  fields.key("stratify", split.stratify, {.doc = "every part has the classes in the same shares"});
+  fields.key("folds", split.folds,
+             {.doc = "parts of what is not for the test, each the validation of a network of its "
+                     "own; 0: one network",
+              .min = 0.0,
+              .max = 100.0});
+}
+
+void check(const SplitSettings& split) {
+  if (split.folds == 1)
+    throw ConfigError("[config] data.split.folds must be 0 for one network, or at least 2, got 1");
+  if (split.folds == 0 && split.validation + split.test >= 1.0)
+    throw ConfigError(fmt::format(
+        "[config] data.split: validation and test must leave something to train on, got {} and {}",
+        split.validation, split.test));
+}
+
+std::vector<std::vector<std::int64_t>> divide(const SplitRecords& records,
+                                              const std::vector<double>& shares,
+                                              std::uint64_t seed) {
+  const std::size_t classes = class_count(records);
+  std::vector<Group> groups = groups_of(records, classes);
+  std::vector<double> totals(classes + 1, 0.0);
+  for (const Group& group : groups)
+    for (const auto& [one, count] : group.classes)
+      totals[one] += count;
+  arrange(groups, totals, seed);
+
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<std::vector<double>> missing;  // of each part and class
+  for (const double share : shares) {
+    missing.push_back(totals);
+    for (double& count : missing.back())
+      count *= share / sum;
+  }
+  std::vector<std::vector<std::int64_t>> parts(shares.size());
+  for (const Group& group : groups) {
+    std::size_t best = 0;
+    for (std::size_t part = 1; part < parts.size(); ++part) {
+      if (shares[part] <= 0.0) continue;
+      if (gain(group, missing[part], totals) > gain(group, missing[best], totals)) best = part;
+    }
+    for (const auto& [one, count] : group.classes)
+      missing[best][one] -= count;
+    parts[best].insert(parts[best].end(), group.records.begin(), group.records.end());
+  }
+  for (auto& part : parts)
+    std::sort(part.begin(), part.end());
+  return parts;
+}
+
+std::vector<SplitParts> split_records(SplitRecords records, const SplitSettings& split,
+                                      std::uint64_t seed) {
+  check(split);
+  if (!split.stratify) records.classes.clear();
+  if (split.folds > 0) return folds_of(records, split, seed);
+  const auto parts =
+      divide(records, {1.0 - split.validation - split.test, split.validation, split.test}, seed);
+  require_part(parts[0], "training", "data.split", records);
+  if (split.validation > 0.0)
+    require_part(parts[1], "validation", "data.split.validation", records);
+  if (split.test > 0.0) require_part(parts[2], "test", "data.split.test", records);
+  return {{.train = parts[0], .validation = parts[1], .test = parts[2]}};
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// How records that come in one heap are divided: the section `data.split`.
+struct SplitSettings {
+  double validation = 0.15;  ///< share of the records
+  double test = 0.15;        ///< share of the records
+  bool stratify = true;      ///< every part has the classes in the same shares
+  int folds =
+      0;  ///< parts of what is not for the test, each the validation of a member; 0: one member
+};
+
+/// What a division looks at. Vectors are of one length, or empty where nothing is known.
+struct SplitRecords {
+  std::int64_t size = 0;
+  std::vector<std::vector<std::int64_t>> classes{};  ///< of each record, none, one or several
+  std::vector<std::int64_t> groups{};                ///< numbers from 0: never on both sides
+};
+
+/// Records of a member, ascending.
+struct SplitParts {
+  std::vector<std::int64_t> train{};
+  std::vector<std::int64_t> validation{};
+  std::vector<std::int64_t> test{};
+};
+
+void describe(Fields& fields, SplitSettings& split);
+
+/// Throws ConfigError for shares that leave nothing to train on.
+void check(const SplitSettings& split);
+
+/// A part for each of `shares` (of any sum, the first above 0; a share of 0 gets nothing): each has
+/// its share of every class and of all records as nearly as groups allow, without groups within
+/// one. Groups stay whole, the large ones are placed first; chance, a function of `seed`, decides
+/// among equals. Records of each part ascend.
+std::vector<std::vector<std::int64_t>> divide(const SplitRecords& records,
+                                              const std::vector<double>& shares,
+                                              std::uint64_t seed);
+
+/// One member, or one for each fold. Throws DataError naming the way out where a part that is asked
+/// for would be empty.
+std::vector<SplitParts> split_records(SplitRecords records, const SplitSettings& split,
+                                      std::uint64_t seed);
+
+}  // namespace headrace::inline v1::app

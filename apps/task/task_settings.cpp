@@ -1,0 +1,63 @@
+#include <headrace/apps/config/nearest.h>
+#include <headrace/apps/task/task_settings.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+void check_figure(const std::string& word, std::span<const std::string> figures) {
+  const bool known = std::any_of(figures.begin(), figures.end(), [&](const std::string& figure) {
+    return figure.ends_with('_') ? word.starts_with(figure) : word == figure;
+  });
+  if (known) return;
+  const auto meant = nearest_name(word, {figures.begin(), figures.end()});
+  throw ConfigError(fmt::format("[config] key \"selected_by\" must be one of {}, got \"{}\"{}",
+                                fmt::join(figures, ", "), word,
+                                meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+}
+
+void check_loss(const LossList& loss) {
+  if (loss.empty()) throw ConfigError("[config] loss must have a term, got []");
+  const auto binary = std::find_if(loss.begin(), loss.end(), is_binary);
+  const auto classes = std::find_if(loss.begin(), loss.end(), [](const LossEntry& entry) {
+    return std::holds_alternative<CrossEntropyTerm>(entry.term);
+  });
+  if (binary != loss.end() && classes != loss.end())
+    throw ConfigError(fmt::format(
+        "[config] {}: bce judges every label by itself, cross_entropy ({}) classes that exclude "
+        "each other; take one of them",
+        binary->place.text(), classes->place.text()));
+}
+
+}  // namespace
+
+void describe(Fields& fields, TaskSettings& task, bool masks) {
+  fields.section("image", [&](Fields& f) { describe(f, task.image, !masks); },
+                 {.doc = "what a picture becomes"});
+  describe_augment(fields, task.augment);
+  fields.section("model", [&](Fields& f) { describe(f, task.model); }, {.doc = "the network"});
+  describe_loss(fields, task.loss, masks);
+  fields.section("imbalance", [&](Fields& f) { describe(f, task.imbalance, !masks); },
+                 {.doc = "what is done about classes of different sizes"});
+  fields.key("selected_by", task.selected_by,
+             {.doc = "figure of the validation by which the best weights are selected"});
+  fields.section("predict", [&](Fields& f) { describe(f, task.predict); },
+                 {.doc = "how scores become decisions"});
+}
+
+void check(const TaskSettings& task, std::span<const std::string> figures) {
+  check(task.data);
+  check(task.model);
+  check(task.imbalance);
+  check_loss(task.loss);
+  check_figure(task.selected_by, figures);
+  flipped_axes(task.predict);
+}
+
+}  // namespace headrace::inline v1::app

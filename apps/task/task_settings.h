@@ -1,0 +1,36 @@
+#pragma once
+
+#include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
+#include <headrace/apps/task/data_set.h>
+#include <headrace/apps/task/image_settings.h>
+#include <headrace/apps/task/imbalance.h>
+#include <headrace/apps/task/loss_settings.h>
+#include <headrace/apps/task/model_settings.h>
+#include <headrace/apps/task/predict_settings.h>
+
+#include <span>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// What a configuration of a task says of pictures, network, loss and figures.
+struct TaskSettings {
+  TaskData data;
+  ImageSettings image;
+  AugmentList augment;
+  ModelSettings model;
+  LossList loss;
+  ImbalanceSettings imbalance;
+  std::string selected_by;  ///< a figure of the validation
+  PredictSettings predict;
+};
+
+/// Adds its keys, but for `data`; `masks`: whether pictures have some.
+void describe(Fields& fields, TaskSettings& task, bool masks);
+
+/// Throws ConfigError for keys that contradict each other, and for a `selected_by` that is none of
+/// `figures` ("dice_" stands for all that begin so).
+void check(const TaskSettings& task, std::span<const std::string> figures);
+
+}  // namespace headrace::inline v1::app

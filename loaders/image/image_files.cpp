@@ -1,0 +1,58 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/image_files.h>
+#include <headrace/loaders/image/image_formats.h>
+
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace headrace::inline v1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view who = "image files";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& rule) {
+  throw ConfigError("[image files] " + detail::printable(path.native()) + ": " + rule);
+}
+
+std::shared_ptr<const detail::ImageListing> listing_of(const fs::path& folder,
+                                                       const ListingOptions& options) {
+  const std::string root = detail::canonical_folder(folder, who, "a folder of images, or an image");
+  return detail::cached_listing(
+      options, "image files " + detail::printable(root),
+      [&](std::vector<detail::ListingProof>& proofs) {
+        detail::ImageListing listing;
+        listing.images.root = root;
+        for (const detail::ListedFile& file : detail::list_images(root, "", who, proofs))
+          listing.images.add(file.path, file.bytes);
+        if (listing.images.size() == 0) refuse(root, "must hold an image, got none");
+        return listing;
+      });
+}
+
+std::shared_ptr<const detail::ImageListing> listing_of_one(const fs::path& file) {
+  if (!has_image_extension(file.native()))
+    refuse(file, "must be a folder of images, or an image, by its extension");
+  const fs::path whole = fs::canonical(file);
+  auto listing = std::make_shared<detail::ImageListing>();
+  listing->images.root = whole.parent_path().native();
+  listing->images.add(whole.filename().native(), fs::file_size(whole));
+  return listing;
+}
+
+std::shared_ptr<const detail::ImageListing> list(const fs::path& path,
+                                                 const ListingOptions& options) {
+  std::error_code missing;
+  return fs::is_regular_file(path, missing) ? listing_of_one(path) : listing_of(path, options);
+}
+
+}  // namespace
+
+ImageFiles::ImageFiles(const fs::path& path, const ListingOptions& options)
+    : ListedImages("image files " + detail::printable(path.native()), list(path, options)) {}
+
+}  // namespace headrace::inline v1
