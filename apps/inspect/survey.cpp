@@ -113,19 +113,21 @@ std::string class_table(const Survey& survey, const ImageSource& source) {
 Survey survey(const ImageSource& source, const SurveyOptions& options) {
   Survey result;
   result.class_counts.resize(source.classes().size());
+  const std::int64_t all = source.size();
+  const std::int64_t count = options.most > 0 ? std::min(options.most, all) : all;
   std::mutex mutex;
   const auto make = [&] {
     return [&, sample = Sample(),
             decoder = std::make_unique<ImageDecoder>()](std::size_t place) mutable {
       if (options.stop.stop_requested()) return;
-      const auto i = static_cast<std::int64_t>(place);
+      const std::int64_t i = static_cast<std::int64_t>(place) * all / count;
       Look look = look_at(source, i, sample, *decoder);
       const std::lock_guard lock(mutex);
       add(result, source, i, std::move(look));
       if (options.on_progress) options.on_progress(result.records);
     };
   };
-  detail::in_parallel(static_cast<std::size_t>(source.size()),
+  detail::in_parallel(static_cast<std::size_t>(count),
                       static_cast<std::size_t>(std::max(1, options.threads)), make);
   std::sort(result.widths.begin(), result.widths.end());
   std::sort(result.heights.begin(), result.heights.end());

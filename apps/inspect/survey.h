@@ -13,6 +13,7 @@ namespace headrace::inline v1::app {
 
 struct SurveyOptions {
   int threads = 1;
+  std::int64_t most = 0;  ///< records looked at, evenly spread; 0: all
   std::stop_token stop = {};
   std::function<void(std::int64_t done)> on_progress = {};  ///< one thread at a time
 };
@@ -37,7 +38,7 @@ struct Survey {
   std::vector<Bad> bad;                    ///< in the order of the records
 };
 
-/// Reads and decodes every record once. A mask must have its image's size.
+/// Reads and decodes records once each. A mask must have its image's size.
 Survey survey(const ImageSource& source, const SurveyOptions& options);
 
 /// The survey as text: a summary, classes, bad files.

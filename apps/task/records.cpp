@@ -14,21 +14,6 @@ namespace {
 
 using Images = std::shared_ptr<const ImageSource>;
 
-Images open_set(const DataSet& set, const TaskData& data, const char* section, bool masks) {
-  Images images = open_image_data(image_data_of(set, data, section));
-  if (masks && !images->has_masks())
-    throw DataError(fmt::format(
-        "[data] {}: must have a mask for every picture, has none; name a folder of masks "
-        "({}.masks), or give the manifest a column \"mask\"",
-        images->name(), section));
-  if (!masks && images->classes().empty())
-    throw DataError(fmt::format(
-        "[data] {}: must have a class for every picture, has none; give the manifest a column "
-        "\"label\", or make a folder for each class",
-        images->name()));
-  return images;
-}
-
 void require_same_classes(const Images& part, const Images& train, const char* section) {
   if (part->classes() == train->classes()) return;
   throw DataError(fmt::format(
@@ -60,6 +45,21 @@ void require_every_class(const ImageSource& source, const SplitParts& member) {
 }
 
 }  // namespace
+
+Images open_set(const DataSet& set, const TaskData& data, const char* section, bool masks) {
+  Images images = open_image_data(image_data_of(set, data, section));
+  if (masks && !images->has_masks())
+    throw DataError(fmt::format(
+        "[data] {}: must have a mask for every picture, has none; name a folder of masks "
+        "({}.masks), or give the manifest a column \"mask\"",
+        images->name(), section));
+  if (!masks && images->classes().empty())
+    throw DataError(fmt::format(
+        "[data] {}: must have a class for every picture, has none; give the manifest a column "
+        "\"label\", or make a folder for each class",
+        images->name()));
+  return images;
+}
 
 std::vector<std::int64_t> count_classes(const ImageSource& source,
                                         const std::vector<std::int64_t>& rows) {

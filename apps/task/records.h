@@ -20,9 +20,13 @@ struct TaskRecords {
   std::vector<SplitParts> members{};          ///< rows of these sources, each of its own
 };
 
+/// The pictures of one section. Throws what the sources throw; DataError where they have no labels,
+/// with `masks` no masks.
+std::shared_ptr<const ImageSource> open_set(const DataSet& set, const TaskData& data,
+                                            const char* section, bool masks);
+
 /// Lists and divides. Throws what the sources throw; DataError where parts have other classes than
-/// those to train on, where a class has no record to train on, or pictures have no labels (`masks`:
-/// no masks).
+/// those to train on, or where a class has no record to train on.
 TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed);
 
 /// How many records of each class there are among these rows; empty where there are no labels.

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <headrace/apps/inspect/survey.h>
+#include <headrace/apps/task/data_facts.h>
+
+#include <filesystem>
+
+namespace headrace::inline v1::app {
+
+/// What is to be looked at.
+struct DataQuestion {
+  std::filesystem::path data{};
+  bool masks = false;                   ///< whether pictures have masks, else classes
+  std::filesystem::path mask_folder{};  ///< where `data` is the pictures' alone
+};
+
+/// Looks at the records to train on, of many at 2000, evenly spread, and at the machine. Throws
+/// what find_classes(), find_masks() and the sources throw, and DataError where no picture can be
+/// read.
+DataFacts look_at_data(const DataQuestion& question, SurveyOptions options);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,59 @@
+#include <headrace/apps/task/data_facts.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::size_t most_named = 8;
+
+std::string class_line(const DataFacts& facts) {
+  std::string line = fmt::format("{} classes: ", facts.classes.size());
+  for (std::size_t i = 0; i < facts.classes.size(); ++i) {
+    if (i == most_named) return line + fmt::format(" and {} more", facts.classes.size() - i);
+    line +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", facts.classes[i].first, facts.classes[i].second);
+  }
+  return line;
+}
+
+}  // namespace
+
+int side_for(const DataFacts& facts, int most) {
+  constexpr std::array<int, 9> usual{32, 64, 96, 128, 160, 192, 224, 256, 384};
+  const int shorter = std::min({facts.width, facts.height, most});
+  const auto above = std::upper_bound(usual.begin(), usual.end(), shorter);
+  return above == usual.begin() ? usual.front() : *(above - 1);
+}
+
+double imbalance_of(const DataFacts& facts) {
+  if (facts.classes.empty()) return 1.0;
+  const auto [least, most] =
+      std::minmax_element(facts.classes.begin(), facts.classes.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  return static_cast<double>(most->second) /
+         static_cast<double>(std::max<std::int64_t>(1, least->second));
+}
+
+std::vector<std::string> describe(const DataFacts& facts) {
+  std::vector<std::string> lines{
+      fmt::format("{} pictures, median {} x {} pixels", facts.records, facts.width, facts.height)};
+  if (!facts.classes.empty()) lines.push_back(class_line(facts));
+  if (facts.looked_at < facts.records)
+    lines.push_back(fmt::format("{} of them were read, evenly spread", facts.looked_at));
+  lines.push_back(facts.bad.empty() ? std::string("no bad file among those read")
+                                    : fmt::format("{} bad files among those read: \"headrace "
+                                                  "inspect\" names them all",
+                                                  facts.bad.size()));
+  for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
+    lines.push_back("bad: " + facts.bad[i]);
+  lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,
+                              monitor::format_bytes(facts.memory), facts.gpu ? "a GPU" : "no GPU"));
+  return lines;
+}
+
+}  // namespace headrace::inline v1::app

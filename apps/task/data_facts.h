@@ -1,0 +1,46 @@
+#pragma once
+
+#include <headrace/apps/task/find_data.h>
+#include <headrace/apps/task/mask_settings.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What was found out about data and machine before a configuration is proposed.
+struct DataFacts {
+  FoundData found{};
+  std::int64_t records = 0;  ///< to train on, before some are set apart
+  std::int64_t looked_at = 0;
+  std::vector<std::string> bad{};  ///< of those looked at: file and why
+  std::vector<std::pair<std::string, std::int64_t>> classes{};  ///< with their records
+  std::vector<MaskClass> mask_classes{};                        ///< of masks
+  std::vector<int> mask_ignore{};
+  bool groups = false;  ///< whether records come in groups
+  int width = 0;        ///< median, pixels
+  int height = 0;
+  int cores = 1;
+  std::uint64_t memory = 0;  ///< bytes that the process may take
+  bool gpu = false;
+};
+
+/// A reason for each key that was chosen, by its path.
+using Reasons = std::map<std::string, std::string>;
+
+/// The side of the square that pictures of that size become: of the usual ones the largest that is
+/// not above the median of their shorter sides, at most `most`; the smallest where all are.
+int side_for(const DataFacts& facts, int most);
+
+/// Largest of the classes by the smallest; 1 without classes.
+double imbalance_of(const DataFacts& facts);
+
+/// "3 classes, 120 records: cat 80, dog 30, owl 10": sentences for a person about data and machine,
+/// a line each.
+std::vector<std::string> describe(const DataFacts& facts);
+
+}  // namespace headrace::inline v1::app
