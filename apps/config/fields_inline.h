@@ -178,6 +178,12 @@ void Fields::list_of(std::string name, std::vector<T>& target,
     }
     return list;
   };
+  field.document = [describe](KeyDoc& doc) {
+    T item{};
+    Fields fields;
+    describe(fields, item);
+    doc.keys = fields.keys();
+  };
 }
 
 template <class T>
@@ -215,6 +221,21 @@ Node Fields::write_tagged(const std::vector<Tag<T>>& tags, T& target) {
 }
 
 template <class T>
+void Fields::document_tagged(Field& field, const std::vector<Tag<T>>& tags) {
+  for (const Tag<T>& tag : tags)
+    field.range += (field.range.empty() ? "" : ", ") + tag.name;
+  field.document = [tags](KeyDoc& doc) {
+    for (const Tag<T>& tag : tags) {
+      T entry = tag.make(Place{});
+      Fields parameters;
+      if (tag.describe) tag.describe(parameters, entry);
+      doc.kinds.push_back(
+          {.name = tag.name, .doc = tag.doc, .main = tag.main, .keys = parameters.keys()});
+    }
+  };
+}
+
+template <class T>
 void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
   field.read = [&field, &target, tags](const Node& node, const std::string& path) {
@@ -222,6 +243,7 @@ void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOp
     read_tagged(field, node, path, tags, target);
   };
   field.write = [&target, tags] { return write_tagged(tags, target); };
+  document_tagged(field, tags);
 }
 
 template <class T>
@@ -244,6 +266,7 @@ void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<T
       list.items.push_back(write_tagged(tags, item));
     return list;
   };
+  document_tagged(field, tags);
 }
 
 template <class Alternative, class Variant>
