@@ -28,12 +28,21 @@ Named figures_of(const nlohmann::json& json) {
   return figures;
 }
 
+// Members of older runs have none.
+Confusion confusion_of(const nlohmann::json& json) {
+  const auto found = json.find("confusion");
+  if (found == json.end()) return {};
+  return {.counts = found->at("counts").get<std::vector<std::vector<std::int64_t>>>(),
+          .classes = found->at("classes").get<std::vector<std::string>>()};
+}
+
 FoldOutcome outcome_of(const nlohmann::json& json) {
   return {.member = json.at("member").get<std::string>(),
           .selected_by = json.at("selected_by").get<std::string>(),
           .best_epoch = json.at("best_epoch").get<std::int64_t>(),
           .validation = figures_of(json.at("validation")),
-          .test = figures_of(json.at("test"))};
+          .test = figures_of(json.at("test")),
+          .confusion = confusion_of(json)};
 }
 
 std::string words(std::string name) {
@@ -118,11 +127,14 @@ std::string summary(const std::vector<FoldOutcome>& outcomes) {
 }
 
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
-  return {{"member", outcome.member},
-          {"selected_by", outcome.selected_by},
-          {"best_epoch", outcome.best_epoch},
-          {"validation", outcome.validation},
-          {"test", outcome.test}};
+  nlohmann::ordered_json json{{"member", outcome.member},
+                              {"selected_by", outcome.selected_by},
+                              {"best_epoch", outcome.best_epoch},
+                              {"validation", outcome.validation},
+                              {"test", outcome.test}};
+  if (const Confusion& confusion = outcome.confusion; !confusion.counts.empty())
+    json["confusion"] = {{"classes", confusion.classes}, {"counts", confusion.counts}};
+  return json;
 }
 
 }  // namespace
