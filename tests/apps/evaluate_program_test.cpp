@@ -144,3 +144,12 @@ TEST_CASE("export writes the weights of each member under the network's names, w
   CHECK(contains(none.err, "has 0, 1"));
   CHECK(job.run({"export", "data.h5"}).status == 6);
 }
+
+TEST_CASE("a run's results are a table and a picture") {
+  const Trained job;
+  const std::string csv = content_of(job.folder / "results.csv");
+  CHECK(csv.starts_with("member,selected_by,best_epoch,val_accuracy,"));
+  CHECK(contains(csv, "\nfold 0,accuracy,"));
+  CHECK(contains(csv, "\nall together,accuracy,,"));
+  CHECK(content_of(job.folder / "results.png").starts_with("\x89PNG"));
+}
