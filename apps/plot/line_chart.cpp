@@ -12,8 +12,9 @@ namespace {
 
 constexpr double head = 40.0;    // title and legend
 constexpr double foot = 44.0;    // numbers and name of the axis below
-constexpr double margin = 64.0;  // numbers of the axis at the left
+constexpr double margin = 76.0;  // numbers of the axis at the left
 constexpr double edge = 18.0;    // at the right
+constexpr double legend_gap = 20.0;
 constexpr std::size_t few = 40;  // points that are shown as such
 
 class Plot {
@@ -32,7 +33,7 @@ class Plot {
     title();
     for (const Series& series : chart_.series)
       curve(series);
-    if (chart_.mark) mark(*chart_.mark);
+    if (chart_.mark) ring(spot(chart_.mark->at, chart_.mark->value), chart_.mark->colour);
   }
 
  private:
@@ -79,18 +80,30 @@ class Plot {
                  {.colour = look::faint, .anchor = Anchor::middle});
   }
 
+  // The legend from the right, and the title, which has the room that is left.
   void title() {
     const double y = box_.top - 22.0;
-    canvas_.text(chart_.title, {box_.left, y}, look::title);
     double x = box_.right();
+    if (chart_.mark) {
+      x = legend_text(chart_.mark->text, {x, y});
+      ring({x - 6.5, y}, chart_.mark->colour);
+      x -= 13.0 + legend_gap;
+    }
     for (auto series = chart_.series.rbegin(); series != chart_.series.rend(); ++series) {
       if (series->name.empty()) continue;
-      canvas_.text(series->name, {x, y}, {.colour = look::ink, .anchor = Anchor::right});
-      x -= Canvas::text_width(series->name, {}) + 8.0;
+      x = legend_text(series->name, {x, y});
       const std::array ends{Spot{x - 24.0, y}, Spot{x, y}};
       canvas_.line(ends, series->colour, series->thickness);
-      x -= 24.0 + 20.0;
+      x -= 24.0 + legend_gap;
     }
+    canvas_.text(cut_to_width(chart_.title, x - box_.left, look::title), {box_.left, y},
+                 look::title);
+  }
+
+  // Ends at the spot; gives where its sign does.
+  double legend_text(const std::string& text, Spot spot) {
+    canvas_.text(text, spot, {.colour = look::ink, .anchor = Anchor::right});
+    return spot.x - Canvas::text_width(text, {}) - 8.0;
   }
 
   void curve(const Series& series) {
@@ -108,18 +121,9 @@ class Plot {
     }
   }
 
-  void mark(const Mark& mark) {
-    const Spot at = spot(mark.at, mark.value);
-    canvas_.disc(at, 6.5, mark.colour);
+  void ring(Spot at, Colour colour) {
+    canvas_.disc(at, 6.5, colour);
     canvas_.disc(at, 4.0, look::paper);
-    const TextStyle style{.colour = look::ink};
-    const double width = Canvas::text_width(mark.text, style);
-    const double left = std::clamp(at.x - width / 2.0, box_.left + 4.0, box_.right() - width - 4.0);
-    // Above the point, or below where the plot ends; on paper, so that no line crosses it.
-    const double y = at.y - 22.0 > box_.top ? at.y - 22.0 : at.y + 24.0;
-    canvas_.rectangle({.left = left - 4.0, .top = y - 9.0, .width = width + 8.0, .height = 18.0},
-                      look::paper);
-    canvas_.text(mark.text, {left, y}, style);
   }
 
   Canvas& canvas_;

@@ -16,11 +16,11 @@ struct Series {
   double thickness = 1.0;
 };
 
-/// A place that is pointed at.
+/// A ring around a place.
 struct Mark {
   int at = 1;
   double value = 0.0;
-  std::string text{};
+  std::string text{};  ///< in the legend
   Colour colour{};
 };
 

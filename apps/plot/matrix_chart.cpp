@@ -23,13 +23,13 @@ class Plot {
     double names = 0.0;
     for (std::size_t i = 0; i < size_; ++i)
       names = std::max(names, Canvas::text_width(name(i), small));
-    left_ = box.left + 34.0 + std::min(names, most_names);
+    left_ = box.left + 8.0 + std::min(names, most_names);
     cell_ =
         std::min(box.right() - left_ - 14.0, box.height - head - foot) / static_cast<double>(size_);
   }
 
   void run() {
-    canvas_.text(chart_.title, {left_, box_.top + head - 22.0}, look::title);
+    canvas_.text(chart_.title, {box_.left, box_.top + head - 22.0}, look::title);
     for (std::size_t row = 0; row < size_; ++row) {
       const auto& counts = chart_.counts[row];
       const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});

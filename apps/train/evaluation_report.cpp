@@ -1,5 +1,6 @@
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/train/evaluation_report.h>
+#include <headrace/apps/train/figure_text.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,17 +15,6 @@ namespace {
 using nlohmann::ordered_json;
 using Line = EvaluationReport::Line;
 
-// Counts without decimals.
-std::string shown(double value) {
-  const bool whole = std::trunc(value) == value && std::abs(value) > 1.0 && std::abs(value) < 1e15;
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4f}", value);
-}
-
-std::string words(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
 // Mean, lowest and highest of a figure.
 std::vector<std::string> spread(const std::vector<Line>& members, const std::string& name) {
   double sum = 0.0;
@@ -36,7 +26,8 @@ std::vector<std::string> spread(const std::vector<Line>& members, const std::str
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
   }
-  return {shown(sum / static_cast<double>(members.size())), shown(lowest), shown(highest)};
+  return {figure_text(sum / static_cast<double>(members.size())), figure_text(lowest),
+          figure_text(highest)};
 }
 
 std::vector<std::string> names_of(const EvaluationReport& report) {
@@ -78,16 +69,16 @@ std::string evaluation_text(const EvaluationReport& report) {
     columns.push_back({.heading = "value"});
   Table table(columns);
   for (const std::string& name : names_of(report)) {
-    std::vector<std::string> cells{words(name)};
+    std::vector<std::string> cells{figure_words(name)};
     if (report.vote) {
       const double value = figure(report.vote->figures, name);
-      cells.push_back(std::isnan(value) ? "" : shown(value));
+      cells.push_back(std::isnan(value) ? "" : figure_text(value));
     }
     if (several) {
       const std::vector<std::string> more = spread(report.members, name);
       cells.insert(cells.end(), more.begin(), more.end());
     } else {
-      cells.push_back(shown(figure(report.members.front().figures, name)));
+      cells.push_back(figure_text(figure(report.members.front().figures, name)));
     }
     table.row(std::move(cells));
   }

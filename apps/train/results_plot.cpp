@@ -2,6 +2,7 @@
 #include <headrace/apps/plot/look.h>
 #include <headrace/apps/plot/matrix_chart.h>
 #include <headrace/apps/plot/text_table.h>
+#include <headrace/apps/train/figure_text.h>
 #include <headrace/apps/train/metric_curves.h>
 #include <headrace/apps/train/results.h>
 
@@ -17,11 +18,6 @@ namespace {
 
 constexpr int width = 1200;
 constexpr int height = 800;
-
-std::string words(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
 
 // Members faintly, their mean or the only one boldly, behind those that are there already.
 void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& column,
@@ -41,7 +37,7 @@ void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& co
 }
 
 LineChart chart_of(const CsvTable& metrics, const std::string& figure) {
-  LineChart chart{.title = words(figure), .below = "epoch"};
+  LineChart chart{.title = figure_words(figure), .below = "epoch"};
   add_curves(chart, metrics, "train_" + figure, "train", look::blue);
   add_curves(chart, metrics, "val_" + figure, "validation", look::orange);
   return chart;
@@ -62,14 +58,13 @@ void mark_best(LineChart& chart, const CsvTable& metrics,
   });
   if (at == values.end()) return;
   const auto epoch = static_cast<int>(at - values.begin()) + 1;
-  chart.mark = Mark{.at = epoch,
-                    .value = *at,
-                    .text = fmt::format("kept: {:.4f} (epoch {})", *at, epoch),
-                    .colour = look::orange};
+  chart.mark = Mark{
+      .at = epoch, .value = *at, .text = fmt::format("kept {:.4f}", *at), .colour = look::orange};
 }
 
 MatrixChart matrix_of(const std::vector<FoldOutcome>& outcomes) {
-  MatrixChart chart{.title = outcomes.size() > 1 ? "test, members added up" : "test"};
+  MatrixChart chart{.title = outcomes.size() > 1 ? "confusion matrix, test, all members"
+                                                 : "confusion matrix, test"};
   for (const FoldOutcome& outcome : outcomes) {
     if (outcome.confusion.counts.empty()) continue;
     chart.names = outcome.confusion.classes;
@@ -89,7 +84,7 @@ using Named = std::map<std::string, double>;
 
 std::string shown(const Named& figures, const std::string& name) {
   const auto found = figures.find(name);
-  return found == figures.end() ? "" : fmt::format("{:.4f}", found->second);
+  return found == figures.end() ? "" : figure_text(found->second);
 }
 
 // Of each figure the mean of those members that have it.
@@ -114,7 +109,7 @@ TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
   Named all = validation;
   all.insert(test.begin(), test.end());
   for (const auto& [name, value] : all) {
-    table.rows.push_back({words(name), shown(validation, name), shown(test, name)});
+    table.rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
     if (vote) table.rows.back().push_back(shown(vote->test, name));
   }
   return table;
@@ -142,9 +137,9 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
   draw(canvas, {.left = 8.0, .top = 8.0 + half + gap, .width = left - 8.0, .height = half - gap},
        second);
   if (matrix.counts.empty()) return canvas.png();
-  const double end =
-      draw(canvas, {.left = left, .top = 8.0, .width = width - left - 8.0, .height = 2.0 * half},
-           matrix);
+  const double end = draw(
+      canvas, {.left = left + 34.0, .top = 8.0, .width = width - left - 42.0, .height = 2.0 * half},
+      matrix);
   draw(canvas,
        {.left = left + 34.0,
         .top = end + 16.0,

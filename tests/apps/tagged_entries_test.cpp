@@ -215,3 +215,16 @@ TEST_CASE("a key that has moved is refused with where it is now, sections by the
         "[config] job.yaml:1:7: old.rate is now new.rate: write \"new: {rate: {high: 1}}\"");
   CHECK(error("old: 3\n") == "[config] job.yaml:1:1: key \"old\" is not known");
 }
+
+TEST_CASE("keys() names the kinds of an entry with their parameters") {
+  Job job;
+  const std::vector<KeyDoc> keys = fields_of(job).keys();
+  const KeyDoc& schedule = keys.front();
+  CHECK(schedule.range == "plateau, constant");
+  REQUIRE(schedule.kinds.size() == 2);
+  CHECK(schedule.kinds[0].main == "factor");
+  REQUIRE(schedule.kinds[0].keys.size() == 2);
+  CHECK(schedule.kinds[0].keys[1].value == "5");
+  CHECK(schedule.kinds[1].keys.empty());
+  CHECK(keys[1].kinds.front().name == "turn");
+}
