@@ -18,7 +18,9 @@ training::MemberScores judge(const Ensemble& ensemble, const Predictor& one,
                              const std::vector<std::int64_t>& records, EvaluationReport& report) {
   ReadyMember ready = ensemble.ready(one, records);
   training::ScoreKeeper keeper;
-  ready.options.on_cases = [&](const training::Cases& cases) { keeper.add(cases); };
+  // One alone has nobody to vote with; its scores may be large.
+  if (ensemble.members().size() > 1)
+    ready.options.on_cases = [&](const training::Cases& cases) { keeper.add(cases); };
   Loader loader = ready.course->evaluation(training::Split::test, ready.feed).build();
   const auto evaluation = training::evaluate(*ready.course, *ready.network, loader, ready.options);
   report.samples = evaluation->samples;
