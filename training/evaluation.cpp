@@ -124,6 +124,7 @@ std::optional<Evaluation> evaluate(const Course& course, models::Network& networ
     const Figures found = metric->result();
     evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());
     evaluation.fitted = metric->fitted();
+    evaluation.confusion = metric->confusion();
   }
   evaluation.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -30,7 +30,8 @@ struct Evaluation {
   /// "loss" and its terms, where a forward pass made the cases, then those of the metric.
   Figures figures = {};
   std::int64_t samples = 0;
-  TensorMap fitted = {};  ///< what the metric has chosen
+  TensorMap fitted = {};                                  ///< what the metric has chosen
+  std::optional<models::ConfusionMatrix> confusion = {};  ///< of the metric, if it has one
   double seconds = 0.0;
 
   /// Of the figures; not a number where there is none of that name.

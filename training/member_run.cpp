@@ -219,6 +219,7 @@ class MemberRun {
                  stop);
     if (!evaluation) return {.status = RunStatus::interrupted};
     result.test = evaluation->figures;
+    result.confusion = evaluation->confusion;
     MemberScores scores = keeper.result();
     scores.fitted = std::move(fitted);
     write_member_scores(store_.folder(), scores);

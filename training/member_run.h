@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -52,6 +53,7 @@ struct MemberResult {
   std::int64_t best_epoch = -1;  ///< of the last stage that was judged, from 0; -1: none was
   Figures validation = {};       ///< of that epoch
   Figures test = {};             ///< of its weights; empty without records to test
+  std::optional<models::ConfusionMatrix> confusion = {};  ///< of the test, if its metric has one
 };
 
 /// Trains a member through all its stages, from its newest checkpoint on where the folder has one,

@@ -9,6 +9,7 @@
 #include <headrace/training/schedules.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class HEADRACE_API Metric {
   /// What `result()` has chosen, such as thresholds: kept in checkpoints, given to the metrics of
   /// the test, and to predictions. CPU tensors.
   virtual TensorMap fitted() const { return {}; }
+  /// Counts of classes that the figures come from, after result(); none by default.
+  virtual std::optional<models::ConfusionMatrix> confusion() const { return {}; }
   /// Of the metric of training: the sums so far, for a checkpoint inside an epoch, on any device,
   /// and how to go on from them (on the CPU).
   virtual TensorMap state() const { return {}; }
@@ -79,6 +82,7 @@ class HEADRACE_API ClassificationMetric final : public Metric {
 
   void add(const Cases& cases) override;
   Figures result() override;
+  std::optional<models::ConfusionMatrix> confusion() const override { return confusion_.matrix(); }
   TensorMap state() const override;
   void restore(const TensorMap& state) override;
 

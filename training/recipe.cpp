@@ -66,6 +66,12 @@ Pipeline Recipe::prediction(const std::filesystem::path& data, const Feed&) cons
   throw ConfigError("[predict] " + data.string() + ": this kind predicts nothing of such data");
 }
 
+std::vector<std::int64_t> Recipe::test_on(const std::filesystem::path& data, const std::string&) {
+  throw ConfigError("[evaluate] " + data.string() +
+                    ": this kind cannot be evaluated on other data; its run folder has the figures "
+                    "of its test (result.json)");
+}
+
 void Recipe::recall(const std::map<std::string, std::string>&) {}
 
 Cases Recipe::vote(std::span<const Cases> of_members) const {
@@ -85,7 +91,7 @@ Cases Recipe::vote(std::span<const Cases> of_members) const {
 }
 
 std::unique_ptr<Metric> Recipe::metric_of_vote(std::span<const TensorMap> fitted) const {
-  return begin(members_of(*this).front())->metric(Split::test, fitted.front());
+  return begin(Member{})->metric(Split::test, fitted.front());
 }
 
 at::Tensor Recipe::predicted(const at::Tensor& scores, std::span<const TensorMap>) const {

@@ -126,8 +126,9 @@ class HEADRACE_API Recipe {
   virtual std::unique_ptr<Course> begin(const Member& member) const = 0;
 
   /// Words for a checkpoint's header, after `plan()`: "task", "network", "classes",
-  /// "normalisation". Predictions need them, and a checkpoint whose words differ is not resumed
-  /// from.
+  /// "normalisation"; as JSON lists "class_names", for predictions, and "transient", names of
+  /// tensors that an export leaves out. Predictions need them, and a checkpoint whose words differ
+  /// is not resumed from.
   virtual std::map<std::string, std::string> notes() const { return {}; }
   /// For a prediction, in place of `plan()`: what the notes of a checkpoint say of training data
   /// that need not be here. Throws `CheckpointError` for notes that it cannot go by.
@@ -137,16 +138,25 @@ class HEADRACE_API Recipe {
   /// data.
   virtual Pipeline prediction(const std::filesystem::path& data, const Feed& feed) const;
 
+  /// For an evaluation, in place of `open()` and after `recall()`: reads labelled data, which are
+  /// then the test of the courses that begin, and gives its records for `Member::test`, where the
+  /// recipe divides some. `split` is a part of the data by the recipe's names for them, "all" for
+  /// all; empty for their test where they have one, else for all. Throws `DataError`, and
+  /// `ConfigError` for a part that there is not; by default always: nothing is known to compare
+  /// with.
+  virtual std::vector<std::int64_t> test_on(const std::filesystem::path& data,
+                                            const std::string& split);
+
   /// What members say together of the same cases, for the test and for predictions alike: each with
   /// its number, in that order. Predictions may be of some members, or one, and then come batch by
   /// batch; a recipe that needs all of them throws `ConfigError`. Default: the mean of their
   /// scores; throws for no member or other cases.
   virtual Cases vote(std::span<const Cases> of_members) const;
   /// Figures of a vote over the test, with what each member's validation has fitted; null for none.
-  /// Default: the test's metric of the first member.
+  /// Default: the test's metric of a member without records.
   virtual std::unique_ptr<Metric> metric_of_vote(std::span<const TensorMap> fitted) const;
-  /// The class of each case, int64 `[N]`, of one member's scores or a vote's, `[N, classes]`.
-  /// Default: the largest.
+  /// The class of each case, int64 `[N]`, or for each of its classes whether it is there, bool `[N,
+  /// classes]`, of one member's scores or a vote's, `[N, classes]`. Default: the largest.
   virtual at::Tensor predicted(const at::Tensor& scores, std::span<const TensorMap> fitted) const;
 };
 

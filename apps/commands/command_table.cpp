@@ -22,6 +22,8 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
   return {
       train_command(),
       predict_command(),
+      evaluate_command(),
+      export_command(),
       bench_command(),
       {.name = "prepare",
        .help = "Make a data file from packaged data",
@@ -30,12 +32,14 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
        .help = "Put a data set into one file",
        .group = {pack_table_command(), pack_images_command(), pack_verify_command()}},
       inspect_command(),
+      config_command(),
   };
 }
 
 std::vector<Command> job_command_table(const Job& job) {
-  std::vector<Command> commands{train_command(), predict_command(), bench_command(),
-                                inspect_command()};
+  std::vector<Command> commands{train_command(),  predict_command(), evaluate_command(),
+                                export_command(), bench_command(),   inspect_command(),
+                                config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());
     commands.back().name = "prepare";

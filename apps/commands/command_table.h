@@ -16,6 +16,9 @@ std::vector<Command> job_command_table(const Job& job);
 
 // Each is defined in the file of its name.
 Command bench_loader_command();
+Command config_command();
+Command evaluate_command();
+Command export_command();
 Command inspect_command();
 Command pack_images_command();
 Command pack_table_command();

@@ -17,8 +17,8 @@ using RecipeOf =
     std::function<std::unique_ptr<training::Recipe>(const JobConfig& config, Device device)>;
 
 /// A program that trains one job, called by its `main` before anything else: the commands train,
-/// predict, bench loader and inspect, under the name of the file that was started. Gives the exit
-/// code; what is thrown has been reported.
+/// predict, evaluate, export, bench loader, inspect and config, under the name of the file that was
+/// started. Gives the exit code; what is thrown has been reported.
 HEADRACE_API int run_job_program(int argc, char** argv, const Job& job,
                                  const RecipeOf& recipe) noexcept;
 

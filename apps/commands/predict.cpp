@@ -1,5 +1,5 @@
 #include <headrace/apps/commands/command_table.h>
-#include <headrace/apps/train/train_options.h>
+#include <headrace/apps/commands/ensemble_options.h>
 #include <headrace/apps/train/training_backend.h>
 
 #include <CLI/CLI.hpp>
@@ -8,15 +8,11 @@ namespace headrace::inline v1::app {
 namespace {
 
 void add(CLI::App& line, PredictOptions& options) {
-  line.add_option("--checkpoint", options.checkpoints,
-                  "Weights that a run has written, or its folder; several vote")
+  add_ensemble(line, options.ensemble);
+  line.add_option("--data", options.data, "File or folder with the samples, as the job reads it")
       ->required();
-  line.add_option("--data", options.data, "File with the samples, as the job reads it")->required();
-  line.add_option("--output", options.output, "CSV file to write")->required();
-  line.add_option("--device", options.device, "auto, cpu or cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-      ->capture_default_str();
-  line.add_option("--batch", options.batch, "Samples at once")->check(CLI::NonNegativeNumber);
+  line.add_option("--output", options.output, "File to write: JSON lines for .jsonl, else CSV")
+      ->required();
 }
 
 ExitCode run(const PredictOptions& options, const CommandCall& call) {
@@ -26,8 +22,8 @@ ExitCode run(const PredictOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command predict_command() {
-  Command command =
-      make_command("predict", "Write class probabilities for a file of samples as CSV", add, run);
+  Command command = make_command(
+      "predict", "Write class probabilities of samples as CSV or JSON lines", add, run);
   command.needs_torch = true;
   return command;
 }

@@ -31,13 +31,19 @@ struct KeyOptions {
   std::string used_when{};          ///< completes "is not used unless ...": "schedule is plateau"
 };
 
-/// A key as documentation shows it.
+/// A key as documentation shows it: one that has a value, a section, or a kind of a tagged entry.
 struct KeyDoc {
   std::string name{};
-  std::string value{};  ///< as it would be written now
-  std::string range{};  ///< "at least 0.0", or the words of an enumeration
+  std::string value{};  ///< as it would be written now; of a section or kind empty
+  std::string range{};  ///< "at least 0.0", or the words to choose from
   std::string doc{};
   std::string unit{};
+  bool required = false;
+  std::string used_when{};      ///< "data.source is hdf5"; empty: always
+  std::string main{};           ///< of a kind: the parameter that `name: value` sets
+  std::vector<KeyDoc> keys{};   ///< of a section, of an item of a list, of a kind its parameters, or
+                                ///< of a tagged entry those beside its name
+  std::vector<KeyDoc> kinds{};  ///< of a tagged entry, or of a list of such
 };
 
 /// One word of an enumeration.
@@ -136,7 +142,7 @@ class HEADRACE_API Fields {
   /// Full paths of all keys: "train.lr".
   std::vector<std::string> paths() const;
 
-  /// The keys, sections left out.
+  /// The keys in their order, sections with theirs.
   std::vector<KeyDoc> keys() const;
 
  private:
@@ -150,6 +156,7 @@ class HEADRACE_API Fields {
     std::string range{};
     std::function<void(const Node&, const std::string& path)> read{};
     std::function<Node()> write{};
+    std::function<void(KeyDoc&)> document{};  // adds what only its type knows
     std::unique_ptr<Fields> section{};
     std::vector<Item> items{};  // of a list, as read
     bool set = false;
@@ -167,6 +174,9 @@ class HEADRACE_API Fields {
                           const TaggedForm<T>& form, T& target);
   template <class T>
   static Node write_tagged(const TaggedForm<T>& form, T& target);
+  template <class T>
+  static void document_tagged(Field& field, const TaggedForm<T>& form);
+  static KeyDoc doc_of(const Field& field);
 
   Field& add(std::string name, KeyOptions options);
   Field* find(std::string_view name);

@@ -200,6 +200,12 @@ void Fields::list_of(std::string name, std::vector<T>& target,
     }
     return list;
   };
+  field.document = [describe](KeyDoc& doc) {
+    T item{};
+    Fields fields;
+    describe(fields, item);
+    doc.keys = fields.keys();
+  };
 }
 
 template <class T>
@@ -239,6 +245,25 @@ Node Fields::write_tagged(const TaggedForm<T>& form, T& target) {
 }
 
 template <class T>
+void Fields::document_tagged(Field& field, const TaggedForm<T>& form) {
+  for (const Tag<T>& tag : form.tags)
+    field.range += (field.range.empty() ? "" : ", ") + tag.name;
+  field.document = [form](KeyDoc& doc) {
+    T any{};
+    Fields beside;
+    if (form.beside) form.beside(beside, any);
+    doc.keys = beside.keys();
+    for (const Tag<T>& tag : form.tags) {
+      T entry = tag.make(Place{});
+      Fields parameters;
+      if (tag.describe) tag.describe(parameters, entry);
+      doc.kinds.push_back(
+          {.name = tag.name, .doc = tag.doc, .main = tag.main, .keys = parameters.keys()});
+    }
+  };
+}
+
+template <class T>
 void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
   const TaggedForm<T> form{.tags = std::move(tags)};
@@ -247,6 +272,7 @@ void Fields::tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOp
     read_tagged(field, node, path, form, target);
   };
   field.write = [&target, form] { return write_tagged(form, target); };
+  document_tagged(field, form);
 }
 
 template <class T>
@@ -276,6 +302,7 @@ void Fields::tagged_list(std::string name, std::vector<T>& target, std::vector<T
       list.items.push_back(write_tagged(form, item));
     return list;
   };
+  document_tagged(field, form);
 }
 
 template <class Alternative, class Variant>

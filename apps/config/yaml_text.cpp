@@ -131,17 +131,24 @@ void Fields::write_yaml(std::string& text, std::size_t depth, bool with_docs) co
   }
 }
 
+KeyDoc Fields::doc_of(const Field& field) {
+  KeyDoc doc{.name = field.name,
+             .range = field.range,
+             .doc = field.options.doc,
+             .unit = field.options.unit,
+             .required = field.options.required,
+             .used_when = field.options.used_when};
+  if (field.write) doc.value = flow_text(field.write());
+  if (field.section) doc.keys = field.section->keys();
+  if (field.document) field.document(doc);
+  return doc;
+}
+
 std::vector<KeyDoc> Fields::keys() const {
   std::vector<KeyDoc> keys;
   keys.reserve(fields_.size());
-  for (const auto& field : fields_) {
-    if (field->section) continue;
-    keys.push_back({.name = field->name,
-                    .value = flow_text(field->write()),
-                    .range = field->range,
-                    .doc = field->options.doc,
-                    .unit = field->options.unit});
-  }
+  for (const auto& field : fields_)
+    keys.push_back(doc_of(*field));
   return keys;
 }
 

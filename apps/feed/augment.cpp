@@ -48,8 +48,10 @@ std::vector<Tag<AugmentEntry>> tags() {
 }  // namespace
 
 void describe_augment(Fields& fields, AugmentList& list) {
-  fields.tagged_list("augment", list, tags(),
-                     {.doc = "operations on samples, then on batches, in this order; []: none"});
+  fields.tagged_list(
+      "augment", list, tags(),
+      {.doc = "operations on samples, then on batches, in this order; []: none; their "
+              "parameters: headrace config augment"});
 }
 
 AugmentList augment_list(const std::string& yaml) {

@@ -1,6 +1,5 @@
+#include <headrace/apps/config/key_table.h>
 #include <headrace/apps/feed/augment/operation.h>
-
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -39,23 +38,6 @@ std::string words(AugmentOn on) {
   return "either";
 }
 
-std::string cell(const std::string& text) {
-  return text.empty() ? "" : " " + text;
-}
-
-// "0.0 to 1.0 degrees" of "at least 0.0 and at most 1.0".
-std::string short_range(const KeyDoc& key) {
-  constexpr std::string_view least = "at least ";
-  constexpr std::string_view most = " and at most ";
-  std::string range = key.range;
-  const auto middle = range.find(most);
-  if (range.starts_with(least) && middle != std::string::npos)
-    range = range.substr(least.size(), middle - least.size()) + " to " +
-            range.substr(middle + most.size());
-  if (!range.empty() && !key.unit.empty()) range += ' ';
-  return range + key.unit;
-}
-
 }  // namespace
 
 std::string augment_table_text() {
@@ -67,11 +49,7 @@ std::string augment_table_text() {
     std::any parameters = row.make();
     Fields fields;
     row.describe(fields, parameters);
-    text += "\n| parameter | default | range | meaning |\n| --- | --- | --- | --- |\n";
-    for (const KeyDoc& key : fields.keys()) {
-      text += fmt::format("| `{}` | {} |{} |{} |\n", key.name, key.value, cell(short_range(key)),
-                          cell(key.doc));
-    }
+    text += '\n' + key_table(fields.keys(), "parameter");
   }
   return text;
 }

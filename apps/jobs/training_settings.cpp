@@ -49,11 +49,15 @@ void describe_rate(Fields& fields, TrainingSettings& training) {
   fields.tagged(
       "schedule", training.schedule,
       std::vector<Tag<Schedule>>{
-          alternative<ConstantRate, Schedule>("constant", "", {}),
-          alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine),
-          alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle),
-          alternative<PolynomialRate, Schedule>("polynomial", "power", describe_polynomial),
-          alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau)},
+          alternative<ConstantRate, Schedule>("constant", "", {}, "the same at every step"),
+          alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine,
+                                            "rises, then falls along half a cosine"),
+          alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle,
+                                              "rises and falls along cosines"),
+          alternative<PolynomialRate, Schedule>("polynomial", "power", describe_polynomial,
+                                                "falls to 0 as a power of the steps that are left"),
+          alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau,
+                                                "falls when the validation loss stays")},
       {.doc = "of the learning rate"});
 }
 

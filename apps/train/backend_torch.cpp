@@ -1,5 +1,7 @@
 #include <headrace/apps/train/backend_torch.h>
 #include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/train/evaluate_torch.h>
+#include <headrace/apps/train/export_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/training/checkpoint_error.h>
@@ -31,6 +33,14 @@ std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
 
 ExitCode TorchBackend::predict(const PredictOptions& options) {
   return app::predict(options, jobs_, make_recipe_);
+}
+
+ExitCode TorchBackend::evaluate(const EvaluateOptions& options) {
+  return app::evaluate(options, jobs_, make_recipe_);
+}
+
+ExitCode TorchBackend::export_weights(const ExportOptions& options) {
+  return app::export_weights(options);
 }
 
 ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {

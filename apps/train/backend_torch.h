@@ -21,6 +21,8 @@ class TorchBackend final : public TrainingBackend {
   std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                         const ChosenDevice& device) override;
   ExitCode predict(const PredictOptions& options) override;
+  ExitCode evaluate(const EvaluateOptions& options) override;
+  ExitCode export_weights(const ExportOptions& options) override;
   ExitCode run(const std::function<ExitCode()>& command) override;
 
  private:

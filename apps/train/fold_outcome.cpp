@@ -1,5 +1,6 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/train/figure_text.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
@@ -28,23 +29,21 @@ Named figures_of(const nlohmann::json& json) {
   return figures;
 }
 
+// Members of older runs have none.
+Confusion confusion_of(const nlohmann::json& json) {
+  const auto found = json.find("confusion");
+  if (found == json.end()) return {};
+  return {.counts = found->at("counts").get<std::vector<std::vector<std::int64_t>>>(),
+          .classes = found->at("classes").get<std::vector<std::string>>()};
+}
+
 FoldOutcome outcome_of(const nlohmann::json& json) {
   return {.member = json.at("member").get<std::string>(),
           .selected_by = json.at("selected_by").get<std::string>(),
           .best_epoch = json.at("best_epoch").get<std::int64_t>(),
           .validation = figures_of(json.at("validation")),
-          .test = figures_of(json.at("test"))};
-}
-
-std::string words(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
-// Counts without decimals.
-std::string shown(double value) {
-  const bool whole = std::trunc(value) == value && std::abs(value) < 1e15;
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4f}", value);
+          .test = figures_of(json.at("test")),
+          .confusion = confusion_of(json)};
 }
 
 std::optional<double> find(const Named& figures, const std::string& name) {
@@ -59,7 +58,7 @@ std::string other_figures(const std::string& of, const Named& figures, const std
   bool first = true;
   for (const auto& [name, value] : figures) {
     if (name == but) continue;
-    const std::string part = words(name) + ' ' + shown(value);
+    const std::string part = figure_words(name) + ' ' + figure_text(value);
     if (!first) line += ',';
     if (!first && text_width(line) + 1 + text_width(part) + 1 > columns) {
       text += line + '\n';
@@ -72,7 +71,7 @@ std::string other_figures(const std::string& of, const Named& figures, const std
 }
 
 std::string outcome_text(const FoldOutcome& outcome) {
-  const std::string name = words(outcome.selected_by);
+  const std::string name = figure_words(outcome.selected_by);
   std::string text = outcome.member.empty() ? std::string{} : outcome.member + ": ";
   if (const auto test = find(outcome.test, outcome.selected_by))
     text += fmt::format("test {} {:.4f}, ", name, *test);
@@ -101,7 +100,7 @@ std::string summary(const std::vector<FoldOutcome>& outcomes) {
   const std::string& name = outcomes.front().selected_by;
   const bool tested = !outcomes.front().test.empty();
   if (!tested && outcomes.front().validation.empty()) return "nothing was measured";
-  const std::string figure = (tested ? "test " : "validation ") + words(name);
+  const std::string figure = (tested ? "test " : "validation ") + figure_words(name);
   double sum = 0.0;
   double squares = 0.0;
   for (const FoldOutcome& outcome : outcomes) {
@@ -118,11 +117,14 @@ std::string summary(const std::vector<FoldOutcome>& outcomes) {
 }
 
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
-  return {{"member", outcome.member},
-          {"selected_by", outcome.selected_by},
-          {"best_epoch", outcome.best_epoch},
-          {"validation", outcome.validation},
-          {"test", outcome.test}};
+  nlohmann::ordered_json json{{"member", outcome.member},
+                              {"selected_by", outcome.selected_by},
+                              {"best_epoch", outcome.best_epoch},
+                              {"validation", outcome.validation},
+                              {"test", outcome.test}};
+  if (const Confusion& confusion = outcome.confusion; !confusion.counts.empty())
+    json["confusion"] = {{"classes", confusion.classes}, {"counts", confusion.counts}};
+  return json;
 }
 
 }  // namespace
@@ -150,7 +152,7 @@ std::string results_text(const std::vector<FoldOutcome>& outcomes,
     text += outcome_text(outcome);
   text += summary(outcomes);
   if (!vote) return text;
-  return text + fmt::format("\n{}: test {} {:.4f}", vote->member, words(vote->selected_by),
+  return text + fmt::format("\n{}: test {} {:.4f}", vote->member, figure_words(vote->selected_by),
                             find(vote->test, vote->selected_by).value_or(NAN));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/apps/train/reports.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -17,6 +19,7 @@ struct FoldOutcome {
   std::int64_t best_epoch = 0;                 ///< from 0
   std::map<std::string, double> validation{};  ///< by name, of the weights that were selected
   std::map<std::string, double> test{};        ///< likewise, of the test data
+  Confusion confusion{};                       ///< of the test
 };
 
 /// What a member that is done came to (result.json of its folder); nothing for one that is not.

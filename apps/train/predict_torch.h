@@ -8,9 +8,8 @@
 
 namespace headrace::inline v1::app {
 
-/// `headrace predict`: a CSV with a row for each sample of the file, in its order: index, the
-/// probability of each class, and the class that the recipe predicts. Weights of several members of
-/// a run vote.
+/// `headrace predict`: a file with a row for each sample of the data, in their order: see
+/// PredictionText. Weights of several members of a run vote.
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe);
 

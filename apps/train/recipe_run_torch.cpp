@@ -2,6 +2,7 @@
 #include <headrace/apps/feed/process_memory.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
@@ -125,7 +126,8 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                             .selected_by = result.selected_by,
                             .best_epoch = result.best_epoch,
                             .validation = by_name(result.validation),
-                            .test = by_name(result.test)};
+                            .test = by_name(result.test),
+                            .confusion = named(result.confusion, class_names(recipe_->notes()))};
   write_fold_outcome(options.folder, outcome);
   return outcome;
 }

@@ -49,6 +49,12 @@ class ShownLoss {
 /// 0.9}.
 using Figures = std::vector<std::pair<std::string, double>>;
 
+/// Counts of cases by their true class (rows) and the class that was predicted; empty: not known.
+struct Confusion {
+  std::vector<std::vector<std::int64_t>> counts{};
+  std::vector<std::string> classes{};  ///< their names; empty: numbers
+};
+
 /// The figure of that name; not a number where there is none.
 inline double figure(const Figures& figures, const std::string& name) {
   for (const auto& [of, value] : figures) {

@@ -4,6 +4,7 @@
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/train/results.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
@@ -100,10 +101,13 @@ class TrainCommand {
       outcomes.push_back(outcome);
     }
     const std::optional<FoldOutcome> vote = run.vote(folder.checkpoints());
-    write_run_result(folder.path(), run.finished(folder.checkpoints()), vote);
+    const std::vector<FoldOutcome> finished = run.finished(folder.checkpoints());
+    write_run_result(folder.path(), finished, vote);
+    write_results(folder.path(), finished, vote);
     const std::string text = results_text(outcomes, vote);
     view.note(text);
     fmt::print("{}\n", text);
+    view.info("figures and curves: results.csv, results.png in " + folder.path().string());
     return ExitCode::done;
   }
 

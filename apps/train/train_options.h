@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,14 +18,34 @@ struct TrainOptions {
   std::string log_level{};              ///< a word of run/log_level.h; empty: not given
 };
 
-/// Of `headrace predict`.
-struct PredictOptions {
+/// Which weights work on data, and where.
+struct EnsembleOptions {
   /// Weights that a run has written, or its folder; several vote.
   std::vector<std::filesystem::path> checkpoints{};
-  std::filesystem::path data{};
-  std::filesystem::path output{};
   std::string device = "auto";
   int batch = 0;  ///< rows at once; 0: as in training
+};
+
+/// Of `headrace predict`.
+struct PredictOptions {
+  EnsembleOptions ensemble{};
+  std::filesystem::path data{};
+  std::filesystem::path output{};
+};
+
+/// Of `headrace evaluate`.
+struct EvaluateOptions {
+  EnsembleOptions ensemble{};
+  std::filesystem::path data{};
+  std::string split{};             ///< a part of the data; empty: see Recipe::test_on()
+  std::filesystem::path output{};  ///< JSON file; empty: none
+};
+
+/// Of `headrace export`.
+struct ExportOptions {
+  std::filesystem::path run{};           ///< a run's folder, or a file of weights
+  std::filesystem::path output{};        ///< empty: model.safetensors in that folder
+  std::optional<std::int64_t> member{};  ///< only this one
 };
 
 }  // namespace headrace::inline v1::app

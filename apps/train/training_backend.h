@@ -68,8 +68,10 @@ class TrainingBackend {
   /// Checks the data; reads labels and the like, but no samples. Throws DataError, ConfigError.
   virtual std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                                 const ChosenDevice& device) = 0;
-  /// `headrace predict`.
+  /// `headrace predict`, `headrace evaluate` and `headrace export`.
   virtual ExitCode predict(const PredictOptions& options) = 0;
+  virtual ExitCode evaluate(const EvaluateOptions& options) = 0;
+  virtual ExitCode export_weights(const ExportOptions& options) = 0;
   /// Runs a command. What LibTorch and training/ throw leaves it as a Failure with its exit code.
   virtual ExitCode run(const std::function<ExitCode()>& command) = 0;
 };

@@ -1,4 +1,5 @@
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/config/key_table.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/job_text.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -261,4 +262,30 @@ TEST_CASE("a configuration is loaded from a file with its overrides") {
   Fields fields = fields_of(job);
   load(fields, file, {"train.epochs=4"});
   CHECK(job.epochs == 4);
+}
+
+TEST_CASE("keys() says of each key what documentation needs, sections and items with theirs") {
+  Job job;
+  const std::vector<KeyDoc> keys = fields_of(job).keys();
+  const auto named = [](const std::vector<KeyDoc>& all, const std::string& name) {
+    for (const KeyDoc& key : all)
+      if (key.name == name) return key;
+    FAIL(name);
+    return KeyDoc{};
+  };
+  CHECK(named(keys, "data").required);
+  CHECK(named(keys, "memory").value == "1GiB");
+  const KeyDoc train = named(keys, "train");
+  CHECK(train.value.empty());
+  CHECK(named(train.keys, "epochs").unit == "epochs");
+  CHECK(named(train.keys, "schedule").range == "constant, plateau");
+  CHECK(named(train.keys, "plateau").used_when == "train.schedule is plateau");
+  CHECK(named(named(train.keys, "plateau").keys, "patience").value == "3");
+  const KeyDoc stages = named(keys, "stages");
+  CHECK(stages.value == "[]");
+  CHECK(named(stages.keys, "lr").range == "above 0.0");
+  CHECK(key_table(stages.keys, "key of a stage") ==
+        "| key of a stage | default | range | meaning |\n| --- | --- | --- | --- |\n"
+        "| `name` | stage | | |\n| `lr` | 0.1 | above 0.0 | |\n");
+  CHECK(key_table({train}, "key").empty());
 }

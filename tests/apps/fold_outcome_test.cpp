@@ -46,6 +46,7 @@ TEST_CASE("what a fold came to is read back as it was written") {
   FoldOutcome written = fold(1, 0.8301, 0.8224);
   written.validation["threshold"] = 0.34;
   written.test["auc"] = std::numeric_limits<double>::quiet_NaN();
+  written.confusion = {.counts = {{3, 1}, {0, 4}}, .classes = {"cat", "dog"}};
   app::write_fold_outcome(folder.path(), written);
   const auto outcome = app::read_fold_outcome(folder.path());
   REQUIRE(outcome.has_value());
@@ -55,6 +56,8 @@ TEST_CASE("what a fold came to is read back as it was written") {
   CHECK(outcome->validation == written.validation);
   CHECK(outcome->test.at("accuracy") == 0.8224);
   CHECK(std::isnan(outcome->test.at("auc")));
+  CHECK(outcome->confusion.counts == written.confusion.counts);
+  CHECK(outcome->confusion.classes == written.confusion.classes);
 }
 
 TEST_CASE("a run's result names all members and their vote") {

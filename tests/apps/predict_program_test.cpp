@@ -51,13 +51,16 @@ class Job : public headrace::test::TrainingFolder {
     std::istringstream csv(content_of(path() / "out.csv"));
     std::string line;
     std::getline(csv, line);
-    CHECK(line == "index,p0,p1,p2,p3,p4,predicted");
+    CHECK(line == "index,file,p0,p1,p2,p3,p4,predicted");
     std::vector<double> values;
     for (std::int64_t row = 0; std::getline(csv, line); ++row) {
       std::istringstream cells(line);
       std::string cell;
       std::getline(cells, cell, ',');
       CHECK(cell == std::to_string(row));
+      std::getline(cells, cell, ',');
+      CHECK(contains(cell, "data.h5"));
+      CHECK(cell.ends_with('[' + std::to_string(row) + ']'));
       while (std::getline(cells, cell, ','))
         values.push_back(std::stod(cell));
     }

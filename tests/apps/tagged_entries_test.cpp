@@ -322,3 +322,16 @@ TEST_CASE("keys of every entry may stand beside its name") {
   CHECK(refused("terms: [{nera: 1, factor: 2}]").find("did you mean \"near\"?") !=
         std::string::npos);
 }
+
+TEST_CASE("keys() names the kinds of an entry with their parameters") {
+  Job job;
+  const std::vector<KeyDoc> keys = fields_of(job).keys();
+  const KeyDoc& schedule = keys.front();
+  CHECK(schedule.range == "plateau, constant");
+  REQUIRE(schedule.kinds.size() == 2);
+  CHECK(schedule.kinds[0].main == "factor");
+  REQUIRE(schedule.kinds[0].keys.size() == 2);
+  CHECK(schedule.kinds[0].keys[1].value == "5");
+  CHECK(schedule.kinds[1].keys.empty());
+  CHECK(keys[1].kinds.front().name == "turn");
+}

@@ -84,6 +84,8 @@ class PretendedBackend final : public app::TrainingBackend {
     return std::make_unique<PretendedRun>(job, trained);
   }
   ExitCode predict(const app::PredictOptions&) override { return ExitCode::done; }
+  ExitCode evaluate(const app::EvaluateOptions&) override { return ExitCode::done; }
+  ExitCode export_weights(const app::ExportOptions&) override { return ExitCode::done; }
   ExitCode run(const std::function<ExitCode()>& command) override { return command(); }
 };
 

@@ -73,6 +73,7 @@ class FittedMetric final : public Metric {
     figures.emplace_back("threshold", *threshold_);
     return figures;
   }
+  std::optional<models::ConfusionMatrix> confusion() const override { return counts_.confusion(); }
   TensorMap fitted() const override {
     return {{"threshold", at::scalar_tensor(*threshold_, at::kDouble)}};
   }

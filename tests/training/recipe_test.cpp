@@ -19,6 +19,9 @@ TEST_CASE("a member goes through its stages and is tested with what its validati
   CHECK(figure(result.validation, "threshold") == 20.0);
   CHECK(figure(result.test, "threshold") == 20.0);
   CHECK(figure(result.test, "loss_classes") > 0.0);
+  REQUIRE(result.confusion.has_value());
+  CHECK(result.confusion->total() == 12);
+  CHECK(headrace::models::accuracy(*result.confusion) == figure(result.test, "accuracy"));
 
   const BestWeights best = read_best_weights(folder.path() / "a/best.safetensors");
   CHECK(best.notes.at("task") == "patterns");
@@ -158,6 +161,12 @@ TEST_CASE("a member without validation keeps its last weights, one without a tes
   const Checkpoint last = *store.load_latest();
   for (const auto& [name, tensor] : last.weights)
     CHECK(at::equal(tensor, kept.weights.at(name)));
+}
+
+TEST_CASE("a recipe that cannot be judged on other data says so") {
+  PatternRecipe recipe(two_stages());
+  CHECK_THROWS_WITH_AS(recipe.test_on("other.h5", ""), doctest::Contains("other.h5"),
+                       headrace::ConfigError);
 }
 
 TEST_CASE("members without a folder of their own are refused") {

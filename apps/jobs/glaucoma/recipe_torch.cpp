@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/stratified_kfold.h>
 
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,23 @@ std::map<std::string, std::string> GlaucomaRecipe::notes() const {
           {"network", "efficient_glaucoma_cnn"},
           {"classes", std::to_string(glaucoma_classes)},
           {"normalisation", "imagenet"}};
+}
+
+std::vector<std::int64_t> GlaucomaRecipe::test_on(const std::filesystem::path& data,
+                                                  const std::string& split) {
+  const GlaucomaRows rows = read_glaucoma_rows(data, config_.seed);
+  GlaucomaData labelled;
+  labelled.file = data;
+  labelled.resident = Bytes{0};
+  records_ = {.source = plan_glaucoma_source(labelled).open()};
+  if (split.empty() || split == "test") return rows.test;
+  if (split == "train") return rows.train;
+  if (split == "all") {
+    std::vector<std::int64_t> all(rows.train.size() + rows.test.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  throw ConfigError("[glaucoma] --split must be test, train or all, got " + split);
 }
 
 Pipeline GlaucomaRecipe::prediction(const std::filesystem::path& data,

@@ -23,6 +23,10 @@ class GlaucomaRecipe final : public training::Recipe {
   std::vector<training::Member> members() const override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   std::map<std::string, std::string> notes() const override;
+  /// A file of maps with labels; "train", "test" or "all". Without a split in the file it is drawn
+  /// as for training.
+  std::vector<std::int64_t> test_on(const std::filesystem::path& data,
+                                    const std::string& split) override;
   /// A file of maps, labels or none.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 

@@ -81,6 +81,17 @@ at::Tensor LeakRecipe::predicted(const at::Tensor& scores,
   return (scores.select(1, 1) >= *threshold).to(at::kLong);
 }
 
+std::vector<std::int64_t> LeakRecipe::test_on(const std::filesystem::path& data,
+                                              const std::string& split) {
+  if (!split.empty() && split != "all" && split != "test")
+    throw ConfigError("[leak] " + data.string() +
+                      ": a file of this kind is one part, --split may be all, got " + split +
+                      "; name the file of that part");
+  files_.testing = read_leak_file(data, &files_.training);
+  sources_.testing = plan_leak_segments(files_.testing, config_.data.resident.value, {}).outline;
+  return {};
+}
+
 Pipeline LeakRecipe::prediction(const std::filesystem::path& data,
                                 const training::Feed& feed) const {
   const LeakFile file = read_leak_recordings(data, &files_.training);

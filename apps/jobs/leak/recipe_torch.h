@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -26,6 +27,9 @@ class LeakRecipe final : public training::Recipe {
   /// A leak from the threshold on that the validation has fitted.
   at::Tensor predicted(const at::Tensor& scores,
                        std::span<const training::TensorMap> fitted) const override;
+  /// A file of the job with labels, all of it: "all", "test" or nothing.
+  std::vector<std::int64_t> test_on(const std::filesystem::path& data,
+                                    const std::string& split) override;
   /// The segments of a file of the job, labels or none, in their order.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 

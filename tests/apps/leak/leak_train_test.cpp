@@ -11,6 +11,7 @@
 
 #include <H5Cpp.h>
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -103,7 +104,22 @@ TEST_CASE("predict of recordings without labels decides at the threshold that va
     return content_of(job.path() / "out.csv");
   };
   const std::string labelled = predict("new.h5");
+  const Finished judged = job.run({"evaluate", "--checkpoint", job.runs().front().string(),
+                                   "--data", "new.h5", "--output", "figures.json"});
+  REQUIRE_MESSAGE(judged.status == 0, judged.err);
+  CHECK((nlohmann::json::parse(content_of(job.path() / "figures.json"))
+             .at("members")
+             .at(0)
+             .at("figures")
+             .at("f1") ==
+         nlohmann::json::parse(content_of(job.runs().front() / "checkpoints/run/result.json"))
+             .at("test")
+             .at("f1")));
   H5::H5File(job.path() / "new.h5", H5F_ACC_RDWR).unlink("/labels");
+  const Finished unlabelled =
+      job.run({"evaluate", "--checkpoint", job.runs().front().string(), "--data", "new.h5"});
+  CHECK(unlabelled.status == 2);
+  CHECK(contains(unlabelled.err, "/labels"));
   CHECK(predict("new.h5") == labelled);
 
   const std::string result = content_of(job.runs().front() / "checkpoints/run/result.json");
@@ -120,7 +136,8 @@ TEST_CASE("predict of recordings without labels decides at the threshold that va
     double other = 0.0;
     double leak = 0.0;
     int predicted = -1;
-    REQUIRE(std::sscanf(line.c_str(), "%lf,%lf,%lf,%d", &index, &other, &leak, &predicted) == 4);
+    REQUIRE(std::sscanf(line.c_str(), "%lf,%*[^,],%lf,%lf,%d", &index, &other, &leak, &predicted) ==
+            4);
     // To six digits, as they are written.
     if (std::abs(leak - threshold) > 1e-6) CHECK(predicted == (leak > threshold ? 1 : 0));
     ++rows;

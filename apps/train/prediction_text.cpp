@@ -1,0 +1,111 @@
+#include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/train/prediction_text.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The classes that `predicted` stands for: itself, or where it has a value for each class those
+// that are not 0.
+std::vector<std::size_t> chosen(std::span<const std::int64_t> predicted, std::size_t classes) {
+  if (predicted.size() == 1 && classes != 1) return {static_cast<std::size_t>(predicted[0])};
+  std::vector<std::size_t> all;
+  for (std::size_t c = 0; c < predicted.size(); ++c)
+    if (predicted[c] != 0) all.push_back(c);
+  return all;
+}
+
+std::string dump(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+PredictionFormat prediction_format(const std::filesystem::path& file) {
+  return file.extension() == ".jsonl" ? PredictionFormat::json_lines : PredictionFormat::csv;
+}
+
+std::vector<std::string> words_of_note(const std::string& name, const std::string& note) {
+  const ordered_json json = ordered_json::parse(note, nullptr, false);
+  if (json.is_array() &&
+      std::all_of(json.begin(), json.end(), [](const auto& word) { return word.is_string(); }))
+    return json.get<std::vector<std::string>>();
+  throw ConfigError(
+      fmt::format("[weights] the note \"{}\" must be a JSON list of words, got {}", name, note));
+}
+
+PredictionText::PredictionText(PredictionFormat format, std::int64_t classes,
+                               std::vector<std::string> names)
+    : format_(format), classes_(static_cast<std::size_t>(classes)), names_(std::move(names)) {
+  if (!names_.empty() && names_.size() != classes_)
+    throw ConfigError(
+        fmt::format("[predict] there must be a name for each class, got {} names for {} classes",
+                    names_.size(), classes_));
+}
+
+void PredictionText::head(bool files) {
+  std::vector<std::string> cells{"index"};
+  if (files) cells.emplace_back("file");
+  for (std::size_t c = 0; c < classes_; ++c)
+    cells.push_back(names_.empty() ? fmt::format("p{}", c) : "p_" + names_[c]);
+  cells.emplace_back("predicted");
+  text_ = csv_line(cells) + '\n';
+}
+
+void PredictionText::add(const PredictedCases& cases) {
+  if (cases_ == 0 && format_ == PredictionFormat::csv) head(!cases.files.empty());
+  const std::size_t count = cases.probabilities.size() / classes_;
+  const std::size_t each = count == 0 ? 0 : cases.predicted.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto probabilities = cases.probabilities.subspan(i * classes_, classes_);
+    const auto predicted = cases.predicted.subspan(i * each, each);
+    const std::string* file = cases.files.empty() ? nullptr : &cases.files[i];
+    if (format_ == PredictionFormat::csv)
+      add_csv(probabilities, predicted, file);
+    else
+      add_json(probabilities, predicted, file);
+    ++cases_;
+  }
+}
+
+void PredictionText::add_csv(std::span<const float> probabilities,
+                             std::span<const std::int64_t> predicted, const std::string* file) {
+  const auto out = std::back_inserter(text_);
+  fmt::format_to(out, "{}", cases_);
+  if (file != nullptr) fmt::format_to(out, ",{}", csv_quoted(*file));
+  for (const float probability : probabilities)
+    fmt::format_to(out, ",{:.6f}", probability);
+  std::string classes;
+  for (const std::size_t c : chosen(predicted, classes_))
+    classes += (classes.empty() ? "" : ";") + (names_.empty() ? std::to_string(c) : names_[c]);
+  fmt::format_to(out, ",{}\n", csv_quoted(classes));
+}
+
+void PredictionText::add_json(std::span<const float> probabilities,
+                              std::span<const std::int64_t> predicted, const std::string* file) {
+  ordered_json row{{"index", cases_}};
+  if (file != nullptr) row["file"] = *file;
+  ordered_json& values = row["probabilities"];
+  for (std::size_t c = 0; c < classes_; ++c) {
+    if (names_.empty())
+      values.push_back(probabilities[c]);
+    else
+      values[names_[c]] = probabilities[c];
+  }
+  ordered_json classes = ordered_json::array();
+  for (const std::size_t c : chosen(predicted, classes_))
+    classes.push_back(names_.empty() ? ordered_json(c) : ordered_json(names_[c]));
+  row["predicted"] = predicted.size() == 1 && classes.size() == 1 ? classes.front() : classes;
+  text_ += dump(row) + '\n';
+}
+
+}  // namespace headrace::inline v1::app

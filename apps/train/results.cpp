@@ -1,0 +1,65 @@
+#include <headrace/apps/train/results.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using Cells = std::vector<std::pair<std::string, std::string>>;
+
+void add_figures(Cells& cells, const std::string& prefix,
+                 const std::map<std::string, double>& figures) {
+  for (const auto& [name, value] : figures)
+    cells.emplace_back(prefix + name, fmt::format("{}", value));
+}
+
+void add_row(CsvTable& table, const FoldOutcome& outcome, const std::string& best_epoch) {
+  Cells cells{{"member", outcome.member.empty() ? "run" : outcome.member},
+              {"selected_by", outcome.selected_by},
+              {"best_epoch", best_epoch}};
+  add_figures(cells, "val_", outcome.validation);
+  add_figures(cells, "test_", outcome.test);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : cells)
+    names.push_back(name);
+  table.add_columns(names);
+  std::vector<std::string> row(table.columns.size());
+  for (const auto& [name, value] : cells) {
+    const auto column = std::find(table.columns.begin(), table.columns.end(), name);
+    row[static_cast<std::size_t>(column - table.columns.begin())] = value;
+  }
+  table.rows.push_back(std::move(row));
+}
+
+CsvTable read_metrics(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return read_csv(std::string{std::istreambuf_iterator<char>(stream), {}});
+}
+
+}  // namespace
+
+std::string results_csv(const std::vector<FoldOutcome>& outcomes,
+                        const std::optional<FoldOutcome>& vote) {
+  CsvTable table;
+  for (const FoldOutcome& outcome : outcomes)
+    add_row(table, outcome, outcome.validation.empty() ? "" : std::to_string(outcome.best_epoch));
+  if (vote) add_row(table, *vote, "");
+  return table.text();
+}
+
+void write_results(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
+                   const std::optional<FoldOutcome>& vote) {
+  if (outcomes.empty()) return;
+  write_file_atomically(folder / "results.csv", results_csv(outcomes, vote));
+  const CsvTable metrics = read_metrics(folder / "metrics.csv");
+  if (metrics.rows.empty()) return;
+  write_file_atomically(folder / "results.png", results_png(metrics, outcomes, vote));
+}
+
+}  // namespace headrace::inline v1::app

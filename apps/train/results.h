@@ -1,0 +1,32 @@
+#pragma once
+
+#include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/train/fold_outcome.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A row for each member and one for their vote: "member", "selected_by", "best_epoch" (from 0),
+/// and all figures as "val_<name>" and "test_<name>".
+std::string results_csv(const std::vector<FoldOutcome>& outcomes,
+                        const std::optional<FoldOutcome>& vote);
+
+/// A PNG of 1200 x 800 pixels: the loss and the figure that selects (where that is the loss, the
+/// learning rate) over the epochs, of several members each faintly and their mean; beside them the
+/// confusion matrix of the test, of all members together, where there is one, with their figures
+/// below. `metrics` is the run's metrics.csv.
+std::vector<std::byte> results_png(const CsvTable& metrics,
+                                   const std::vector<FoldOutcome>& outcomes,
+                                   const std::optional<FoldOutcome>& vote = {});
+
+/// Writes both into the run folder, results.csv and results.png; no picture where the run has no
+/// epochs.
+void write_results(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
+                   const std::optional<FoldOutcome>& vote);
+
+}  // namespace headrace::inline v1::app

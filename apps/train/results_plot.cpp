@@ -1,0 +1,152 @@
+#include <headrace/apps/plot/line_chart.h>
+#include <headrace/apps/plot/look.h>
+#include <headrace/apps/plot/matrix_chart.h>
+#include <headrace/apps/plot/text_table.h>
+#include <headrace/apps/train/figure_text.h>
+#include <headrace/apps/train/metric_curves.h>
+#include <headrace/apps/train/results.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr int width = 1200;
+constexpr int height = 800;
+
+// Members faintly, their mean or the only one boldly, behind those that are there already.
+void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& column,
+                const std::string& name, Colour colour) {
+  std::vector<std::vector<double>> curves = metric_curves(metrics, column);
+  if (curves.empty()) return;
+  const bool several = curves.size() > 1;
+  const Series bold{.values = mean_curve(curves),
+                    .colour = colour,
+                    .name = several ? name + ", mean" : name,
+                    .thickness = 2.2};
+  if (several)
+    for (std::vector<double>& curve : curves)
+      chart.series.insert(chart.series.begin(),
+                          {.values = std::move(curve), .colour = colour.paler(0.65)});
+  chart.series.push_back(bold);
+}
+
+LineChart chart_of(const CsvTable& metrics, const std::string& figure) {
+  LineChart chart{.title = figure_words(figure), .below = "epoch"};
+  add_curves(chart, metrics, "train_" + figure, "train", look::blue);
+  add_curves(chart, metrics, "val_" + figure, "validation", look::orange);
+  return chart;
+}
+
+// Of a single member the epoch whose weights were kept.
+void mark_best(LineChart& chart, const CsvTable& metrics,
+               const std::vector<FoldOutcome>& outcomes) {
+  const FoldOutcome& one = outcomes.front();
+  const auto found = one.validation.find(one.selected_by);
+  if (outcomes.size() > 1 || found == one.validation.end()) return;
+  const auto curves = metric_curves(metrics, "val_" + one.selected_by);
+  if (curves.size() != 1) return;
+  // Stages count their epochs anew: the place is that of the value.
+  const auto& values = curves.front();
+  const auto at = std::find_if(values.begin(), values.end(), [&](double value) {
+    return std::abs(value - found->second) <= 1e-9 * std::max(1.0, std::abs(value));
+  });
+  if (at == values.end()) return;
+  const auto epoch = static_cast<int>(at - values.begin()) + 1;
+  chart.mark = Mark{
+      .at = epoch, .value = *at, .text = fmt::format("kept {:.4f}", *at), .colour = look::orange};
+}
+
+MatrixChart matrix_of(const std::vector<FoldOutcome>& outcomes) {
+  MatrixChart chart{.title = outcomes.size() > 1 ? "confusion matrix, test, all members"
+                                                 : "confusion matrix, test"};
+  for (const FoldOutcome& outcome : outcomes) {
+    if (outcome.confusion.counts.empty()) continue;
+    chart.names = outcome.confusion.classes;
+    if (chart.counts.empty()) {
+      chart.counts = outcome.confusion.counts;
+      continue;
+    }
+    if (outcome.confusion.counts.size() != chart.counts.size()) return {};
+    for (std::size_t row = 0; row < chart.counts.size(); ++row)
+      for (std::size_t column = 0; column < chart.counts.size(); ++column)
+        chart.counts[row][column] += outcome.confusion.counts[row][column];
+  }
+  return chart;
+}
+
+using Named = std::map<std::string, double>;
+
+std::string shown(const Named& figures, const std::string& name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? "" : figure_text(found->second);
+}
+
+// Of each figure the mean of those members that have it.
+Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*split) {
+  std::map<std::string, std::vector<double>> values;
+  for (const FoldOutcome& outcome : outcomes)
+    for (const auto& [name, value] : outcome.*split)
+      values[name].push_back(value);
+  Named means;
+  for (const auto& [name, all] : values)
+    means[name] = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  return means;
+}
+
+TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
+                     const std::optional<FoldOutcome>& vote) {
+  TextTable table{.title = outcomes.size() > 1 ? "mean over members" : "kept weights",
+                  .head = {"", "validation", "test"}};
+  if (vote) table.head.emplace_back("vote, test");
+  const Named validation = mean_of(outcomes, &FoldOutcome::validation);
+  const Named test = mean_of(outcomes, &FoldOutcome::test);
+  Named all = validation;
+  all.insert(test.begin(), test.end());
+  for (const auto& [name, value] : all) {
+    table.rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
+    if (vote) table.rows.back().push_back(shown(vote->test, name));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::byte> results_png(const CsvTable& metrics,
+                                   const std::vector<FoldOutcome>& outcomes,
+                                   const std::optional<FoldOutcome>& vote) {
+  Canvas canvas(width, height);
+  const MatrixChart matrix = matrix_of(outcomes);
+  const double left = matrix.counts.empty() ? width : 0.55 * width;
+  const double half = (height - 16.0) / 2.0;
+  const double gap = 8.0;  // between the charts
+  const std::string& figure = outcomes.front().selected_by;
+  LineChart loss = chart_of(metrics, "loss");
+  LineChart second = chart_of(metrics, figure);
+  if (figure == "loss") {
+    second = {.title = "learning rate", .below = "epoch"};
+    add_curves(second, metrics, "learning_rate", "", look::blue);
+  }
+  mark_best(figure == "loss" ? loss : second, metrics, outcomes);
+  draw(canvas, {.left = 8.0, .top = 8.0, .width = left - 8.0, .height = half - gap}, loss);
+  draw(canvas, {.left = 8.0, .top = 8.0 + half + gap, .width = left - 8.0, .height = half - gap},
+       second);
+  if (matrix.counts.empty()) return canvas.png();
+  const double end = draw(
+      canvas, {.left = left + 34.0, .top = 8.0, .width = width - left - 42.0, .height = 2.0 * half},
+      matrix);
+  draw(canvas,
+       {.left = left + 34.0,
+        .top = end + 16.0,
+        .width = width - left - 60.0,
+        .height = height - end - 24.0},
+       figures_of(outcomes, vote));
+  return canvas.png();
+}
+
+}  // namespace headrace::inline v1::app

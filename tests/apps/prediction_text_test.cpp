@@ -1,0 +1,73 @@
+// Predictions as a file, as CSV and as JSON lines.
+#include <headrace/apps/train/prediction_text.h>
+#include <headrace/engine/base/error.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using app::PredictionFormat;
+using app::PredictionText;
+
+namespace {
+
+const std::vector<float> scores{0.25F, 0.75F, 0.5F, 0.5F};
+const std::vector<std::int64_t> one_each{1, 0};
+const std::vector<std::int64_t> of_each_class{1, 1, 0, 0};
+const std::vector<std::string> files{"a, b.png", "c.png"};
+
+std::string text(PredictionFormat format, const std::vector<std::string>& names,
+                 const app::PredictedCases& cases) {
+  PredictionText all(format, 2, names);
+  all.add(cases);
+  return all.text();
+}
+
+}  // namespace
+
+TEST_CASE("a row of predictions has index, file, probabilities and the class") {
+  CHECK(text(PredictionFormat::csv, {}, {scores, one_each, files}) ==
+        "index,file,p0,p1,predicted\n0,\"a, b.png\",0.250000,0.750000,1\n"
+        "1,c.png,0.500000,0.500000,0\n");
+  CHECK(text(PredictionFormat::csv, {"cat", "dog"}, {scores, one_each, {}}) ==
+        "index,p_cat,p_dog,predicted\n0,0.250000,0.750000,dog\n1,0.500000,0.500000,cat\n");
+  PredictionText parts(PredictionFormat::csv, 2, {});
+  parts.add({.probabilities = {scores.data(), 2}, .predicted = {one_each.data(), 1}});
+  parts.add({.probabilities = {scores.data() + 2, 2}, .predicted = {one_each.data() + 1, 1}});
+  CHECK(parts.cases() == 2);
+  CHECK(parts.text() == text(PredictionFormat::csv, {}, {scores, one_each, {}}));
+}
+
+TEST_CASE("a line of JSON says the same, classes by name where they have one") {
+  CHECK(text(PredictionFormat::json_lines, {}, {scores, one_each, {}}) ==
+        "{\"index\":0,\"probabilities\":[0.25,0.75],\"predicted\":1}\n"
+        "{\"index\":1,\"probabilities\":[0.5,0.5],\"predicted\":0}\n");
+  CHECK(text(PredictionFormat::json_lines, {"cat", "dog"}, {scores, one_each, files}) ==
+        "{\"index\":0,\"file\":\"a, b.png\",\"probabilities\":{\"cat\":0.25,\"dog\":0.75},"
+        "\"predicted\":\"dog\"}\n"
+        "{\"index\":1,\"file\":\"c.png\",\"probabilities\":{\"cat\":0.5,\"dog\":0.5},"
+        "\"predicted\":\"cat\"}\n");
+}
+
+TEST_CASE("where each class is there or not, all that are there are named") {
+  const app::PredictedCases cases{scores, of_each_class, {}};
+  CHECK(text(PredictionFormat::csv, {"cat", "dog"}, cases) ==
+        "index,p_cat,p_dog,predicted\n0,0.250000,0.750000,cat;dog\n1,0.500000,0.500000,\n");
+  const std::string json = text(PredictionFormat::json_lines, {}, cases);
+  CHECK(json.find("\"predicted\":[0,1]}") != std::string::npos);
+  CHECK(json.find("\"predicted\":[]}") != std::string::npos);
+}
+
+TEST_CASE("names must be one for each class, and their note a list of words") {
+  CHECK_THROWS_WITH_AS(PredictionText(PredictionFormat::csv, 2, {"cat"}),
+                       doctest::Contains("1 names for 2 classes"), ConfigError);
+  CHECK(app::words_of_note("class_names", "[\"a\",\"b\"]") == std::vector<std::string>{"a", "b"});
+  for (const char* note : {"", "a, b", "[1, 2]", "{\"a\": 1}"})
+    CHECK_THROWS_WITH_AS(app::words_of_note("class_names", note), doctest::Contains("class_names"),
+                         ConfigError);
+  CHECK((app::prediction_format("a/b.jsonl") == PredictionFormat::json_lines));
+  CHECK((app::prediction_format("jsonl.txt") == PredictionFormat::csv));
+}

@@ -1,0 +1,201 @@
+// results.csv and results.png of a run folder.
+#include <headrace/apps/plot/axis.h>
+#include <headrace/apps/plot/canvas.h>
+#include <headrace/apps/plot/look.h>
+#include <headrace/apps/train/metric_curves.h>
+#include <headrace/apps/train/results.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using app::Axis;
+using app::FoldOutcome;
+
+namespace {
+
+// Pixels of a PNG.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb{};
+
+  /// How many pixels inside a box have about this colour.
+  int count(app::Colour colour, int left, int top, int right, int bottom) const {
+    int found = 0;
+    for (int y = top; y < bottom; ++y) {
+      for (int x = left; x < right; ++x) {
+        const std::uint8_t* at = &rgb[3 * static_cast<std::size_t>(y * width + x)];
+        const int away = std::abs(at[0] - colour.red) + std::abs(at[1] - colour.green) +
+                         std::abs(at[2] - colour.blue);
+        found += away < 24 ? 1 : 0;
+      }
+    }
+    return found;
+  }
+};
+
+Picture decode(const std::vector<std::byte>& png) {
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  const ImageHeader header = decoder.open({png.data(), png.size()});
+  Picture picture{.width = header.shown_width(), .height = header.shown_height()};
+  picture.rgb.resize(3 * static_cast<std::size_t>(picture.width * picture.height));
+  decoder.decode({0,
+                  0,
+                  double(picture.width),
+                  double(picture.height),
+                  {.width = picture.width, .height = picture.height}},
+                 {.rgb = picture.rgb.data(), .height = picture.height, .width = picture.width});
+  return picture;
+}
+
+app::CsvTable metrics(int members, int epochs) {
+  std::ostringstream text;
+  text << "member,epoch,train_loss,train_accuracy,val_loss,val_accuracy,learning_rate\n";
+  for (int member = 0; member < members; ++member) {
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      const double t = double(epoch) / epochs;
+      const double noise = 0.02 * std::sin(1.7 * epoch + member);
+      text << member << ',' << epoch;
+      for (const double value : {1.6 * std::exp(-2.5 * t) + noise, 1.0 - 0.8 * std::exp(-3.0 * t),
+                                 1.6 * std::exp(-2.0 * t) + 0.25 * t - noise,
+                                 0.9 - 0.7 * std::exp(-4.0 * t) + noise, 1e-3 * (1.0 - t)})
+        text << ',' << value;
+      text << '\n';
+    }
+  }
+  return app::read_csv(text.str());
+}
+
+FoldOutcome outcome(const app::CsvTable& table, bool with_confusion) {
+  double best = 0.0;
+  const auto curves = app::metric_curves(table, "val_accuracy");
+  for (const double value : curves.front())
+    best = std::max(best, value);
+  FoldOutcome one{
+      .selected_by = "accuracy", .validation = {{"accuracy", best}}, .test = {{"accuracy", 0.8}}};
+  if (with_confusion)
+    one.confusion = {.counts = {{40, 2, 3}, {5, 30, 0}, {1, 8, 11}},
+                     .classes = {"cat", "dog", "a rather long name of a class"}};
+  return one;
+}
+
+// For a person to look at, where one wants to.
+void keep(const char* name, const std::vector<std::byte>& png) {
+  if (const char* folder = std::getenv("HEADRACE_KEEP_PLOTS"))
+    std::ofstream(std::string(folder) + '/' + name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
+}
+
+}  // namespace
+
+TEST_CASE("an axis ends at round numbers and has no more ticks than it may") {
+  for (const auto& [low, high] : std::vector<std::pair<double, double>>{
+           {0.0, 1.0}, {0.213, 0.8874}, {-3.0, 17.0}, {0.99991, 0.99997}, {1e-6, 3e-3}, {5, 9e5}}) {
+    for (const int most : {3, 5, 9}) {
+      const Axis axis = app::round_axis(low, high, most);
+      CAPTURE(low);
+      CAPTURE(most);
+      const double rounding = 1e-9 * (high - low);
+      CHECK(axis.low <= low + rounding);
+      CHECK(axis.high >= high - rounding);
+      CHECK(static_cast<int>(axis.ticks.size()) <= most);
+      CHECK(axis.ticks.size() >= 2);
+      const double step = axis.ticks[1] - axis.ticks[0];
+      const double mantissa = step / std::pow(10.0, std::floor(std::log10(step) + 1e-9));
+      CHECK((std::abs(mantissa - 1) < 1e-6 || std::abs(mantissa - 2) < 1e-6 ||
+             std::abs(mantissa - 5) < 1e-6));
+    }
+  }
+  CHECK(app::round_axis(0.2, 0.9, 6).label(0.2) == "0.2");
+  CHECK(app::round_axis(0.21, 0.24, 5).label(0.22) == "0.22");
+  const Axis flat = app::round_axis(0.5, 0.5, 5);
+  CHECK(flat.low < 0.5);
+  CHECK(flat.high > 0.5);
+  CHECK((app::counting_axis(1, 50, 6).ticks == std::vector<double>{1, 10, 20, 30, 40, 50}));
+  CHECK((app::counting_axis(1, 4, 9).ticks == std::vector<double>{1, 2, 3, 4}));
+  CHECK((app::counting_axis(1, 1, 9).ticks == std::vector<double>{1}));
+}
+
+TEST_CASE("a curve is a member's column; an epoch that was done twice counts once") {
+  const app::CsvTable table = app::read_csv(
+      "member,stage,epoch,val_f1\n1,a,0,0.5\n0,a,0,0.1\n0,a,1,0.2\n0,b,0,nan\n0,b,1,0.4\n"
+      "0,a,1,0.25\n1,a,1,\n");
+  const auto curves = app::metric_curves(table, "val_f1");
+  REQUIRE(curves.size() == 2);
+  REQUIRE(curves[0].size() == 4);
+  CHECK(curves[0][1] == 0.25);
+  CHECK(std::isnan(curves[0][2]));
+  CHECK(curves[0][3] == 0.4);
+  const std::vector<double> mean = app::mean_curve(curves);
+  CHECK(mean[0] == doctest::Approx(0.3));
+  CHECK(mean[1] == 0.25);
+  CHECK(std::isnan(mean[2]));
+  CHECK(app::metric_curves(table, "val_loss").empty());
+}
+
+TEST_CASE("results.csv has a row for each member and one for their vote") {
+  const FoldOutcome a{.member = "fold 0",
+                      .selected_by = "f1",
+                      .best_epoch = 3,
+                      .validation = {{"f1", 0.5}},
+                      .test = {{"f1", 0.25}, {"threshold", 0.125}}};
+  FoldOutcome last{
+      .member = "fold 1", .selected_by = "f1", .best_epoch = -1, .test = {{"f1", 1.0}}};
+  const FoldOutcome vote{.member = "all together", .selected_by = "f1", .test = {{"f1", 0.75}}};
+  CHECK(app::results_csv({a, last}, vote) ==
+        "member,selected_by,best_epoch,val_f1,test_f1,test_threshold\n"
+        "fold 0,f1,3,0.5,0.25,0.125\nfold 1,f1,,,1,\nall together,f1,,,0.75,\n");
+  last.member.clear();
+  CHECK(app::results_csv({last}, {}) == "member,selected_by,best_epoch,test_f1\nrun,f1,,1\n");
+}
+
+TEST_CASE("results.png shows both curves, over the whole width where there is no matrix") {
+  const app::CsvTable table = metrics(1, 30);
+  const auto png = app::results_png(table, {outcome(table, false)});
+  keep("one.png", png);
+  const Picture alone = decode(png);
+  CHECK(alone.width == 1200);
+  CHECK(alone.height == 800);
+  for (const int top : {0, 400}) {
+    CHECK(alone.count(app::look::blue, 100, top + 60, 1200, top + 350) > 500);
+    CHECK(alone.count(app::look::orange, 100, top + 60, 1200, top + 350) > 500);
+    CHECK(alone.count(app::look::blue, 800, top + 60, 1200, top + 350) > 100);
+  }
+  const auto with_matrix = app::results_png(table, {outcome(table, true)});
+  keep("matrix.png", with_matrix);
+  const Picture both = decode(with_matrix);
+  CHECK(both.count(app::look::orange, 700, 60, 1200, 350) == 0);
+  CHECK(both.count(app::look::blue.paler(0.95 - 0.95 * 40 / 45.0), 700, 0, 1200, 800) > 1000);
+}
+
+TEST_CASE("results.png of folds shows their means, of a run without validation what there is") {
+  const app::CsvTable folds = metrics(5, 60);
+  std::vector<FoldOutcome> outcomes(5, outcome(folds, true));
+  const auto png = app::results_png(folds, outcomes);
+  keep("folds.png", png);
+  CHECK(decode(png).count(app::look::blue.paler(0.65), 60, 60, 660, 400) > 100);
+  const app::CsvTable bare = app::read_csv(
+      "member,epoch,train_loss,learning_rate\n0,0,2.5,0.001\n0,1,1.5,0.001\n0,2,nan,0.001\n");
+  const auto short_run = app::results_png(bare, {{.selected_by = "loss"}});
+  keep("bare.png", short_run);
+  CHECK(decode(short_run).count(app::look::blue, 60, 60, 1200, 400) > 100);
+}
+
+TEST_CASE("a run without epochs has a table and no picture") {
+  const test::TemporaryFolder folder;
+  app::write_results(folder.path(), {{.member = "fold 0", .selected_by = "f1"}}, {});
+  CHECK(std::filesystem::exists(folder.path() / "results.csv"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "results.png"));
+}
