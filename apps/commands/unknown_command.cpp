@@ -1,5 +1,5 @@
 #include <headrace/apps/commands/unknown_command.h>
-#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/base/nearest.h>
 
 #include <vector>
 

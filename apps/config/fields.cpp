@@ -1,6 +1,6 @@
 #include <headrace/apps/config/fields.h>
-#include <headrace/apps/config/nearest.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
 #include <stdexcept>

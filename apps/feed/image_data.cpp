@@ -61,7 +61,8 @@ std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {
   }
   std::error_code failed;
   if (fs::is_directory(data.data, failed))
-    return std::make_shared<const ImageFolder>(data.data, listing_of(data));
+    return std::make_shared<const ImageFolder>(data.data,
+                                               ImageFolderOptions{.listing = listing_of(data)});
   const std::string extension = data.data.extension().native();
   if (extension == ".csv" || extension == ".tsv" || extension == ".jsonl") {
     return std::make_shared<const ImageManifest>(

@@ -77,8 +77,8 @@ void add(Survey& survey, const ImageSource& source, std::int64_t index, Look loo
   if (look.header.components == 1) ++survey.grey;
   if (look.header.orientation != 1) ++survey.turned;
   if (source.has_masks()) ++survey.masks;
-  const std::int64_t label = source.label(index);
-  if (label >= 0) ++survey.class_counts[static_cast<std::size_t>(label)];
+  for (const std::int64_t label : source.label_set(index))
+    ++survey.class_counts[static_cast<std::size_t>(label)];
 }
 
 std::string range(const std::vector<int>& sorted) {

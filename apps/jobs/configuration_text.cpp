@@ -1,5 +1,5 @@
 #include <headrace/apps/config/key_table.h>
-#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/base/nearest.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/configuration_text.h>

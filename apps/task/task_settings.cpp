@@ -1,4 +1,4 @@
-#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/base/nearest.h>
 #include <headrace/apps/task/task_settings.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/utf8.h>
 #include <headrace/engine/loader/detail/bad_sample_log.h>
 
 #include <algorithm>
@@ -7,30 +8,13 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-/// Bytes of the UTF-8 sequence at `at`, 0 where there is none.
-std::size_t sequence(const std::string& text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                           : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((static_cast<unsigned char>(text[at + k]) & 0xc0) != 0x80) return 0;
-  const auto second = length > 2 ? static_cast<unsigned char>(text[at + 1]) : 0;
-  const bool outside = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
-                       (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
-  return outside ? 0 : length;
-}
-
 /// A JSON string; bytes that are no UTF-8, as file names may have, are escaped one by one.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
-    const std::size_t length = sequence(text, at);
+    const std::size_t length = utf8_sequence(text, at);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

@@ -78,6 +78,21 @@ std::string canonical_folder(const std::filesystem::path& folder, std::string_vi
   return root;
 }
 
+void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who) {
+  const auto refuse = [&](const std::string& rule) {
+    throw ConfigError("[" + std::string(who) + "] " + printable(link.native()) + ": " + rule);
+  };
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(link, error);
+  if (error) refuse("link leads nowhere (" + error.message() + "); remove it");
+  if (!target.native().starts_with(root + "/")) {
+    refuse("link leaves the folder, to " + printable(target.native()) +
+           "; copy the file, or name the folder that holds both");
+  }
+  if (std::filesystem::is_directory(target))
+    refuse("link to a folder is not followed; copy it, or list that folder itself");
+}
+
 void cannot_list(const std::filesystem::filesystem_error& failure, std::string_view who) {
   const int error = failure.code().value();
   const std::string path = printable(failure.path1().native());

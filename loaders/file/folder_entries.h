@@ -26,6 +26,9 @@ std::vector<FolderEntry> folder_entries(const std::string& folder);
 std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
                              std::string_view must_be);
 
+/// Throws ConfigError unless a link leads to a file inside `root`, a canonical folder.
+void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who);
+
 /// Says why a folder could not be listed: a ResourceError where the process lacks descriptors or
 /// memory, a DataError where the disk fails, else a ConfigError.
 [[noreturn]] void cannot_list(const std::filesystem::filesystem_error& failure,

@@ -71,6 +71,7 @@ Schema DecodeImage::schema(const Schema& in) const {
     throw ConfigError("[" + name() + "] mask_dtype must be uint8 or uint16, got " +
                       std::string(name_of(mask_dtype)));
   }
+  check_mask_colours(mask_colours, "decode");
   if (device.is_cuda()) check_device();
   check_file(in, field);
   const auto [height, width] = size_of(crop);
@@ -188,7 +189,8 @@ void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const 
                                      .dtype = mask_dtype,
                                      .height = height,
                                      .width = width,
-                                     .flip = flipped});
+                                     .flip = flipped,
+                                     .colours = mask_colours});
     } catch (const DataError& error) {
       clear(labels);
       throw DataError("mask \"" + mask + "\": " + error.what());

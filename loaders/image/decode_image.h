@@ -9,6 +9,7 @@
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/mask_colours.h>
 #include <headrace/loaders/image/resize.h>
 
 #include <cstddef>
@@ -24,8 +25,9 @@ namespace headrace::inline v1 {
 /// in one pass: the crop is drawn from the header, only its part is decoded, resized, flipped and
 /// written. Draws the crop first, then the flip. Masks (engine/sample/mask.h) are files of the
 /// picture's shown size, of exact values (PNG, TIFF, BMP, lossless WebP), and become labels
-/// [height, width] of the same crop and flip: what the file stores, of a palette the index. Throws
-/// DataError for files that are broken, cut off or beyond ImageLimits.
+/// [height, width] of the same crop and flip: what the file stores, of a palette the index; or of
+/// red-green-blue files (alpha is left out) what `mask_colours` says. Throws DataError for files
+/// that are broken, cut off or beyond ImageLimits.
 struct HEADRACE_API DecodeImage {
   ImageGeometry crop = WholeImage{};
   float flip = 0.0F;  ///< probability of exchanging left and right
@@ -36,6 +38,9 @@ struct HEADRACE_API DecodeImage {
   std::string field = "image";
   std::vector<std::string> masks = {};
   DType mask_dtype = DType::uint8;  ///< or uint16: of every mask
+  /// What the colours of mask files stand for; other colours are refused. Empty: masks store
+  /// labels.
+  std::vector<MaskColour> mask_colours = {};
   /// CUDA: plain JPEG is decoded there by nvJPEG, at full size, resized and flipped, straight into
   /// the batch (docs/images.md); masks and all else there is stay on the CPU. Batches must be
   /// delivered to that device, and no operation on samples may follow. Pixels differ a little from

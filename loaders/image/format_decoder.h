@@ -25,6 +25,8 @@ class FormatDecoder {
   /// The same as stored values at full size. Throws DataError also where the file keeps none.
   virtual DecodedLabels decode_labels(const Region& region) = 0;
 
+  /// Whether the open file keeps 8-bit red, green and blue exactly, so that decode() gives them.
+  virtual bool keeps_colours() const { return false; }
   /// Whether decode() reduces by 2, 4 and 8.
   virtual bool scales() const { return false; }
   /// Writes the whole open file as packed RGB; false: it has no such way, decode() it.

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/detail/colour_labels.h>
 #include <headrace/loaders/image/detail/device_jpeg.h>
 #include <headrace/loaders/image/detail/device_picture.h>
 #include <headrace/loaders/image/detail/label_sampler.h>
@@ -68,10 +69,25 @@ FormatDecoder& ImageDecoder::opened() const {
   return *decoder_;
 }
 
+/// The labels of a region of the open file, as it stores them or by their colours.
+DecodedLabels ImageDecoder::stored_labels(const Region& region,
+                                          std::span<const MaskColour> colours) const {
+  FormatDecoder& decoder = opened();
+  if (colours.empty()) return decoder.decode_labels(region);
+  if (!decoder.keeps_colours()) {
+    throw DataError(std::string(header_.format) +
+                    ": mask_colours need a file that keeps 8-bit red, green and blue (PNG, TIFF, "
+                    "BMP, lossless WebP), got one of another kind; leave them out for files of "
+                    "labels");
+  }
+  static thread_local detail::ColourLabels labels;
+  return labels.labels(decoder.decode(region, 1), colours, header_.format);
+}
+
 void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& target) {
   static thread_local detail::LabelSampler sampler;
   const Region region = sampler.place(window, header_, target.width, target.height, target.flip);
-  const DecodedLabels labels = opened().decode_labels(region);
+  const DecodedLabels labels = stored_labels(region, target.colours);
   if (target.dtype == DType::uint8) {
     sampler.sample(labels, static_cast<std::uint8_t*>(target.labels));
   } else {

@@ -5,6 +5,7 @@
 #include <headrace/engine/tensor/dtype.h>
 #include <headrace/loaders/image/crop.h>
 #include <headrace/loaders/image/format_decoder.h>
+#include <headrace/loaders/image/mask_colours.h>
 #include <headrace/loaders/image/resize.h>
 
 #include <cstddef>
@@ -42,6 +43,8 @@ class HEADRACE_API ImageDecoder {
     int height = 0;
     int width = 0;
     bool flip = false;
+    /// What the colours of a file stand for. Empty: the file stores labels.
+    std::span<const MaskColour> colours{};
   };
 
   /// The calling thread's own.
@@ -62,12 +65,16 @@ class HEADRACE_API ImageDecoder {
   void decode(const detail::DevicePicture& picture, const Target& target);
   /// The same for a file of labels (engine/sample/mask.h has the rules): each comes from the one
   /// pixel in which its centre falls, as stored. PNG, TIFF, BMP and lossless WebP. Throws DataError
-  /// also for colours, for files that keep no exact values, and for labels too large for the
-  /// target.
+  /// also for colours (with `target.colours` for one that is not among them, and for files of
+  /// labels), for files that keep no exact values, and for labels too large for the target.
   void decode_labels(const ImageWindow& window, const LabelTarget& target);
+  /// Whether the open file keeps 8-bit red, green and blue exactly, one colour a pixel: not grey, a
+  /// palette or lossy.
+  bool keeps_colours() const { return opened().keeps_colours(); }
 
  private:
   FormatDecoder& opened() const;
+  DecodedLabels stored_labels(const Region& region, std::span<const MaskColour> colours) const;
   void show(detail::StoredWindow& window, int scale, const Target& target);
 
   std::span<const std::byte> file_;

@@ -4,8 +4,17 @@
 #include <headrace/loaders/image/listed_images.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1 {
+
+struct ImageFolderOptions {
+  /// Class names by label, where other data have fixed them; a folder must be one of them, and need
+  /// not be there. Empty: the folders are the classes.
+  std::vector<std::string> classes{};
+  ListingOptions listing{};
+};
 
 /// One folder per class, image files at any depth below it: jpg, jpeg, png, webp, bmp, tif, tiff,
 /// in any case; names that begin with a dot are left out. Classes are sorted by name (bytes) and
@@ -13,9 +22,9 @@ namespace headrace::inline v1 {
 /// and "label" (int64). Listed when constructed, or read from a cache (ListingOptions).
 class HEADRACE_API ImageFolder final : public ListedImages {
  public:
-  /// Throws ConfigError where there is no such folder, no class, a class without images, or a link
-  /// that leaves the folder or leads to another folder.
-  explicit ImageFolder(const std::filesystem::path& root, const ListingOptions& options = {});
+  /// Throws ConfigError where there is no such folder, no class, a class without images or that
+  /// options.classes has not, or a link that leaves the folder or leads to another folder.
+  explicit ImageFolder(const std::filesystem::path& root, const ImageFolderOptions& options = {});
 };
 
 }  // namespace headrace::inline v1

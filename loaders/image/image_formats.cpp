@@ -23,6 +23,7 @@ class Plain final : public FormatDecoder {
   DecodedLabels decode_labels(const Region& region) override {
     return decoder_.decode_labels(region);
   }
+  bool keeps_colours() const override { return decoder_.keeps_colours(); }
 
  private:
   Decoder decoder_;

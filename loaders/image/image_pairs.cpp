@@ -1,7 +1,9 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 #include <headrace/loaders/image/image_pairs.h>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -42,14 +44,41 @@ struct Folders {
   std::string masks;
 };
 
+/// The files of both kinds, sorted by path.
+struct Files {
+  std::vector<detail::ListedFile> images;
+  std::vector<detail::ListedFile> masks;
+};
+
+/// In one folder a name that ends in the suffix is a mask's.
+Files files_of(const Folders& folders, const std::string& suffix,
+               std::vector<detail::ListingProof>& proofs) {
+  Files files{.images = detail::list_images(folders.images, "", who, proofs), .masks = {}};
+  if (folders.images != folders.masks) {
+    files.masks = detail::list_images(folders.masks, "", who, proofs);
+    return files;
+  }
+  if (suffix.empty()) {
+    refuse(folders.images,
+           "images and masks in one folder must differ by mask_suffix, got none; give what the "
+           "masks' names end in, or the masks' own folder");
+  }
+  const auto is_image = [&suffix](const detail::ListedFile& file) {
+    return !stem_of(file.path).ends_with(suffix);
+  };
+  const auto masks = std::ranges::stable_partition(files.images, is_image);
+  files.masks.assign(masks.begin(), masks.end());
+  files.images.erase(masks.begin(), masks.end());
+  return files;
+}
+
 detail::ImageListing list(const Folders& folders, const std::string& suffix,
                           std::vector<detail::ListingProof>& proofs) {
-  const auto images = detail::list_images(folders.images, "", who, proofs);
-  const auto masks = detail::list_images(folders.masks, "", who, proofs);
-  if (images.empty()) refuse(folders.images, "must hold an image, got none");
-  const ByStem image_of = by_stem(images, "");
-  const ByStem mask_of = by_stem(masks, suffix);
-  for (const detail::ListedFile& mask : masks) {
+  const Files files = files_of(folders, suffix, proofs);
+  if (files.images.empty()) refuse(folders.images, "must hold an image, got none");
+  const ByStem image_of = by_stem(files.images, "");
+  const ByStem mask_of = by_stem(files.masks, suffix);
+  for (const detail::ListedFile& mask : files.masks) {
     std::string_view stem = stem_of(mask.path);
     stem.remove_suffix(suffix.size());
     if (!image_of.contains(stem)) refuse(mask.path, "this mask has no image; remove it");
@@ -57,7 +86,7 @@ detail::ImageListing list(const Folders& folders, const std::string& suffix,
   detail::ImageListing listing;
   listing.images.root = folders.images;
   listing.masks.root = folders.masks;
-  for (const detail::ListedFile& image : images) {
+  for (const detail::ListedFile& image : files.images) {
     const auto mask = mask_of.find(stem_of(image.path));
     if (mask == mask_of.end()) {
       refuse(image.path, "has no mask in " + detail::printable(folders.masks) +
@@ -76,10 +105,10 @@ Folders folders_of(const ImagePairsOptions& options) {
 
 std::shared_ptr<const detail::ImageListing> listing_of(const ImagePairsOptions& options) {
   const Folders folders = folders_of(options);
-  return detail::cached_listing(options.listing,
-                                "image pairs " + detail::printable(folders.images) + " and " +
-                                    detail::printable(folders.masks) + " " +
-                                    detail::printable(options.mask_suffix),
+  const std::string name = "image pairs " + detail::printable(folders.images) + " and " +
+                           detail::printable(folders.masks) + " " +
+                           detail::printable(options.mask_suffix);
+  return detail::cached_listing(options.listing, {.name = name},
                                 [&](std::vector<detail::ListingProof>& proofs) {
                                   return list(folders, options.mask_suffix, proofs);
                                 });

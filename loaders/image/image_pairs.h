@@ -10,18 +10,21 @@ namespace headrace::inline v1 {
 
 struct ImagePairsOptions {
   std::filesystem::path images{};  ///< folder of the images, at any depth
-  std::filesystem::path masks{};   ///< folder of their masks, laid out the same
+  std::filesystem::path
+      masks{};  ///< folder of their masks, laid out the same; or that of the images
   /// What a mask's name has before its extension and its image's has not.
   std::string mask_suffix{};
   ListingOptions listing{};
 };
 
-/// Images with their masks from two folders: "a/7.jpg" in one belongs to "a/7.png" in the other.
-/// Sorted by path. Fields: "image" and "mask", the files' bytes (ragged uint8).
+/// Images with their masks from two folders: "a/7.jpg" in one belongs to "a/7.png" in the other; or
+/// from one, where "a/7.jpg" belongs to "a/7_mask.png" by the suffix "_mask". Sorted by path.
+/// Fields: "image" and "mask", the files' bytes (ragged uint8).
 class HEADRACE_API ImagePairs final : public ListedImages {
  public:
   /// Throws ConfigError where a folder is missing or empty, an image has no mask or a mask no
-  /// image, or two files differ by extension only.
+  /// image, two files differ by extension only, or one folder holds both kinds and
+  /// there is no suffix.
   explicit ImagePairs(const ImagePairsOptions& options);
 };
 

@@ -1,3 +1,4 @@
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
@@ -14,28 +15,8 @@ constexpr std::size_t decoded_bytes_per_file_byte = 10;
 ListedImages::ListedImages(std::string name, std::shared_ptr<const detail::ImageListing> listing)
     : name_(std::move(name)), listing_(std::move(listing)) {}
 
-const std::vector<std::string>& ListedImages::classes() const noexcept {
-  return listing_->classes;
-}
-
-std::int64_t ListedImages::label(std::int64_t index) const noexcept {
-  return listing_->labels.empty() ? -1 : listing_->labels[static_cast<std::size_t>(index)];
-}
-
-std::vector<std::int64_t> ListedImages::labels() const {
-  return {listing_->labels.begin(), listing_->labels.end()};
-}
-
-std::vector<double> ListedImages::weights() const {
-  return {listing_->weights.begin(), listing_->weights.end()};
-}
-
-std::vector<std::int64_t> ListedImages::groups() const {
-  return {listing_->groups.begin(), listing_->groups.end()};
-}
-
-const std::vector<std::string>& ListedImages::group_names() const noexcept {
-  return listing_->group_names;
+const detail::RecordValues& ListedImages::values() const noexcept {
+  return listing_->values;
 }
 
 bool ListedImages::has_masks() const noexcept {
@@ -69,8 +50,7 @@ Schema ListedImages::fields() const {
     schema.put(FieldSpec::ragged("mask", DType::uint8,
                                  static_cast<std::int64_t>(listing_->masks.largest)));
   }
-  if (!listing_->labels.empty()) schema.put(FieldSpec::fixed("label", DType::int64, Shape{}));
-  if (!listing_->weights.empty()) schema.put(FieldSpec::fixed("weight", DType::float32, Shape{}));
+  values().add_fields(schema);
   return schema;
 }
 
@@ -83,7 +63,7 @@ void ListedImages::read(std::int64_t index, Sample& sample) const {
     detail::read_listed_file(listing.masks.root, listing.masks.path(i), listing.masks.bytes[i],
                              "mask", sample);
   }
-  set_values(i, sample);
+  values().fill(i, sample);
 }
 
 bool ListedImages::read_now(std::int64_t index, Sample& sample) const {
@@ -93,14 +73,8 @@ bool ListedImages::read_now(std::int64_t index, Sample& sample) const {
   };
   if (!now(listing_->images, "image")) return false;
   if (has_masks() && !now(listing_->masks, "mask")) return false;
-  set_values(i, sample);
+  values().fill(i, sample);
   return true;
-}
-
-void ListedImages::set_values(std::size_t i, Sample& sample) const {
-  const detail::ImageListing& listing = *listing_;
-  if (!listing.labels.empty()) sample.set_scalar<std::int64_t>("label", listing.labels[i]);
-  if (!listing.weights.empty()) sample.set_scalar<float>("weight", listing.weights[i]);
 }
 
 std::size_t ListedImages::working_bytes(std::int64_t index) const {
@@ -112,7 +86,7 @@ std::size_t ListedImages::largest_working_bytes() const {
 }
 
 std::size_t ListedImages::resident_bytes() const {
-  return listing_->memory();
+  return listing_->images.memory() + listing_->masks.memory() + values().memory();
 }
 
 std::string ListedImages::origin(std::int64_t index) const {

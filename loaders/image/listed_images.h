@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace headrace::inline v1 {
 
@@ -32,12 +31,6 @@ struct ListingOptions {
 /// About 24 bytes and the path per file stay in memory.
 class HEADRACE_API ListedImages : public ImageSource {
  public:
-  const std::vector<std::string>& classes() const noexcept override;
-  std::int64_t label(std::int64_t index) const noexcept override;
-  std::vector<std::int64_t> labels() const override;
-  std::vector<double> weights() const override;
-  std::vector<std::int64_t> groups() const override;
-  const std::vector<std::string>& group_names() const noexcept override;
   bool has_masks() const noexcept override;
   /// When they were listed.
   std::uint64_t image_bytes(std::int64_t index) const noexcept override;
@@ -65,7 +58,7 @@ class HEADRACE_API ListedImages : public ImageSource {
   ListedImages(std::string name, std::shared_ptr<const detail::ImageListing> listing);
 
  private:
-  void set_values(std::size_t i, Sample& sample) const;
+  const detail::RecordValues& values() const noexcept override;
 
   std::string name_;
   std::shared_ptr<const detail::ImageListing> listing_;

@@ -174,6 +174,13 @@ DecodedPixels PngDecoder::decode(const Region& region) {
   return {.data = out, .stride = stride, .scale = 1, .region = rows};
 }
 
+bool PngDecoder::keeps_colours() const {
+  const State& state = *state_;
+  if (state.png == nullptr) return false;
+  const int colour = png_get_color_type(state.png, state.info) & ~PNG_COLOR_MASK_ALPHA;
+  return colour == PNG_COLOR_TYPE_RGB && png_get_bit_depth(state.png, state.info) == 8;
+}
+
 DecodedLabels PngDecoder::decode_labels(const Region& region) {
   State& state = *state_;
   if (state.png == nullptr) throw DataError("PNG: decode_labels() without an open file");

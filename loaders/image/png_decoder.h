@@ -28,6 +28,8 @@ class HEADRACE_API PngDecoder {
   /// The same as stored values: of grey and palette files their samples, whatever their bits, of
   /// colour files the one value of all channels. Throws DataError where colours differ.
   DecodedLabels decode_labels(const Region& region);
+  /// Whether the open file has 8-bit red, green and blue.
+  bool keeps_colours() const;
 
  private:
   struct State;

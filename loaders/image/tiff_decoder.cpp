@@ -197,6 +197,12 @@ DecodedPixels TiffDecoder::decode(const Region& region) {
   return {.data = out, .stride = stride, .scale = 1, .region = rows};
 }
 
+bool TiffDecoder::keeps_colours() const {
+  const detail::TiffLayout& layout = state_->layout;
+  return state_->file.is_open() && layout.photometric == PHOTOMETRIC_RGB && layout.bits == 8 &&
+         !layout.lossy;
+}
+
 DecodedLabels TiffDecoder::decode_labels(const Region& region) {
   State& state = *state_;
   if (!state.file.is_open()) throw DataError("TIFF: decode_labels() without an open file");

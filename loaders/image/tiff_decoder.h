@@ -30,6 +30,8 @@ class HEADRACE_API TiffDecoder {
   /// The same as stored values: of grey and palette files their samples, of colour files the one
   /// value of all channels.
   DecodedLabels decode_labels(const Region& region);
+  /// Whether the open file has 8-bit red, green and blue, without loss.
+  bool keeps_colours() const;
 
  private:
   struct State;

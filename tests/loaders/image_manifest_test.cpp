@@ -112,11 +112,12 @@ TEST_CASE("quoting follows RFC 4180: separators, quotes and line ends inside nam
 
 TEST_CASE("what is wrong in a manifest is named with its line") {
   const Data data;
-  CHECK(contains(data.refusal("m.csv", "path,label\na.jpg,1\n"),
-                 "m.csv:1: column \"image\" must be there, got path, label"));
+  CHECK(contains(data.refusal("m.csv", "imgae,label\na.jpg,1\n"),
+                 "m.csv:1: column \"image\" or \"path\" must be there, got imgae, label; did you "
+                 "mean \"imgae\"?"));
   CHECK(contains(data.refusal("m.csv", "image,image\n"), "must stand there once"));
   CHECK(contains(data.refusal("m.csv", ""), "must name the columns"));
-  CHECK(contains(data.refusal("m.csv", "image,label\n"), "must list an image"));
+  CHECK(contains(data.refusal("m.csv", "image,label\n"), "must list a file, got none"));
   CHECK(contains(data.refusal("m.csv", "image,label,group\na.jpg,1,2\na.jpg,1\n"),
                  "m.csv:3: column \"group\" must be there, got 2 of 3 fields"));
   CHECK(contains(data.refusal("m.csv", "image,label\na.jpg,1,2\n"), "m.csv:2: must have 2 fields"));
@@ -137,7 +138,8 @@ TEST_CASE("what is wrong in a manifest is named with its line") {
   CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\"}\n[1]\n"),
                  "m.jsonl:2: must be a JSON object, got array"));
   CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a.jpg\"\n"), "m.jsonl:1: must be a JSON"));
-  CHECK(contains(data.refusal("m.jsonl", "{\"label\": 1}\n"), "m.jsonl:1: image must be there"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"label\": 1}\n"),
+                 "m.jsonl:1: column \"image\" or \"path\" must be there, got label"));
   CHECK(contains(data.refusal("m.jsonl", "{\"image\": 4}\n"), "image must be a path, got number"));
   CHECK(contains(
       data.refusal("m.jsonl", "{\"image\":\"a.jpg\",\"label\":1}\n{\"image\":\"a.jpg\"}\n"),
@@ -172,6 +174,31 @@ TEST_CASE("paths of a manifest may not leave its root") {
   CHECK(refusal("same.jpg").empty());
   const fs::path inside = fs::canonical(data.root / "in") / "a.jpg";
   CHECK(refusal(inside.string()).empty());
+}
+
+TEST_CASE("pairs in one folder are told apart by the masks' suffix") {
+  test::TemporaryFolder root;
+  write(root / "a.jpg", "a");
+  write(root / "a_mask.png", "ma");
+  write(root / "x/b.png", "bb");
+  write(root / "x/b_mask.png", "mb");
+  const ImagePairsOptions options{
+      .images = root.path(), .masks = root / ".", .mask_suffix = "_mask"};
+  const ImagePairs pairs(options);
+  REQUIRE(pairs.size() == 2);
+  CHECK(field_of(pairs, 0, "image") == "a");
+  CHECK(field_of(pairs, 0, "mask") == "ma");
+  CHECK(field_of(pairs, 1, "image") == "bb");
+  CHECK(field_of(pairs, 1, "mask") == "mb");
+  const auto refusal = [&](const ImagePairsOptions& wanted) {
+    return test::message_of<ConfigError>([&] { ImagePairs opened(wanted); });
+  };
+  CHECK(contains(refusal({.images = root.path(), .masks = root.path()}),
+                 "images and masks in one folder must differ by mask_suffix, got none"));
+  CHECK(contains(refusal({.images = root.path(), .masks = root.path(), .mask_suffix = "_seg"}),
+                 "a.jpg: has no mask in"));
+  write(root / "c_mask.png", "mc");
+  CHECK(contains(refusal(options), "c_mask.png: this mask has no image"));
 }
 
 TEST_CASE("pairs join images and masks by name") {

@@ -362,7 +362,7 @@ TEST_CASE("a pack that lies with right checksums is refused by name") {
   const auto header = [&](std::size_t at, auto value) {
     return forged([=](Bytes& bytes) { put(bytes, at, value); });
   };
-  CHECK(contains(header(8, std::uint32_t{2}), "version 1, got 2"));
+  CHECK(contains(header(8, std::uint32_t{3}), "version 1 or 2, got 3"));
   CHECK(contains(header(12, std::uint32_t{3}), "alignment"));
   CHECK(contains(header(16, huge / 80), "as long as its records need"));
   CHECK(contains(header(16, std::uint64_t{0}), "as long as its records need"));
@@ -371,6 +371,12 @@ TEST_CASE("a pack that lies with right checksums is refused by name") {
   CHECK(contains(header(48, std::uint64_t{4096}), "sections"));
   CHECK(contains(header(56, std::uint64_t{0}), "finished"));
   CHECK(contains(header(72, ~std::uint32_t{0}), "names"));
+  CHECK(contains(header(88, std::uint32_t{1 | 16}), "split must be a known one"));
+  CHECK(contains(header(92, ~std::uint32_t{0}), "names"));
+  CHECK(contains(header(92, std::uint32_t{1}), "names must not end early"));
+  CHECK(contains(field(3, 74, std::uint8_t{1}), "split must be a known one"));
+  // What came before label sets and splits is the same without them.
+  CHECK(header(8, std::uint32_t{1}).empty());
 }
 
 TEST_CASE("a pack that shrinks after it was opened gives errors, not crashes") {

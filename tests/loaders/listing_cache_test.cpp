@@ -64,7 +64,7 @@ struct Folder {
   /// Opens the folder through the cache; true when the cache was used.
   bool cached() {
     log.lines.clear();
-    const ImageFolder folder(root / "data", {.cache = cache(), .log = log.callback()});
+    const ImageFolder folder(root / "data", {.listing = {.cache = cache(), .log = log.callback()}});
     size = folder.size();
     names.clear();
     for (std::int64_t i = 0; i < folder.size(); ++i)
@@ -116,7 +116,7 @@ TEST_CASE("a kept listing holds nothing of what is in the files: what is there n
   folder.cached();
   write(folder.root / "data/cat/a.jpg", "AAA");
   CHECK(folder.cached());
-  const ImageFolder images(folder.root / "data", {.cache = folder.cache()});
+  const ImageFolder images(folder.root / "data", {.listing = {.cache = folder.cache()}});
   Sample sample;
   images.read(0, sample);
   const Tensor& file = sample["image"];
@@ -175,8 +175,9 @@ TEST_CASE("a listing of another data set is not used") {
 
 TEST_CASE("a listing that cannot be kept is no error") {
   Folder folder;
-  const ImageFolder opened(folder.root / "data", {.cache = folder.root / "no/such/folder/listing",
-                                                  .log = folder.log.callback()});
+  const ImageFolder opened(
+      folder.root / "data",
+      {.listing = {.cache = folder.root / "no/such/folder/listing", .log = folder.log.callback()}});
   CHECK(opened.size() == 3);
   CHECK(folder.log.has("cannot be kept"));
 }

@@ -44,6 +44,7 @@ class BmpDecoder final : public ModuleDecoder {
   /// Reads the sides from the file's header, without the module.
   ImageHeader open(std::span<const std::byte> bytes) override;
   DecodedLabels decode_labels(const Region& region) override;
+  bool keeps_colours() const override { return !is_indexed({picture_.file()}); }
 };
 
 ImageHeader BmpDecoder::open(std::span<const std::byte> bytes) {

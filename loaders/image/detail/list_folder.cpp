@@ -4,35 +4,10 @@
 #include <headrace/loaders/image/image_formats.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace headrace::inline v1::detail {
-namespace {
-
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(std::string_view who, std::string_view path, const std::string& rule) {
-  throw ConfigError("[" + std::string(who) + "] " + printable(path) + ": " + rule);
-}
-
-}  // namespace
-
-void check_link(const fs::path& link, const std::string& root, std::string_view who) {
-  std::error_code error;
-  const fs::path target = fs::canonical(link, error);
-  if (error) refuse(who, link.native(), "link leads nowhere (" + error.message() + "); remove it");
-  if (!target.native().starts_with(root + "/")) {
-    refuse(who, link.native(),
-           "link leaves the folder, to " + printable(target.native()) +
-               "; copy the file, or name the folder that holds both");
-  }
-  if (fs::is_directory(target)) {
-    refuse(who, link.native(),
-           "link to a folder is not followed; copy it, or list that folder itself");
-  }
-}
 
 namespace {
 

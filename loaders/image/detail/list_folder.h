@@ -1,18 +1,13 @@
 #pragma once
 
 #include <headrace/loaders/file/folder_entries.h>
-#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::detail {
-
-/// Throws ConfigError unless a link leads to a file inside `root`.
-void check_link(const std::filesystem::path& link, const std::string& root, std::string_view who);
 
 struct ListedFile {
   std::string path;  ///< below the root

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/detail/listing_file.h>
@@ -62,29 +63,72 @@ void check_numbers(const std::vector<std::int32_t>& numbers, std::size_t below) 
   }
 }
 
+std::vector<DataSplit> read_splits(ListingReader& in) {
+  std::vector<DataSplit> splits;
+  for (const std::uint8_t value : in.values<std::uint8_t>()) {
+    if (value > static_cast<std::uint8_t>(DataSplit::test))
+      throw UnusableListing("its splits are broken");
+    splits.push_back(static_cast<DataSplit>(value));
+  }
+  return splits;
+}
+
+void check_sets(const RecordValues& values) {
+  std::uint64_t before = 0;
+  for (const std::uint64_t end : values.set_end) {
+    if (end < before) throw UnusableListing("its labels are broken");
+    before = end;
+  }
+  if (before != values.set_classes.size()) throw UnusableListing("its labels are broken");
+}
+
+RecordValues read_values(ListingReader& in) {
+  RecordValues values;
+  values.classes = in.texts();
+  values.labels = in.values<std::int32_t>();
+  values.set_classes = in.values<std::int32_t>();
+  values.set_end = in.values<std::uint64_t>();
+  values.weights = in.values<float>();
+  values.group_names = in.texts();
+  values.groups = in.values<std::int32_t>();
+  values.splits = read_splits(in);
+  check_sets(values);
+  check_numbers(values.labels,
+                values.multi_label() ? values.set_end.size() : values.classes.size());
+  check_numbers(values.set_classes, values.classes.size());
+  check_numbers(values.groups, values.group_names.size());
+  return values;
+}
+
+void write_values(ListingWriter& out, const RecordValues& values) {
+  out.texts(values.classes);
+  out.values(values.labels);
+  out.values(values.set_classes);
+  out.values(values.set_end);
+  out.values(values.weights);
+  out.texts(values.group_names);
+  out.values(values.groups);
+  out.values(values.splits);
+}
+
 ImageListing read_listing(ListingReader& in) {
   ImageListing listing;
   listing.images = read_files(in);
   listing.masks = read_files(in);
-  listing.classes = in.texts();
-  listing.labels = in.values<std::int32_t>();
-  listing.weights = in.values<float>();
-  listing.group_names = in.texts();
-  listing.groups = in.values<std::int32_t>();
+  listing.values = read_values(in);
   in.finish();
   const std::size_t size = listing.images.size();
   const auto fits = [size](std::size_t count) { return count == 0 || count == size; };
-  if (size == 0 || !fits(listing.masks.size()) || !fits(listing.labels.size()) ||
-      !fits(listing.weights.size()) || !fits(listing.groups.size()))
+  const RecordValues& values = listing.values;
+  if (size == 0 || !fits(listing.masks.size()) || !fits(values.labels.size()) ||
+      !fits(values.weights.size()) || !fits(values.groups.size()) || !fits(values.splits.size()))
     throw UnusableListing("its tables differ in length");
-  check_numbers(listing.labels, listing.classes.size());
-  check_numbers(listing.groups, listing.group_names.size());
   return listing;
 }
 
 /// What a listing is of: the data set, and the extensions that were looked for.
-std::string key_of(const std::string& subject) {
-  std::string key = subject + "\n";
+std::string key_of(const ListingSubject& subject) {
+  std::string key = subject.name + "\n" + subject.settings + "\n";
   for (const ImageFormat& format : image_formats()) {
     for (const std::string_view extension : format.extensions)
       key += extension;
@@ -92,7 +136,7 @@ std::string key_of(const std::string& subject) {
   return key;
 }
 
-std::optional<ImageListing> load(const std::string& cache, const std::string& subject) {
+std::optional<ImageListing> load(const std::string& cache, const ListingSubject& subject) {
   ListingReader in(cache);
   if (in.text() != key_of(subject)) throw UnusableListing("it is of another data set");
   for (std::size_t n = in.count(8); n > 0; --n) {
@@ -110,7 +154,7 @@ std::optional<ImageListing> load(const std::string& cache, const std::string& su
   return read_listing(in);
 }
 
-void save(const std::string& cache, const std::string& subject,
+void save(const std::string& cache, const ListingSubject& subject,
           const std::vector<ListingProof>& proofs, const ImageListing& listing) {
   ListingWriter out(cache);
   out.text(key_of(subject));
@@ -123,11 +167,7 @@ void save(const std::string& cache, const std::string& subject,
   }
   write_files(out, listing.images);
   write_files(out, listing.masks);
-  out.texts(listing.classes);
-  out.values(listing.labels);
-  out.values(listing.weights);
-  out.texts(listing.group_names);
-  out.values(listing.groups);
+  write_values(out, listing.values);
   out.finish();
 }
 
@@ -161,7 +201,7 @@ ListingProof file_proof(const std::string& path) {
 }
 
 std::shared_ptr<const ImageListing> cached_listing(
-    const ListingOptions& options, const std::string& subject,
+    const ListingOptions& options, const ListingSubject& subject,
     const std::function<ImageListing(std::vector<ListingProof>&)>& make) {
   const auto say = [&options](LogLevel level, const std::string& line) {
     if (options.log) options.log(level, line);
@@ -172,31 +212,33 @@ std::shared_ptr<const ImageListing> cached_listing(
     try {
       return std::make_shared<const ImageListing>(*load(cache, subject));
     } catch (const UnusableListing& reason) {
-      say(LogLevel::warning,
-          subject + ": the cached listing " + printable(cache) + " is made anew: " + reason.what());
+      say(LogLevel::warning, subject.name + ": the cached listing " + printable(cache) +
+                                 " is made anew: " + reason.what());
     }
   }
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t start_ns = now_ns();
   std::vector<ListingProof> proofs;
   auto listing = std::make_shared<ImageListing>(make(proofs));
-  listing->shrink_to_fit();
+  listing->images.shrink_to_fit();
+  listing->masks.shrink_to_fit();
+  listing->values.shrink_to_fit();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);
-  say(LogLevel::info, subject + ": listed " + std::to_string(listing->images.size()) +
+  say(LogLevel::info, subject.name + ": listed " + std::to_string(listing->images.size()) +
                           " images in " + std::to_string(took.count()) + " ms");
   if (cache.empty()) return listing;
   for (const ListingProof& proof : proofs) {
     if (proof.bytes != 0 || proof.changed_ns < start_ns - too_fresh_ns) continue;
-    say(LogLevel::info,
-        subject + ": the listing is not kept: " + printable(proof.path) + " changed a moment ago");
+    say(LogLevel::info, subject.name + ": the listing is not kept: " + printable(proof.path) +
+                            " changed a moment ago");
     return listing;
   }
   try {
     save(cache, subject, proofs, *listing);
   } catch (const UnusableListing& reason) {
-    say(LogLevel::warning,
-        subject + ": the listing cannot be kept as " + printable(cache) + ": " + reason.what());
+    say(LogLevel::warning, subject.name + ": the listing cannot be kept as " + printable(cache) +
+                               ": " + reason.what());
   }
   return listing;
 }

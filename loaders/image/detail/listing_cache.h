@@ -25,11 +25,17 @@ struct ListingProof {
 ListingProof folder_proof(const std::string& path);
 ListingProof file_proof(const std::string& path);
 
+/// What a listing is of.
+struct ListingSubject {
+  std::string name;        ///< for messages
+  std::string settings{};  ///< what it depends on beside its files
+};
+
 /// The listing from options.cache while it is of `subject` and all it was made from is unchanged;
 /// else `make`s it (which names what it is made from) and keeps it there. A cache that cannot be
 /// read or written costs a line in the log, nothing more.
 std::shared_ptr<const ImageListing> cached_listing(
-    const ListingOptions& options, const std::string& subject,
+    const ListingOptions& options, const ListingSubject& subject,
     const std::function<ImageListing(std::vector<ListingProof>&)>& make);
 
 }  // namespace headrace::inline v1::detail

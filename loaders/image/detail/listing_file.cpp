@@ -13,7 +13,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::array<char, 8> magic = {'h', 'r', 'l', 'i', 's', 't', '1', '\n'};
+constexpr std::array<char, 8> magic = {'h', 'r', 'l', 'i', 's', 't', '2', '\n'};
 constexpr std::size_t header_bytes = 24;  // magic, bytes of what follows, CRC-32 of it, zero
 
 }  // namespace

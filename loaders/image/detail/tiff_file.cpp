@@ -128,6 +128,7 @@ TiffLayout TiffFile::read_layout() {
   const int orientation = tag<std::uint16_t>(TIFFTAG_ORIENTATION, 1);
   layout.orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
   check_kind(layout);
+  layout.lossy = tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_JPEG;
   layout.tiled = TIFFIsTiled(handle_) != 0;
   const auto block_width =
       layout.tiled ? tag<std::uint32_t>(TIFFTAG_TILEWIDTH, 0) : static_cast<std::uint32_t>(width);

@@ -21,6 +21,7 @@ struct TiffLayout {
   int orientation = 1;
   bool planes = false;  ///< each sample in blocks of its own
   bool tiled = false;
+  bool lossy = false;
   int block_width = 0;  ///< of a strip or tile, in pixels
   int block_height = 0;
   std::size_t block_bytes = 0;

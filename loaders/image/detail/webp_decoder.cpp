@@ -22,6 +22,7 @@ class WebpDecoder final : public ModuleDecoder {
   /// Reads the sides from the file's header, without the module.
   ImageHeader open(std::span<const std::byte> bytes) override;
   DecodedLabels decode_labels(const Region& region) override;
+  bool keeps_colours() const override { return !is_lossy({picture_.file()}); }
 };
 
 ImageHeader WebpDecoder::open(std::span<const std::byte> bytes) {

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/cached_file.h>
-#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
@@ -34,11 +34,6 @@ bool ImagePack::State::read_file_now(const File& wanted, Sample& sample) const {
          is_right(wanted, tensor);
 }
 
-void ImagePack::State::set_values(std::size_t i, Sample& sample) const {
-  if (header.has_labels) sample.set_scalar<std::int64_t>("label", places[i].label);
-  if (header.has_weights) sample.set_scalar<float>("weight", weights[i]);
-}
-
 ImagePack::ImagePack(const std::filesystem::path& file, const ImagePackOptions& options) {
   auto state = std::make_unique<State>(file, options);
   try {
@@ -57,32 +52,8 @@ ImagePack::Record ImagePack::record(std::int64_t index) const noexcept {
           static_cast<int>(place.width), static_cast<int>(place.height)};
 }
 
-const std::vector<std::string>& ImagePack::classes() const noexcept {
-  return state_->classes;
-}
-
-std::int64_t ImagePack::label(std::int64_t index) const noexcept {
-  return state_->places[static_cast<std::size_t>(index)].label;
-}
-
-std::vector<std::int64_t> ImagePack::labels() const {
-  std::vector<std::int64_t> all;
-  if (!state_->header.has_labels) return all;
-  for (const State::Place& place : state_->places)
-    all.push_back(place.label);
-  return all;
-}
-
-std::vector<double> ImagePack::weights() const {
-  return {state_->weights.begin(), state_->weights.end()};
-}
-
-std::vector<std::int64_t> ImagePack::groups() const {
-  return {state_->group_of.begin(), state_->group_of.end()};
-}
-
-const std::vector<std::string>& ImagePack::group_names() const noexcept {
-  return state_->groups;
+const detail::RecordValues& ImagePack::values() const noexcept {
+  return state_->values;
 }
 
 bool ImagePack::has_masks() const noexcept {
@@ -115,8 +86,7 @@ Schema ImagePack::fields() const {
   };
   Schema schema{ragged("image", state_->largest_image)};
   if (has_masks()) schema.put(ragged("mask", state_->largest_mask));
-  if (state_->header.has_labels) schema.put(FieldSpec::fixed("label", DType::int64, Shape{}));
-  if (state_->header.has_weights) schema.put(FieldSpec::fixed("weight", DType::float32, Shape{}));
+  values().add_fields(schema);
   return schema;
 }
 
@@ -125,7 +95,7 @@ void ImagePack::read(std::int64_t index, Sample& sample) const {
   const State::Place& place = state_->places[i];
   state_->read_file(place.image(), sample);
   if (place.mask_bytes != 0) state_->read_file(place.mask(), sample);
-  state_->set_values(i, sample);
+  values().fill(i, sample);
 }
 
 bool ImagePack::read_now(std::int64_t index, Sample& sample) const {
@@ -133,7 +103,7 @@ bool ImagePack::read_now(std::int64_t index, Sample& sample) const {
   const State::Place& place = state_->places[i];
   if (!state_->read_file_now(place.image(), sample)) return false;
   if (place.mask_bytes != 0 && !state_->read_file_now(place.mask(), sample)) return false;
-  state_->set_values(i, sample);
+  values().fill(i, sample);
   return true;
 }
 
@@ -147,8 +117,7 @@ std::size_t ImagePack::largest_working_bytes() const {
 
 std::size_t ImagePack::resident_bytes() const {
   return state_->paths.capacity() + state_->places.capacity() * sizeof(State::Place) +
-         state_->weights.capacity() * sizeof(float) +
-         state_->group_of.capacity() * sizeof(std::int32_t);
+         values().memory();
 }
 
 std::string ImagePack::origin(std::int64_t index) const {

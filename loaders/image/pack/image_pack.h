@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace headrace::inline v1 {
 
@@ -42,12 +41,6 @@ class HEADRACE_API ImagePack final : public ImageSource {
   };
   Record record(std::int64_t index) const noexcept;
 
-  const std::vector<std::string>& classes() const noexcept override;
-  std::int64_t label(std::int64_t index) const noexcept override;
-  std::vector<std::int64_t> labels() const override;
-  std::vector<double> weights() const override;
-  std::vector<std::int64_t> groups() const override;
-  const std::vector<std::string>& group_names() const noexcept override;
   bool has_masks() const noexcept override;
   std::uint64_t image_bytes(std::int64_t index) const noexcept override;
   std::uint64_t mask_bytes(std::int64_t index) const noexcept override;
@@ -68,6 +61,8 @@ class HEADRACE_API ImagePack final : public ImageSource {
   std::string origin(std::int64_t index) const override;
 
  private:
+  const detail::RecordValues& values() const noexcept override;
+
   struct State;
   std::unique_ptr<const State> state_;
 };

@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
-#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 #include <headrace/loaders/image/pack/pack_images.h>
@@ -9,6 +8,7 @@
 #include <bit>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -51,12 +51,19 @@ std::uint64_t fingerprint_of(const ListedImages& source, const PackOptions& opti
                    "," + (options.skip_bad ? "skip" : "fail"));
   const std::vector<double> weights = source.weights();
   const std::vector<std::int64_t> groups = source.groups();
+  const std::vector<DataSplit> splits = source.splits();
   const auto mix = [&hash](auto number) { hash = mixed(hash, std::to_string(number)); };
   for (std::int64_t i = 0; i < source.size(); ++i) {
     hash = mixed(hash, source.path(i));
     mix(source.image_bytes(i));
     mix(source.mask_bytes(i));
     mix(source.label(i));
+    if (source.multi_label()) {
+      for (const std::int64_t label : source.label_set(i))
+        mix(label);
+      mix(-1);
+    }
+    if (!splits.empty()) mix(static_cast<int>(splits[static_cast<std::size_t>(i)]));
     if (!weights.empty()) mix(std::bit_cast<std::uint64_t>(weights[static_cast<std::size_t>(i)]));
     if (!groups.empty()) mix(groups[static_cast<std::size_t>(i)]);
   }
@@ -161,12 +168,32 @@ struct Plan {
   std::vector<std::uint64_t> name_end;
   std::vector<double> weights;
   std::vector<std::int64_t> groups;
+  std::vector<DataSplit> splits;
+  std::vector<std::int64_t> label_sets;  ///< number of each record's set
 };
+
+/// Names each different set of labels once, and says which one every record has.
+void plan_label_sets(const ListedImages& source, Plan& plan) {
+  std::map<std::string, std::int64_t> numbers;
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    std::string set;
+    for (const std::int64_t label : source.label_set(i)) {
+      const auto number = static_cast<std::int32_t>(label);
+      set.append(reinterpret_cast<const char*>(&number), sizeof number);
+    }
+    const auto [at, fresh] =
+        numbers.try_emplace(set, static_cast<std::int64_t>(plan.names.label_sets.size()));
+    if (fresh) plan.names.label_sets.push_back(set);
+    plan.label_sets.push_back(at->second);
+  }
+}
 
 Plan plan_of(const ListedImages& source, const PackOptions& options) {
   Plan plan;
   plan.weights = source.weights();
   plan.groups = source.groups();
+  plan.splits = source.splits();
+  if (source.multi_label()) plan_label_sets(source, plan);
   plan.names.classes = source.classes();
   plan.names.groups = source.group_names();
   for (std::int64_t i = 0; i < source.size(); ++i) {
@@ -177,11 +204,13 @@ Plan plan_of(const ListedImages& source, const PackOptions& options) {
   plan.header.fingerprint = fingerprint_of(source, options);
   plan.header.alignment = static_cast<std::uint32_t>(options.alignment);
   plan.header.classes = static_cast<std::uint32_t>(plan.names.classes.size());
+  plan.header.label_sets = static_cast<std::uint32_t>(plan.names.label_sets.size());
   plan.header.groups = static_cast<std::uint32_t>(plan.names.groups.size());
   plan.header.has_labels = !source.classes().empty();
   plan.header.has_weights = !plan.weights.empty();
   plan.header.has_groups = !plan.groups.empty();
   plan.header.has_masks = source.has_masks();
+  plan.header.has_splits = !plan.splits.empty();
   return plan;
 }
 
@@ -225,6 +254,9 @@ PackProgress pack_images(const ListedImages& source, const PackOptions& options)
     record.entry.name_end = plan.name_end[i];
     if (!plan.weights.empty()) record.entry.weight = plan.weights[i];
     if (!plan.groups.empty()) record.entry.group = plan.groups[i];
+    if (!plan.label_sets.empty()) record.entry.label = plan.label_sets[i];
+    if (!plan.splits.empty())
+      record.entry.split = static_cast<std::uint8_t>(1 + static_cast<int>(plan.splits[i]));
     progress.input_bytes += record.input_bytes;
     count(progress, record.entry);
     writer.append(std::move(record));

@@ -1,5 +1,5 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/detail/image_listing.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/pack/detail/image_pack_state.h>
 #include <headrace/loaders/memory/detail/stage_file.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -107,13 +108,14 @@ void ImagePack::State::check_sections(std::uint64_t file_bytes) const {
   const std::uint32_t step = header.alignment;
   require(step >= 8 && step <= (1U << 20) && (step & (step - 1)) == 0,
           "alignment must be a power of two from 8 to 2^20, got " + std::to_string(step));
-  require(header.classes <= header.names_bytes / 4 && header.groups <= header.names_bytes / 4,
+  require(header.classes <= header.names_bytes / 4 && header.groups <= header.names_bytes / 4 &&
+              header.label_sets <= header.names_bytes / 4,
           "names must not be fewer than the header says");
 }
 
 void ImagePack::State::read_names() {
   constexpr std::uint64_t longest = 4096;
-  const std::uint64_t count = header.records + header.classes + header.groups;
+  const std::uint64_t count = header.records + header.classes + header.groups + header.label_sets;
   require(header.names_bytes / (longest + 4) <= count, "a name must have at most 4096 bytes");
   std::string bytes;
   for (std::uint64_t at = 0; at < header.names_bytes; at += names_at_once) {
@@ -123,12 +125,32 @@ void ImagePack::State::read_names() {
   }
   require(detail::checksum_of(bytes.data(), bytes.size()) == header.names_checksum,
           "checksum of the names is another: the file is damaged");
-  detail::PackNames names = detail::PackNames::decode(bytes, header.classes, header.groups);
-  classes = std::move(names.classes);
-  groups = std::move(names.groups);
+  detail::PackNames names = detail::PackNames::decode(bytes, header);
+  values.classes = std::move(names.classes);
+  values.group_names = std::move(names.groups);
+  set_label_sets(names.label_sets);
   paths = std::move(names.paths);
   const Place& last = places.back();
   require(last.name_first + last.name_bytes <= paths.size(), "names must not end early");
+}
+
+void ImagePack::State::set_label_sets(const std::vector<std::string>& sets) {
+  require(sets.empty() || header.has_labels, "label sets must be those of labels");
+  for (const std::string& set : sets) {
+    const std::size_t count = set.size() / sizeof(std::int32_t);
+    const std::size_t first = values.set_classes.size();
+    values.set_classes.resize(first + count);
+    if (count > 0) std::memcpy(values.set_classes.data() + first, set.data(), set.size());
+    require(count * sizeof(std::int32_t) == set.size() &&
+                std::all_of(values.set_classes.begin() + static_cast<std::ptrdiff_t>(first),
+                            values.set_classes.end(),
+                            [this](std::int32_t label) {
+                              return label >= 0 &&
+                                     static_cast<std::uint32_t>(label) < header.classes;
+                            }),
+            "label set must hold classes");
+    values.set_end.push_back(values.set_classes.size());
+  }
 }
 
 void ImagePack::State::read_index() {
@@ -172,12 +194,14 @@ void ImagePack::State::check(const PackEntry& entry, std::uint64_t name_first,
               entry.image_bytes + entry.mask_bytes <= header.file_bytes - entry.offset,
           "record must lie behind the one before it, inside the file, and be aligned");
   check_image_size("unknown format", entry.width, entry.height);
-  require(header.has_labels ? entry.label >= 0 && entry.label < std::int64_t{header.classes}
-                            : entry.label == -1,
+  const std::int64_t labels = header.label_sets > 0 ? header.label_sets : header.classes;
+  require(header.has_labels ? entry.label >= 0 && entry.label < labels : entry.label == -1,
           "label must be that of a class");
   require(header.has_groups ? entry.group >= 0 && entry.group < std::int64_t{header.groups}
                             : entry.group == -1,
           "group must be a known one");
+  require(header.has_splits ? entry.split >= 1 && entry.split <= 3 : entry.split == 0,
+          "split must be a known one");
   require(detail::is_weight(entry.weight), "weight must be a number from 0 on");
 }
 
@@ -194,12 +218,18 @@ void ImagePack::State::add(const PackEntry& entry, std::uint64_t& name_first,
       {entry.offset, name_begin, static_cast<std::uint32_t>(entry.name_end - name_begin),
        static_cast<std::uint32_t>(entry.image_bytes), static_cast<std::uint32_t>(entry.mask_bytes),
        entry.image_checksum, entry.mask_checksum, entry.width, entry.height,
-       static_cast<std::int32_t>(entry.label), static_cast<ImagePack::Content>(entry.content)});
-  if (header.has_weights) weights.push_back(static_cast<float>(entry.weight));
-  if (header.has_groups) group_of.push_back(static_cast<std::int32_t>(entry.group));
+       static_cast<ImagePack::Content>(entry.content)});
+  add_values(entry);
   largest_image = std::max(largest_image, entry.image_bytes);
   largest_mask = std::max(largest_mask, entry.mask_bytes);
   largest_working = std::max(largest_working, working_bytes(places.back()));
+}
+
+void ImagePack::State::add_values(const PackEntry& entry) {
+  if (header.has_labels) values.labels.push_back(static_cast<std::int32_t>(entry.label));
+  if (header.has_weights) values.weights.push_back(static_cast<float>(entry.weight));
+  if (header.has_groups) values.groups.push_back(static_cast<std::int32_t>(entry.group));
+  if (header.has_splits) values.splits.push_back(static_cast<DataSplit>(entry.split - 1));
 }
 
 }  // namespace headrace::inline v1

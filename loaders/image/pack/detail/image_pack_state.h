@@ -4,6 +4,7 @@
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/loaders/listing/detail/record_values.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,6 @@ struct ImagePack::State {
     std::uint32_t mask_checksum;
     std::uint32_t width;
     std::uint32_t height;
-    std::int32_t label;
     Content content;
 
     File image() const noexcept { return {"image", offset, image_bytes, image_checksum}; }
@@ -48,12 +48,9 @@ struct ImagePack::State {
   ImagePackOptions options;
   detail::FileDescriptor file;
   detail::PackHeader header;
-  std::vector<std::string> classes;
-  std::vector<std::string> groups;
+  detail::RecordValues values;
   std::string paths;
   std::vector<Place> places;
-  std::vector<float> weights;
-  std::vector<std::int32_t> group_of;
   std::uint64_t largest_image = 0;
   std::uint64_t largest_mask = 0;
   std::size_t largest_working = 0;
@@ -67,7 +64,9 @@ struct ImagePack::State {
   void check_sections(std::uint64_t file_bytes) const;
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
   void read_names();
+  void set_label_sets(const std::vector<std::string>& sets);
   void read_index();
+  void add_values(const detail::PackEntry& entry);
   void add(const detail::PackEntry& entry, std::uint64_t& name_first, std::uint64_t& data_first);
   void check(const detail::PackEntry& entry, std::uint64_t name_first,
              std::uint64_t data_first) const;
@@ -75,7 +74,6 @@ struct ImagePack::State {
   bool is_right(const File& wanted, const Tensor& tensor) const;
   void read_file(const File& wanted, Sample& sample) const;
   bool read_file_now(const File& wanted, Sample& sample) const;
-  void set_values(std::size_t i, Sample& sample) const;
   std::size_t working_bytes(const Place& place) const noexcept {
     return place.image_bytes + std::size_t{place.mask_bytes} +
            std::size_t{place.width} * place.height * 4;

@@ -1,6 +1,6 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
-#include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 
 #include <algorithm>

@@ -77,8 +77,10 @@ std::array<std::byte, PackFormat::page> PackHeader::encode() const {
   put(page.data(), 80, index_checksum);
   put(page.data(), 84, names_checksum);
   const auto flags = static_cast<std::uint32_t>((has_labels ? 1 : 0) | (has_weights ? 2 : 0) |
-                                                (has_groups ? 4 : 0) | (has_masks ? 8 : 0));
+                                                (has_groups ? 4 : 0) | (has_masks ? 8 : 0) |
+                                                (has_splits ? 16 : 0));
   put(page.data(), 88, flags);
+  put(page.data(), 92, label_sets);
   put(page.data(), checksum_at, checksum_of(page.data(), checksum_at));
   return page;
 }
@@ -86,10 +88,10 @@ std::array<std::byte, PackFormat::page> PackHeader::encode() const {
 PackHeader PackHeader::decode(std::span<const std::byte> page) {
   const std::byte* from = page.data();
   if (page.size() < PackFormat::page || std::memcmp(from, magic.data(), magic.size()) != 0)
-    throw DataError("file must begin as a pack of version 1, got something else");
+    throw DataError("file must begin as a pack, got something else");
   const auto version = get<std::uint32_t>(from, 8);
-  if (version != PackFormat::version) {
-    throw DataError("pack must be of version 1, got " + std::to_string(version) +
+  if (version < PackFormat::oldest_version || version > PackFormat::version) {
+    throw DataError("pack must be of version 1 or 2, got " + std::to_string(version) +
                     "; read it with the headrace that wrote it, or pack again");
   }
   if (get<std::uint32_t>(from, checksum_at) != checksum_of(from, checksum_at))
@@ -105,12 +107,14 @@ PackHeader PackHeader::decode(std::span<const std::byte> page) {
           .alignment = get<std::uint32_t>(from, 12),
           .classes = get<std::uint32_t>(from, 72),
           .groups = get<std::uint32_t>(from, 76),
+          .label_sets = get<std::uint32_t>(from, 92),
           .index_checksum = get<std::uint32_t>(from, 80),
           .names_checksum = get<std::uint32_t>(from, 84),
           .has_labels = (flags & 1) != 0,
           .has_weights = (flags & 2) != 0,
           .has_groups = (flags & 4) != 0,
-          .has_masks = (flags & 8) != 0};
+          .has_masks = (flags & 8) != 0,
+          .has_splits = (flags & 16) != 0};
 }
 
 void PackEntry::encode(std::byte* to) const {
@@ -127,7 +131,8 @@ void PackEntry::encode(std::byte* to) const {
   put(to, 68, height);
   put(to, 72, static_cast<std::uint8_t>(state));
   put(to, 73, static_cast<std::uint8_t>(content));
-  put(to, 74, std::uint16_t{0});
+  put(to, 74, split);
+  put(to, 75, std::uint8_t{0});
   put(to, 76, checksum_of(to, 76));
 }
 
@@ -151,21 +156,24 @@ PackEntry PackEntry::decode(const std::byte* from) {
           .width = get<std::uint32_t>(from, 64),
           .height = get<std::uint32_t>(from, 68),
           .state = static_cast<PackState>(state),
-          .content = static_cast<PackContent>(content)};
+          .content = static_cast<PackContent>(content),
+          .split = get<std::uint8_t>(from, 74)};
 }
 
 std::string PackNames::encode() const {
   std::string out;
   put_names(out, classes);
   put_names(out, groups);
+  put_names(out, label_sets);
   out += paths;
   return out;
 }
 
-PackNames PackNames::decode(std::string_view bytes, std::uint32_t classes, std::uint32_t groups) {
+PackNames PackNames::decode(std::string_view bytes, const PackHeader& header) {
   PackNames names;
-  names.classes = get_names(bytes, classes);
-  names.groups = get_names(bytes, groups);
+  names.classes = get_names(bytes, header.classes);
+  names.groups = get_names(bytes, header.groups);
+  names.label_sets = get_names(bytes, header.label_sets);
   names.paths = bytes;
   return names;
 }

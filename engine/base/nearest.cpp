@@ -1,9 +1,9 @@
-#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace headrace::inline v1::app {
+namespace headrace::inline v1 {
 namespace {
 
 constexpr std::size_t longest_compared = 128;
@@ -46,4 +46,4 @@ std::optional<std::string> nearest_name(std::string_view written,
   return *best;
 }
 
-}  // namespace headrace::inline v1::app
+}  // namespace headrace::inline v1

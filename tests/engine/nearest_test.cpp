@@ -1,11 +1,11 @@
-#include <headrace/apps/config/nearest.h>
+#include <headrace/engine/base/nearest.h>
 
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-using namespace headrace::app;
+using namespace headrace;
 
 TEST_CASE("the edit distance counts insertions, deletions, replacements and swaps") {
   CHECK(edit_distance("", "") == 0);

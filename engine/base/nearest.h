@@ -1,0 +1,21 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1 {
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+HEADRACE_API std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The name a writer most likely meant; nothing if none is near enough (more than a third of its
+/// letters differ).
+HEADRACE_API std::optional<std::string> nearest_name(std::string_view written,
+                                                     std::span<const std::string> names);
+
+}  // namespace headrace::inline v1

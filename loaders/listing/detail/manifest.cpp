@@ -1,0 +1,88 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/listing/detail/manifest.h>
+#include <headrace/loaders/listing/detail/manifest_files.h>
+#include <headrace/loaders/listing/detail/value_collector.h>
+
+#include <algorithm>
+#include <numeric>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const std::string& file, std::uint64_t bytes) {
+  std::string text(bytes, '\0');
+  const FileDescriptor in(file.c_str());
+  if (in.number() < 0 || pread_all(in.number(), reinterpret_cast<std::byte*>(text.data()), bytes,
+                                   0) != static_cast<std::int64_t>(bytes))
+    throw ConfigError("[manifest] " + printable(file) + ": cannot be read");
+  return text;
+}
+
+void read_rows(const ManifestRequest& request, std::string_view text, const ManifestTaker& taker) {
+  const std::string extension = fs::path(request.file).extension().native();
+  if (extension == ".csv") return read_csv_manifest(text, ',', request, taker);
+  if (extension == ".tsv") return read_csv_manifest(text, '\t', request, taker);
+  if (extension == ".jsonl") return read_jsonl_manifest(text, request, taker);
+  throw ConfigError("[manifest] " + printable(request.file) +
+                    ": must be called .csv, .tsv or .jsonl");
+}
+
+/// What is trained on must not be tested on.
+void check_splits(const Manifest& manifest, const std::string& file) {
+  const std::vector<DataSplit>& splits = manifest.values.splits;
+  std::vector<std::size_t> order(splits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto path = [&manifest](std::size_t i) { return manifest.files.path(i); };
+  std::ranges::sort(order, {}, path);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const DataSplit a = splits[order[i - 1]];
+    const DataSplit b = splits[order[i]];
+    if (a == b || path(order[i - 1]) != path(order[i])) continue;
+    throw ConfigError("[manifest] " + printable(file) + ": " + printable(path(order[i])) +
+                      " must be in one split, got " + std::string(name_of(std::min(a, b))) +
+                      " and " + std::string(name_of(std::max(a, b))));
+  }
+}
+
+}  // namespace
+
+Manifest read_manifest(const ManifestRequest& request, std::uint64_t bytes) {
+  const std::string text = read_text(request.file, bytes);
+  Manifest manifest;
+  ManifestFiles files(request.file, request.root);
+  ValueCollector values(request);
+  ManifestColumns found;
+  const auto begin = [&](const ManifestColumns& columns) {
+    found = columns;
+    values.begin(columns);
+  };
+  const auto take = [&](const ManifestRow& row) {
+    files.add(manifest.files, found.path, row.path, row.line);
+    if (!found.mask.empty()) files.add(manifest.masks, found.mask, row.mask, row.line);
+    values.take(row);
+  };
+  read_rows(request, text, {.begin = begin, .take = take});
+  if (manifest.files.size() == 0) refuse_line(request.file, 1, "must list a file, got none");
+  manifest.files.root = request.root;
+  if (!found.mask.empty()) manifest.masks.root = request.root;
+  manifest.values = values.finish();
+  check_splits(manifest, request.file);
+  return manifest;
+}
+
+std::string canonical_manifest(const fs::path& file) {
+  std::error_code error;
+  const fs::path path = fs::canonical(file, error);
+  if (error || !fs::is_regular_file(path))
+    throw ConfigError("[manifest] " + printable(file.native()) + ": must be a file of rows");
+  return path.native();
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,175 @@
+#include <headrace/engine/base/utf8.h>
+#include <headrace/loaders/listing/detail/value_collector.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+constexpr std::size_t longest_name = 4096;
+
+void check_name(std::string_view name, const std::string& column, const std::string& file,
+                std::int64_t line) {
+  if (name.empty()) refuse_line(file, line, column + " must be a name or a number, got nothing");
+  if (name.size() > longest_name) {
+    refuse_line(file, line,
+                column + " must have at most 4096 bytes, got " + std::to_string(name.size()));
+  }
+  if (!is_utf8(name))
+    refuse_line(file, line, column + " must be UTF-8, got other bytes; save the file as UTF-8");
+}
+
+float weight_of(std::string_view text, const std::string& file, std::int64_t line) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !is_weight(value))
+    refuse_line(file, line, "weight must be a number from 0 on, got " + quoted(text));
+  return static_cast<float>(value);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+ValueCollector::ValueCollector(const ManifestRequest& request) : request_(request) {
+  for (const std::string& name : request.classes)
+    label_names_.number(name);
+}
+
+void ValueCollector::take(const ManifestRow& row) {
+  if (!found_.labels.empty()) {
+    take_flags(row);
+  } else if (!found_.label.empty()) {
+    take_names(row);
+  }
+  if (!found_.weight.empty())
+    values_.weights.push_back(weight_of(row.weight, request_.file, row.line));
+  if (!found_.group.empty()) take_group(row);
+  if (!found_.split.empty()) take_split(row);
+}
+
+void ValueCollector::take_label(std::string_view name, std::int64_t line) {
+  check_name(name, found_.label, request_.file, line);
+  const std::int32_t number = label_names_.number(name);
+  const std::vector<std::string>& classes = request_.classes;
+  if (!classes.empty() && static_cast<std::size_t>(number) >= classes.size()) {
+    refuse_line(request_.file, line,
+                found_.label + " must be one of the " + std::to_string(classes.size()) +
+                    " classes, got " + quoted(name) + suggestion(name, classes));
+  }
+  labels_.push_back(number);
+}
+
+void ValueCollector::take_names(const ManifestRow& row) {
+  const std::string& separator = found_.label_separator;
+  if (separator.empty()) {
+    take_label(row.label, row.line);
+    return;
+  }
+  if (trimmed(row.label).empty()) {
+    refuse_line(request_.file, row.line,
+                found_.label +
+                    " must name a class, got nothing; where records may have none, give a column "
+                    "of 0 and 1 per class (labels)");
+  }
+  const auto first = static_cast<std::ptrdiff_t>(labels_.size());
+  for (std::string_view rest = row.label;;) {
+    const std::size_t end = std::min(rest.find(separator), rest.size());
+    take_label(trimmed(rest.substr(0, end)), row.line);
+    const auto last = labels_.end() - 1;
+    if (std::find(labels_.begin() + first, last, *last) != last) {
+      refuse_line(request_.file, row.line,
+                  found_.label + " must name a class once, got " + quoted(row.label));
+    }
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + separator.size());
+  }
+  label_end_.push_back(labels_.size());
+}
+
+void ValueCollector::take_flags(const ManifestRow& row) {
+  for (std::size_t i = 0; i < row.labels.size(); ++i) {
+    if (row.labels[i] == "1") {
+      labels_.push_back(static_cast<std::int32_t>(i));
+    } else if (row.labels[i] != "0") {
+      refuse_line(request_.file, row.line,
+                  request_.columns.labels[i] + " must be 0 or 1, got " + quoted(row.labels[i]));
+    }
+  }
+  label_end_.push_back(labels_.size());
+}
+
+void ValueCollector::take_group(const ManifestRow& row) {
+  check_name(row.group, found_.group, request_.file, row.line);
+  values_.groups.push_back(group_names_.number(row.group));
+}
+
+void ValueCollector::take_split(const ManifestRow& row) {
+  const auto split = split_named(row.split);
+  if (!split) {
+    refuse_line(request_.file, row.line,
+                found_.split + " must be train, validation or test, got " + quoted(row.split) +
+                    suggestion(row.split, split_words()));
+  }
+  values_.splits.push_back(*split);
+  if (found_.group.empty()) return;
+  const auto group = static_cast<std::size_t>(values_.groups.back());
+  if (group == group_split_.size()) group_split_.push_back(*split);
+  if (group_split_[group] != *split) {
+    refuse_line(request_.file, row.line,
+                found_.group + " " + quoted(row.group) + " must be in one split, got " +
+                    std::string(name_of(*split)) + " after " +
+                    std::string(name_of(group_split_[group])));
+  }
+}
+
+RecordValues ValueCollector::finish() {
+  settle_labels();
+  if (!values_.groups.empty()) values_.group_names = group_names_.settle(values_.groups);
+  return std::move(values_);
+}
+
+void ValueCollector::settle_labels() {
+  const bool flags = !found_.labels.empty();
+  if (found_.label.empty() && !flags) return;
+  if (flags) {
+    values_.classes = found_.labels;
+    if (!request_.classes.empty() && request_.classes != found_.labels)
+      refuse_line(request_.file, 1, "the columns of labels must be the classes, in their order");
+  } else {
+    values_.classes =
+        request_.classes.empty() ? label_names_.settle_classes(labels_) : request_.classes;
+  }
+  if (flags || !found_.label_separator.empty()) {
+    make_sets();
+  } else {
+    values_.labels = std::move(labels_);
+  }
+}
+
+/// Each different set is kept once.
+void ValueCollector::make_sets() {
+  std::map<std::vector<std::int32_t>, std::int32_t> numbers;
+  std::uint64_t first = 0;
+  for (const std::uint64_t end : label_end_) {
+    std::vector<std::int32_t> set(labels_.begin() + static_cast<std::ptrdiff_t>(first),
+                                  labels_.begin() + static_cast<std::ptrdiff_t>(end));
+    std::sort(set.begin(), set.end());
+    first = end;
+    const auto [at, fresh] = numbers.try_emplace(set, static_cast<std::int32_t>(numbers.size()));
+    values_.labels.push_back(at->second);
+    if (!fresh) continue;
+    values_.set_classes.insert(values_.set_classes.end(), set.begin(), set.end());
+    values_.set_end.push_back(values_.set_classes.size());
+  }
+}
+
+}  // namespace headrace::inline v1::detail

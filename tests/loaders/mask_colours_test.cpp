@@ -1,0 +1,168 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using test::Bytes;
+using test::contains;
+using test::Pixels;
+
+namespace {
+
+constexpr int width = 40;
+constexpr int height = 30;
+const std::vector<MaskColour> colours{
+    {0, 0, 0, 0}, {255, 0, 0, 1}, {0, 128, 64, 2}, {9, 9, 9, 255}};
+
+std::vector<std::uint16_t> classes() {
+  std::vector<std::uint16_t> labels;
+  for (const std::uint8_t value : test::picture(width, height, 1))
+    labels.push_back(colours[value % 4].label);
+  return labels;
+}
+
+/// The classes in their colours, `channels` a pixel.
+Pixels painted(int channels) {
+  Pixels pixels;
+  for (const std::uint16_t label : classes()) {
+    const MaskColour& colour = *std::ranges::find(colours, label, &MaskColour::label);
+    pixels.insert(pixels.end(), {colour.red, colour.green, colour.blue});
+    if (channels == 4) pixels.push_back(static_cast<std::uint8_t>(label * 50));
+  }
+  return pixels;
+}
+
+std::vector<std::uint16_t> labels_of(const Bytes& file, const ImageWindow& window, int rows,
+                                     int columns) {
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  decoder.open(file);
+  std::vector<std::uint16_t> labels(static_cast<std::size_t>(rows * columns));
+  decoder.decode_labels(window, {.labels = labels.data(),
+                                 .dtype = DType::uint16,
+                                 .height = rows,
+                                 .width = columns,
+                                 .colours = colours});
+  return labels;
+}
+
+std::vector<std::uint16_t> labels_of(const Bytes& file) {
+  return labels_of(file, {0, 0, width, height, {.width = width, .height = height}}, height, width);
+}
+
+std::string failure(const Bytes& file) {
+  return test::message_of<DataError>([&] { labels_of(file); });
+}
+
+Bytes png(const Pixels& pixels, int colour = PNG_COLOR_TYPE_RGB, int bits = 8,
+          bool interlaced = false) {
+  return test::encode_png(
+      {.width = width, .height = height, .bits = bits, .colour = colour, .interlaced = interlaced},
+      pixels, pixels.size() / height);
+}
+
+}  // namespace
+
+TEST_CASE("colours of PNG and TIFF masks become their labels, alpha is left out") {
+  const std::vector<std::uint16_t> wanted = classes();
+  CHECK(labels_of(png(painted(3))) == wanted);
+  CHECK(labels_of(png(painted(3), PNG_COLOR_TYPE_RGB, 8, true)) == wanted);
+  CHECK(labels_of(png(painted(4), PNG_COLOR_TYPE_RGBA)) == wanted);
+  CHECK(labels_of(test::encode_tiff({.width = width, .height = height}, painted(3))) == wanted);
+  CHECK(labels_of(test::encode_tiff({.width = width, .height = height, .tile = 16}, painted(3))) ==
+        wanted);
+}
+
+TEST_CASE("a window of a coloured mask has the labels of its pixels") {
+  const std::vector<std::uint16_t> all = classes();
+  const ImageWindow window{7, 11, 20, 10, {.x = 7, .y = 11, .width = 20, .height = 10}};
+  const std::vector<std::uint16_t> part = labels_of(png(painted(3)), window, 10, 20);
+  for (std::size_t y = 0; y < 10; ++y) {
+    for (std::size_t x = 0; x < 20; ++x)
+      REQUIRE(part[y * 20 + x] == all[(y + 11) * width + x + 7]);
+  }
+}
+
+TEST_CASE("a colour without a label is named with its place, count and the nearest") {
+  Pixels pixels = painted(3);
+  for (const std::size_t i : {5 * width + 3, 5 * width + 4, 9 * width}) {
+    pixels[3 * i] = 250;
+    pixels[3 * i + 1] = 3;
+    pixels[3 * i + 2] = 0;
+  }
+  CHECK(failure(png(pixels)) ==
+        "PNG: its colours must be those of mask_colours (4), got [250, 3, 0] in 3 pixels, first at "
+        "column 3, row 5; the nearest is [255, 0, 0], label 1");
+}
+
+TEST_CASE("files of labels, deep and lossy files have no colours for labels") {
+  const Pixels grey = test::picture(width, height, 1);
+  Pixels deep;
+  for (const std::uint8_t v : painted(3))
+    deep.insert(deep.end(), 2, v);
+  Bytes palette = test::encode_png({.width = width,
+                                    .height = height,
+                                    .colour = PNG_COLOR_TYPE_PALETTE,
+                                    .palette = std::vector<png_color>(256, png_color{255, 0, 0})},
+                                   grey, width);
+  for (const Bytes& file :
+       {png(grey, PNG_COLOR_TYPE_GRAY), palette, png(deep, PNG_COLOR_TYPE_RGB, 16),
+        test::encode_jpeg({.width = width, .height = height}, painted(3)),
+        test::encode_tiff({.width = width,
+        .height = height,
+        .compression = COMPRESSION_JPEG,
+        .rows_per_strip = 8},
+                          painted(3)),
+        test::encode_tiff(
+            {.width = width, .height = height, .samples = 1, .photometric = PHOTOMETRIC_MINISBLACK},
+            grey)})
+    CHECK(contains(failure(file), "mask_colours need a file that keeps 8-bit red, green and blue"));
+}
+
+TEST_CASE("the decoder takes colours for all masks and refuses one that comes twice") {
+  const Schema files{FieldSpec::ragged("image", DType::uint8, 90000),
+                     FieldSpec::ragged("mask", DType::uint8, 90000)};
+  DecodeImage decode{.crop = WholeImage{height, width}, .masks = {"mask"}, .mask_colours = colours};
+  CHECK(decode.schema(files).at("mask") ==
+        FieldSpec::fixed("mask", DType::uint8, Shape{height, width}));
+  Sample sample;
+  for (const char* field : {"image", "mask"}) {
+    const Bytes file = png(painted(3));
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+    sample.set(field, Tensor::of(bytes, Shape{static_cast<std::int64_t>(file.size())}));
+  }
+  Random random(RandomKey{});
+  decode(sample, random);
+  const auto labels = sample["mask"].values<std::uint8_t>();
+  const auto wanted = classes();
+  CHECK(std::equal(labels.begin(), labels.end(), wanted.begin(), wanted.end()));
+  decode.mask_colours.push_back({255, 0, 0, 7});
+  CHECK(contains(test::message_of<ConfigError>([&] { decode.schema(files); }),
+                 "mask_colours: [255, 0, 0] must come once, came twice"));
+}
+
+TEST_CASE("a palette file keeps its indices, as in VOC with 255 for what is ignored") {
+  Pixels indices = test::picture(width, height, 1);
+  for (std::uint8_t& index : indices)
+    index = index > 230 ? 255 : index % 21;
+  std::vector<png_color> palette(256, png_color{224, 224, 192});
+  for (std::size_t i = 0; i < 21; ++i)
+    palette[i] = {static_cast<std::uint8_t>(i * 12), 0, 128};
+  const Bytes file = test::encode_png(
+      {.width = width, .height = height, .colour = PNG_COLOR_TYPE_PALETTE, .palette = palette},
+      indices, width);
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  decoder.open(file);
+  std::vector<std::uint8_t> labels(indices.size());
+  decoder.decode_labels({0, 0, width, height, {.width = width, .height = height}},
+                        {.labels = labels.data(), .height = height, .width = width});
+  CHECK(labels == indices);
+  CHECK_FALSE(decoder.keeps_colours());
+}
