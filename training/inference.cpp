@@ -33,7 +33,8 @@ std::vector<Cases> FlipInference::add(Example example, const Batch&, const Predi
     Example flipped = example;
     for (auto& [name, input] : flipped.inputs)
       input = at::flip(input, {axis});
-    prediction.scores = prediction.scores + predict(flipped).scores;
+    const at::Tensor scores = predict(flipped).scores;
+    prediction.scores = prediction.scores + (scores_turn_ ? at::flip(scores, {axis}) : scores);
   }
   prediction.scores = prediction.scores / static_cast<double>(axes_.size() + 1);
   return cases_of(std::move(example), std::move(prediction));

@@ -41,15 +41,17 @@ class HEADRACE_API PlainInference final : public Inference {
 };
 
 /// Each row is a case whose scores are the mean over the input as it is and flipped along each of
-/// `axes` in turn (3 is the width of `[N, C, H, W]`). For scores that do not turn with the input,
-/// those of a classifier. `output` is of the input as it is.
+/// `axes` in turn (3 is the width of `[N, C, H, W]`). Scores that turn with the input, those of
+/// pixels, are flipped back; those of a classifier do not. `output` is of the input as it is.
 class HEADRACE_API FlipInference final : public Inference {
  public:
-  explicit FlipInference(std::vector<std::int64_t> axes) : axes_(std::move(axes)) {}
+  explicit FlipInference(std::vector<std::int64_t> axes, bool scores_turn = false)
+      : axes_(std::move(axes)), scores_turn_(scores_turn) {}
   std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) override;
 
  private:
   std::vector<std::int64_t> axes_;
+  bool scores_turn_;
 };
 
 }  // namespace headrace::inline v1::training

@@ -61,12 +61,15 @@ std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {
   }
   std::error_code failed;
   if (fs::is_directory(data.data, failed))
-    return std::make_shared<const ImageFolder>(data.data,
-                                               ImageFolderOptions{.listing = listing_of(data)});
+    return std::make_shared<const ImageFolder>(
+        data.data, ImageFolderOptions{.classes = data.classes, .listing = listing_of(data)});
   const std::string extension = data.data.extension().native();
   if (extension == ".csv" || extension == ".tsv" || extension == ".jsonl") {
-    return std::make_shared<const ImageManifest>(
-        data.data, ImageManifestOptions{.root = data.root, .listing = listing_of(data)});
+    return std::make_shared<const ImageManifest>(data.data,
+                                                 ImageManifestOptions{.root = data.root,
+                                                                      .columns = data.columns,
+                                                                      .classes = data.classes,
+                                                                      .listing = listing_of(data)});
   }
   throw ConfigError(fmt::format(
       "[data] {}: must be a folder with one folder per class, or a manifest (.csv, .tsv, .jsonl)",

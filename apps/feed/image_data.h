@@ -3,10 +3,12 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/image/image_source.h>
 #include <headrace/loaders/image/listed_images.h>
+#include <headrace/loaders/listing/manifest_columns.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -15,10 +17,12 @@ struct ImageData {
   /// A folder with one folder per class (with `masks`: of any layout), a manifest (.csv, .tsv,
   /// .jsonl), or a pack.
   std::filesystem::path data;
-  std::filesystem::path masks{};     ///< the masks' folder, laid out as `data` is
-  std::string mask_suffix{};         ///< of a mask's name before its extension
-  std::filesystem::path root{};      ///< of a manifest's paths; default: its folder
-  std::filesystem::path listings{};  ///< folder that keeps listings between runs; empty: none
+  std::filesystem::path masks{};       ///< the masks' folder, laid out as `data` is
+  std::string mask_suffix{};           ///< of a mask's name before its extension
+  std::filesystem::path root{};        ///< of a manifest's paths; default: its folder
+  ManifestColumns columns{};           ///< of a manifest
+  std::vector<std::string> classes{};  ///< fixed by other data: of a folder and a manifest
+  std::filesystem::path listings{};    ///< folder that keeps listings between runs; empty: none
   LogCallback log{};
 };
 

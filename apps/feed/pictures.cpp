@@ -3,7 +3,6 @@
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/augment/flip.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/decode_image.h>
 
 #include <string>
 #include <utility>
@@ -12,11 +11,6 @@
 
 namespace headrace::inline v1::app {
 namespace {
-
-std::vector<std::string> masks_of(const Source& source) {
-  if (source.fields().find("mask") == nullptr) return {};
-  return {"mask"};
-}
 
 /// A flip behind a crop that is drawn costs the decoder nothing; behind another it would keep a
 /// cache from what draws nothing.
@@ -74,21 +68,31 @@ void check_device_decode(const PictureFeed& feed, const AugmentList& rest) {
 
 }  // namespace
 
+void take_masks(DecodeImage& decode, const MaskFeed& mask, const Source& source) {
+  if (source.fields().find("mask") == nullptr) return;
+  decode.masks = {"mask"};
+  decode.mask_dtype = mask.dtype;
+  decode.mask_colours = mask.colours;
+}
+
 ListedSamples picture_samples(const PictureFeed& feed,
                               const std::shared_ptr<const Source>& source) {
   AugmentList list = feed.augment;
   DecodeImage decode = take_decoder(feed, list);
   check_device_decode(feed, list);
-  decode.masks = masks_of(*source);
+  take_masks(decode, feed.mask, *source);
   AugmentContext context{.fields = decode.schema(source->fields()),
                          .masks = decode.masks,
                          .height = feed.image.side,
                          .width = feed.image.side,
                          .device = decode.device};
   const CachedRecords records = with_cache(source, feed.cache, context.fields);
-  return {.pipeline = records.samples(std::move(decode), feed.delay.decode),
-          .context = std::move(context),
-          .list = std::move(list)};
+  Pipeline pipeline = records.samples(std::move(decode), feed.delay.decode);
+  if (feed.mask.map) {
+    context.fields = feed.mask.map->schema(context.fields);
+    pipeline = std::move(pipeline).then(*feed.mask.map);
+  }
+  return {.pipeline = std::move(pipeline), .context = std::move(context), .list = std::move(list)};
 }
 
 void check_picture_cache(const PictureFeed& feed, const std::shared_ptr<const Source>& outline) {
@@ -102,7 +106,7 @@ void check_picture_cache(const PictureFeed& feed, const std::shared_ptr<const So
         "all, \"decode\", draws its crop at random; set image.resize (256, say): whole pictures "
         "are then decoded to that size and kept, and the crop is drawn from them");
   }
-  decode.masks = masks_of(*outline);
+  take_masks(decode, feed.mask, *outline);
   with_cache(outline, feed.cache, decode.schema(outline->fields()));
 }
 

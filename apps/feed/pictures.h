@@ -5,10 +5,22 @@
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
+#include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/map_mask.h>
+#include <headrace/loaders/image/mask_colours.h>
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace headrace::inline v1::app {
+
+/// What the files of masks hold.
+struct MaskFeed {
+  std::vector<MaskColour> colours{};  ///< of masks in colour: what they stand for
+  std::optional<MapMask> map{};       ///< what stored values mean, right behind the decoder
+  DType dtype = DType::uint8;         ///< of stored values
+};
 
 /// What a configuration says of pictures, whatever its kind.
 struct PictureFeed {
@@ -16,6 +28,7 @@ struct PictureFeed {
   AugmentList augment{};
   CacheSettings cache{};
   PlantedDelays delay{};
+  MaskFeed mask{};
 };
 
 /// Samples as they come to a list `augment`, and what is left of it.
@@ -24,6 +37,9 @@ struct ListedSamples {
   AugmentContext context{};  ///< what is known here: fields, masks, height, width, device
   AugmentList list{};
 };
+
+/// The decoder's options for the masks of a source that has some.
+void take_masks(DecodeImage& decode, const MaskFeed& mask, const Source& source);
 
 /// Pictures decoded, with the crop that leads the list and the flip behind it done on the way; a
 /// field "mask" goes along. Throws ConfigError.

@@ -4,6 +4,8 @@
 // `Job <name>_job()` is defined. CMake has the same list in apps/jobs/CMakeLists.txt.
 // clang-format off
 #define HEADRACE_JOBS(job) \
+  job(classification) \
+  job(segmentation) \
   job(glaucoma) \
   job(leak) \
   /* the end */

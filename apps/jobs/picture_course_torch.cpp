@@ -3,6 +3,7 @@
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/sample/subset.h>
 
+#include <cmath>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -31,7 +32,7 @@ std::vector<training::Stage> PictureCourse::stages() const {
 }
 
 std::unique_ptr<models::Network> PictureCourse::network() const {
-  return make_task_network(task().model, parts_.outputs);
+  return make_task_network(task().model, parts_.outputs, parts_.trains);
 }
 
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
@@ -58,10 +59,23 @@ std::vector<training::Term> PictureCourse::loss(const training::Output& output,
   return loss_terms(task().loss, output, example, parts_.loss);
 }
 
+std::unique_ptr<training::Inference> PictureCourse::inference() const {
+  const std::vector<std::int64_t> axes = flipped_axes(task().predict);
+  if (axes.empty()) return Course::inference();
+  return std::make_unique<training::FlipInference>(axes, parts_.feed.whole);
+}
+
 training::Selection PictureCourse::selected_by() const {
   const std::string& figure = task().selected_by;
   return {.figure = figure,
           .goal = figure == "loss" ? training::Goal::minimum : training::Goal::maximum};
+}
+
+std::uint64_t PictureCourse::step_bytes(const training::Stage& stage) const {
+  const models::Activations floats = traits_of(task().model, parts_.outputs).activations;
+  const std::int64_t side = task().image.decode.side;
+  return step_memory(stage, side * side, static_cast<std::uint64_t>(std::ceil(floats.training)),
+                     static_cast<std::uint64_t>(std::ceil(floats.evaluation)));
 }
 
 }  // namespace headrace::inline v1::app

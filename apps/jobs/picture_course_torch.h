@@ -19,10 +19,11 @@ class PictureCourse : public training::Course {
   /// What a course is made of.
   struct Parts {
     std::shared_ptr<const JobConfig> config{};
-    TaskFeed feed;  ///< speaks of a part of `config`
+    TaskFeed feed{};
     TaskRecords records{};
     training::Member member{};
     std::int64_t outputs = 0;  ///< of the network
+    bool trains = true;        ///< else its weights come from elsewhere
     LossContext loss{};        ///< weights are on the compute device
   };
 
@@ -33,6 +34,7 @@ class PictureCourse : public training::Course {
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
   std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
                                    const training::Moment& moment) const override;
+  std::unique_ptr<training::Inference> inference() const override;
   training::Selection selected_by() const override;
   std::uint64_t step_bytes(const training::Stage& stage) const override;
 

@@ -39,7 +39,7 @@ const std::string& note(const std::map<std::string, std::string>& notes, const c
 }  // namespace
 
 monitor::MemoryForecast PictureRecipe::plan() {
-  records_ = open_records(task_.data, masks_, config_->seed);
+  records_ = open_records(task_.data, mask_.has_value(), config_->seed);
   classes_ = class_names();
   statistics_ = resolve(task_, records_);
   return {};
@@ -60,7 +60,7 @@ std::vector<training::Member> PictureRecipe::members() const {
 }
 
 std::map<std::string, std::string> PictureRecipe::notes() const {
-  return {{"task", masks_ ? "segmentation" : "classification"},
+  return {{"task", mask_ ? "segmentation" : "classification"},
           {"network", network_name(task_.model)},
           {"classes", std::to_string(classes_.size())},
           {"class_names", nlohmann::json(classes_).dump()},
@@ -88,8 +88,7 @@ PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const 
           .feed = task_feed(),
           .records = records_,
           .member = member,
-          .outputs = static_cast<std::int64_t>(classes_.size()),
-          .loss = {.classes = static_cast<std::int64_t>(classes_.size())}};
+          .trains = records_.train != nullptr};
 }
 
 TaskFeed PictureRecipe::task_feed() const {
@@ -101,7 +100,7 @@ TaskFeed PictureRecipe::task_feed() const {
       .normalize = {.mean = statistics_.mean,
                     .std = statistics_.std,
                     .layout = config_->training.channels_last ? Normalize::Layout::channels_last
-                                                             : Normalize::Layout::channels_first}};
+                                                              : Normalize::Layout::channels_first}};
 }
 
 }  // namespace headrace::inline v1::app

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,15 +31,16 @@ class PictureRecipe : public training::Recipe {
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
 
  protected:
-  /// `task` is a part of `config`; `masks`: whether pictures have some.
-  PictureRecipe(std::shared_ptr<const JobConfig> config, const TaskSettings& task, bool masks)
-      : config_(std::move(config)), task_(task), masks_(masks) {}
+  /// `task` is a part of `config`; `mask`: how masks are read, where pictures have some.
+  PictureRecipe(std::shared_ptr<const JobConfig> config, const TaskSettings& task,
+                std::optional<MaskFeed> mask = {})
+      : config_(std::move(config)), task_(task), mask_(std::move(mask)) {}
 
   /// What courses of both tasks have in common.
   PictureCourse::Parts parts(const training::Member& member) const;
   const TaskRecords& records() const { return records_; }
   const std::vector<std::string>& classes() const { return classes_; }
-  /// Of its pipelines; speaks of `task`.
+  /// Of its pipelines.
   TaskFeed task_feed() const;
   /// Names of what is told apart, in the order of the network's scores, after the records are
   /// known.
@@ -47,7 +49,7 @@ class PictureRecipe : public training::Recipe {
  private:
   std::shared_ptr<const JobConfig> config_;
   const TaskSettings& task_;
-  bool masks_;
+  std::optional<MaskFeed> mask_;
   TaskRecords records_;
   ChannelStatistics statistics_;
   std::vector<std::string> classes_;

@@ -33,6 +33,24 @@ class SourceKeys {
   std::string decider_;
 };
 
+void describe(Fields& fields, ManifestColumns& columns, bool masks) {
+  fields.key("path", columns.path, {.doc = "of the picture; default image, else path"});
+  if (masks) {
+    fields.key("mask", columns.mask, {.doc = "of its mask; default mask"});
+  } else {
+    fields.key("label", columns.label, {.doc = "name or number of the class; default label"});
+    fields.key("labels", columns.labels,
+               {.doc = "instead of label, where a picture may have several classes: a column of 0 "
+                       "and 1 for each"});
+    fields.key("label_separator", columns.label_separator,
+               {.doc = "or what stands between the classes of a cell: \";\""});
+  }
+  fields.key("group", columns.group,
+             {.doc = "name or number of what must not be divided (a patient, say); default group"});
+  fields.key("split", columns.split,
+             {.doc = "train, validation or test of every picture; default split"});
+}
+
 void describe(Fields& fields, DataSet& set, const std::string& section, bool masks) {
   using enum RecordsIn;
   const SourceKeys keys(set, section);
@@ -55,6 +73,10 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
                        "manifest (.csv, .tsv, .jsonl: docs/image-data.md) or pack"));
   fields.key("root", set.root,
              keys.only({manifest}, "manifest", "folder of the manifest's paths; empty: its own"));
+  fields.section(
+      "columns", [&](Fields& f) { describe(f, set.columns, masks); },
+      keys.only({manifest}, "manifest",
+                "names of the manifest's columns; empty: the default, if it is there"));
 }
 
 std::string where(const DataSet& set) {
@@ -98,6 +120,12 @@ void check(const TaskData& data) {
         "[config] data.split.folds must be 0 where data.validation names records of its own ({}), "
         "got {}; set one of them",
         where(data.validation), data.split.folds));
+  if (!data.split.group.empty() && data.train.source != RecordsIn::manifest)
+    throw ConfigError(
+        fmt::format("[config] data.split.group names a column (\"{}\"), so data.train must be a "
+                    "manifest; write "
+                    "one with columns image, label and {}",
+                    data.split.group, data.split.group));
   if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);
   refuse_both(data.test, "test", data.split.test);
 }
@@ -112,10 +140,13 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
   if (set.source == RecordsIn::pairs && set.masks.empty())
     throw ConfigError(
         fmt::format("[config] {}.masks must name a folder of masks, got nothing", section));
+  ManifestColumns columns = set.columns;
+  if (columns.group.empty()) columns.group = data.split.group;
   return {.data = path,
           .masks = set.masks,
           .mask_suffix = set.mask_suffix,
           .root = set.root,
+          .columns = std::move(columns),
           .listings = data.listings,
           .log = [](LogLevel level, std::string_view line) {
             if (level != LogLevel::debug) log_data(level, line);

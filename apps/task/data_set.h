@@ -15,23 +15,24 @@ enum class RecordsIn : unsigned char { images, manifest, pairs, pack };
 /// Where records lie: a section of `data`.
 struct DataSet {
   RecordsIn source = RecordsIn::images;
-  std::filesystem::path folder;  ///< images: a folder for each class; pairs: the images
-  std::filesystem::path masks;   ///< pairs: the masks
-  std::string mask_suffix;       ///< pairs: of a mask's name before its extension
-  std::filesystem::path file;    ///< manifest, pack
-  std::filesystem::path root;    ///< manifest: of its paths; empty: its own folder
+  std::filesystem::path folder{};  ///< images: a folder for each class; pairs: the images
+  std::filesystem::path masks{};   ///< pairs: the masks
+  std::string mask_suffix{};       ///< pairs: of a mask's name before its extension
+  std::filesystem::path file{};    ///< manifest, pack
+  std::filesystem::path root{};    ///< manifest: of its paths; empty: its own folder
+  ManifestColumns columns{};       ///< manifest
 
   bool is_given() const { return !folder.empty() || !file.empty(); }
 };
 
 /// The section `data` of a task.
 struct TaskData {
-  DataSet train;
-  DataSet validation;  ///< not given: a share of `train`
-  DataSet test;        ///< not given: a share of `train`
-  SplitSettings split;
+  DataSet train{};
+  DataSet validation{};  ///< not given: a share of `train`
+  DataSet test{};        ///< not given: a share of `train`
+  SplitSettings split{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
-  CacheSettings cache;
+  CacheSettings cache{};
   int prefetch = 4;  ///< batches ahead of the trainer
 };
 

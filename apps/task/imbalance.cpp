@@ -5,11 +5,10 @@
 
 namespace headrace::inline v1::app {
 
-void describe(Fields& fields, ImbalanceSettings& imbalance, bool samples) {
-  if (samples)
-    fields.choice("sampler", imbalance.sampler,
-                  {{"shuffled", Sampler::shuffled}, {"balanced", Sampler::balanced}},
-                  {.doc = "balanced: every class is drawn as often, its records with replacement"});
+void describe(Fields& fields, ImbalanceSettings& imbalance) {
+  fields.choice("sampler", imbalance.sampler,
+                {{"shuffled", Sampler::shuffled}, {"balanced", Sampler::balanced}},
+                {.doc = "balanced: every class is drawn as often, its records with replacement"});
   fields.choice("weights", imbalance.weights,
                 {{"none", LossWeights::none},
                  {"inverse", LossWeights::inverse},

@@ -17,8 +17,8 @@ struct ImbalanceSettings {
   LossWeights weights = LossWeights::none;
 };
 
-/// Its keys; `samples`: whether records have a class to be drawn by.
-void describe(Fields& fields, ImbalanceSettings& imbalance, bool samples);
+/// Its keys.
+void describe(Fields& fields, ImbalanceSettings& imbalance);
 
 /// Throws ConfigError where both are set: a rare class would count twice.
 void check(const ImbalanceSettings& imbalance);

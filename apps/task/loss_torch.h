@@ -14,7 +14,7 @@ namespace headrace::inline v1::app {
 
 /// What the terms of a list need to know of the data.
 struct LossContext {
-  std::int64_t classes = 0;
+  bool sigmoid = false;           ///< scores are of labels by themselves, or of one mask
   std::int64_t ignore = -1;       ///< label of pixels that count nowhere; negative: none
   at::Tensor class_weights{};     ///< [classes], on the compute device; undefined: none
   at::Tensor positive_weights{};  ///< of labels by themselves, likewise

@@ -1,6 +1,7 @@
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -31,6 +32,9 @@ void describe(Fields& fields, MaskSettings& mask) {
                             {.doc = "of pixels, the background first: {name: cat, values: [255]}"});
   fields.key("ignore", mask.ignore,
              {.doc = "values of the files that count nowhere", .min = 0.0, .max = 65535.0});
+  fields.key(
+      "ignore_colours", mask.ignore_colours,
+      {.doc = "colours that count nowhere, where masks are in colour", .min = 0.0, .max = 255.0});
 }
 
 void check(const MaskSettings& mask) {
@@ -67,6 +71,40 @@ void check(const MaskSettings& mask) {
         fmt::format("[config] mask.classes: colours must be given for all classes or for none, got "
                     "them for {} of {}",
                     in_colour, mask.classes.size()));
+}
+
+MaskFeed mask_feed(const MaskSettings& mask) {
+  MaskFeed feed;
+  MapMask map{.ignore_label = static_cast<std::uint8_t>(ignored_label)};
+  int largest = 0;
+  const auto add_colours = [&](const std::vector<std::array<int, 3>>& colours, std::size_t label) {
+    for (const auto& [red, green, blue] : colours)
+      feed.colours.push_back({.red = static_cast<std::uint8_t>(red),
+                              .green = static_cast<std::uint8_t>(green),
+                              .blue = static_cast<std::uint8_t>(blue),
+                              .label = static_cast<std::uint16_t>(label)});
+  };
+  add_colours(mask.ignore_colours, ignored_label);
+  for (std::size_t label = 0; label < mask.classes.size(); ++label) {
+    const MaskClass& one = mask.classes[label];
+    add_colours(one.colours, label);
+    const std::vector<int> values =
+        one.values.empty() ? std::vector<int>{static_cast<int>(label)} : one.values;
+    for (const int value : values) {
+      map.values.push_back(
+          {.value = static_cast<std::uint16_t>(value), .label = static_cast<std::uint8_t>(label)});
+      largest = std::max(largest, value);
+    }
+  }
+  for (const int value : mask.ignore) {
+    map.ignored.push_back(static_cast<std::uint16_t>(value));
+    largest = std::max(largest, value);
+  }
+  if (feed.colours.empty()) {
+    feed.map = map;
+    if (largest > 255) feed.dtype = DType::uint16;
+  }
+  return feed;
 }
 
 std::vector<std::string> class_names(const MaskSettings& mask) {

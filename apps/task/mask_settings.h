@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/pictures.h>
 
 #include <array>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace headrace::inline v1::app {
 
 /// A class of pixels and what stands for it in mask files.
 struct MaskClass {
-  std::string name;
+  std::string name{};
   std::vector<int> values{};                  ///< stored values, of a palette its indices
   std::vector<std::array<int, 3>> colours{};  ///< of masks in red, green and blue
 };
@@ -20,8 +21,9 @@ struct MaskClass {
 /// The section `mask`: what the pixels of mask files mean.
 struct MaskSettings {
   std::vector<MaskClass>
-      classes;                ///< in the order of the network's scores; the first is the background
+      classes{};              ///< in the order of the network's scores; the first is the background
   std::vector<int> ignore{};  ///< stored values that count nowhere
+  std::vector<std::array<int, 3>> ignore_colours{};  ///< the same of masks in colour
 };
 
 /// Label of a pixel that counts nowhere, behind the map.
@@ -33,6 +35,9 @@ void describe(Fields& fields, MaskSettings& mask);
 /// Throws ConfigError for fewer than two classes, a name or value that stands twice, and values
 /// beside colours.
 void check(const MaskSettings& mask);
+
+/// How mask files are read by it: labels are places in the list.
+MaskFeed mask_feed(const MaskSettings& mask);
 
 /// Their names.
 std::vector<std::string> class_names(const MaskSettings& mask);

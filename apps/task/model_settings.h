@@ -11,9 +11,9 @@ namespace headrace::inline v1::app {
 
 /// The section `model` of a task.
 struct ModelSettings {
-  std::string name;  ///< of models/networks/named_network.h; empty where a script is given
-  std::filesystem::path torchscript;  ///< a network that torch.jit.script made
-  std::filesystem::path weights;      ///< safetensors; empty: from random values
+  std::string name{};  ///< of models/networks/named_network.h; empty where a script is given
+  std::filesystem::path torchscript{};  ///< a network that torch.jit.script made
+  std::filesystem::path weights{};      ///< safetensors; empty: from random values
   std::int64_t in_channels = 3;
   double width = 1.0;                 ///< factor of the number of features
   std::string encoder = "resnet18";   ///< of unet

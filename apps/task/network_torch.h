@@ -2,6 +2,7 @@
 
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/model_settings.h>
+#include <headrace/models/networks/named_network.h>
 #include <headrace/models/networks/network.h>
 
 #include <cstdint>
@@ -10,11 +11,15 @@
 
 namespace headrace::inline v1::app {
 
-/// The network of a section `model` with so many outputs, weights from its file included; says on
-/// standard error and in the log what of it was taken anew. Throws ConfigError for names that are
-/// not known, CheckpointError for weights that do not fit.
-std::unique_ptr<models::Network> make_task_network(const ModelSettings& model,
-                                                   std::int64_t outputs);
+/// What is known of the network of a section `model` with so many outputs. Throws ConfigError for a
+/// name that is not known.
+models::NetworkTraits traits_of(const ModelSettings& model, std::int64_t outputs);
+
+/// The network of a section `model` with so many outputs, where `starts` with the weights of its
+/// file; says on standard error and in the log what of it was taken anew. Throws ConfigError for
+/// names that are not known, CheckpointError for weights that do not fit.
+std::unique_ptr<models::Network> make_task_network(const ModelSettings& model, std::int64_t outputs,
+                                                   bool starts);
 
 /// What its usual weights were trained with.
 ChannelStatistics statistics_of_weights(const ModelSettings& model);

@@ -1,62 +1,81 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/apps/task/pipelines.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
-DecodeImage evaluation_decoder(const ImageSettings& image, const Source& records) {
+DecodeImage evaluation_decoder(const ImageSettings& image, bool whole) {
   const int side = image.decode.side;
-  if (records.fields().find("mask") != nullptr)
-    return {.crop = ResizeTo{.height = side, .width = side}, .masks = {"mask"}};
+  if (whole) return {.crop = ResizeTo{.height = side, .width = side}};
   const int resize = std::max(side, static_cast<int>(std::lround(side / image.crop)));
   return {.crop = ResizedCenterCrop{.resize = resize, .height = side, .width = side}};
 }
 
-Pipeline in_order(Pipeline pipeline, const std::vector<std::int64_t>& labels,
-                  const TaskFeed& feed) {
+// The network learns on pictures of the size that it is judged on.
+void require_size(const Schema& fields, int side) {
+  const Shape wanted{side, side, 3};
+  const FieldSpec& image = fields.at("image", "augment");
+  if (image.kind == FieldSpec::Kind::fixed && image.shape == wanted) return;
+  throw ConfigError(fmt::format(
+      "[config] augment: must leave pictures of image.size, {}, got {}; give its crops no size of "
+      "their own, or set image.size",
+      to_string(wanted), to_string(image)));
+}
+
+}  // namespace
+
+Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
+                            const Batching& batching, Device device) {
+  ListedSamples samples = picture_samples({.image = feed.task.image.decode,
+                                           .augment = feed.task.augment,
+                                           .cache = feed.task.data.cache,
+                                           .delay = feed.delay,
+                                           .mask = feed.mask},
+                                          slow_read(std::move(records), feed.delay.read));
+  samples.context.classes = feed.classes;
+  samples.context.seed = feed.seed;
+  samples.context.batch = batching.size;
+  samples.context.batch_key = "training.batch";
+  samples.context.device = device;
+  samples.context.normalized = true;
+  const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
+  require_size(steps.fields, feed.task.image.decode.side);
+  Pipeline pipeline =
+      steps.before_batch(std::move(samples.pipeline)).named("train").seed(feed.seed);
+  pipeline = slow_augment(std::move(pipeline), feed.delay.augment).batch(batching).to(device);
+  return steps.after_batch(std::move(pipeline));
+}
+
+Pipeline training_pipeline(std::shared_ptr<const Source> records,
+                           const std::vector<std::int64_t>& labels, const TaskFeed& feed,
+                           std::int64_t batch, Device device) {
+  Pipeline pipeline =
+      augmented_pipeline(std::move(records), feed, {.size = batch, .tail = Tail::drop}, device)
+          .then(feed.normalize);
+  pipeline = slow_transfer(std::move(pipeline), feed.delay.transfer);
   if (feed.task.imbalance.sampler == Sampler::balanced)
     return std::move(pipeline).order(Balanced{.labels = labels, .seed = feed.seed});
   return std::move(pipeline).order(Shuffled{.seed = feed.seed});
 }
 
-}  // namespace
-
-Pipeline training_pipeline(std::shared_ptr<const Source> records,
-                           const std::vector<std::int64_t>& labels, const TaskFeed& feed,
-                           std::int64_t batch, Device device) {
-  ListedSamples samples = picture_samples({.image = feed.task.image.decode,
-                                           .augment = feed.task.augment,
-                                           .cache = feed.task.data.cache,
-                                           .delay = feed.delay},
-                                          slow_read(std::move(records), feed.delay.read));
-  samples.context.classes = feed.classes;
-  samples.context.seed = feed.seed;
-  samples.context.batch = batch;
-  samples.context.batch_key = "training.batch";
-  samples.context.device = device;
-  samples.context.normalized = true;
-  const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
-  Pipeline pipeline =
-      in_order(steps.before_batch(std::move(samples.pipeline)).named("train"), labels, feed)
-          .seed(feed.seed);
-  pipeline = slow_augment(std::move(pipeline), feed.delay.augment)
-                 .batch({.size = batch, .tail = Tail::drop})
-                 .to(device);
-  return slow_transfer(steps.after_batch(std::move(pipeline)).then(feed.normalize),
-                       feed.delay.transfer);
-}
-
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                              std::int64_t batch, Device device) {
-  DecodeImage decode = evaluation_decoder(feed.task.image, *records);
-  return Pipeline::from(std::move(records))
-      .then(std::move(decode))
+  DecodeImage decode = evaluation_decoder(feed.task.image, feed.whole);
+  take_masks(decode, feed.mask, *records);
+  const bool mapped = !decode.masks.empty() && feed.mask.map.has_value();
+  Pipeline pipeline = Pipeline::from(std::move(records)).then(std::move(decode));
+  if (mapped) pipeline = std::move(pipeline).then(*feed.mask.map);
+  return std::move(pipeline)
       .named("evaluation")
       .order(Sequential{})
       .batch({.size = batch, .tail = Tail::shorter})

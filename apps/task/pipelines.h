@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/feed/loader_settings.h>
+#include <headrace/apps/feed/pictures.h>
 #include <headrace/apps/task/task_settings.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/engine/plan/pipeline.h>
@@ -15,12 +16,19 @@ namespace headrace::inline v1::app {
 
 /// What the pipelines of a task have in common.
 struct TaskFeed {
-  const TaskSettings& task;
+  TaskSettings task{};
   PlantedDelays delay{};
   std::uint64_t seed = 0;
   std::int64_t classes = 0;
+  bool whole = false;  ///< an evaluation looks at whole pictures, not at their middle
+  MaskFeed mask{};
   Normalize normalize{};  ///< last of all
 };
+
+/// Samples decoded and through the list augment, in batches, whose order is still to be said; not
+/// normalised.
+Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
+                            const Batching& batching, Device device);
 
 /// Records to train on: decoded, the list augment, batches in a fresh order every epoch, normalised
 /// on the device. Batches: `image`, and with classes `label` int64 [N], with masks `mask` uint8 [N,

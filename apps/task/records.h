@@ -20,10 +20,11 @@ struct TaskRecords {
   std::vector<SplitParts> members{};          ///< rows of these sources, each of its own
 };
 
-/// The pictures of one section. Throws what the sources throw; DataError where they have no labels,
-/// with `masks` no masks.
+/// The pictures of one section ("data.train"); `classes` are those that other data have fixed.
+/// Throws what the sources throw; DataError where they have no labels, with `masks` no masks.
 std::shared_ptr<const ImageSource> open_set(const DataSet& set, const TaskData& data,
-                                            const char* section, bool masks);
+                                            const std::string& section, bool masks,
+                                            const std::vector<std::string>& classes = {});
 
 /// Lists and divides. Throws what the sources throw; DataError where parts have other classes than
 /// those to train on, or where a class has no record to train on.

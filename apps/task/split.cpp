@@ -127,6 +127,10 @@ void describe(Fields& fields, SplitSettings& split) {
   fields.key("validation", split.validation, std::move(validation));
   fields.key("test", split.test, share("share of the records that select nothing; 0: none"));
   fields.key("stratify", split.stratify, {.doc = "every part has the classes in the same shares"});
+  fields.key(
+      "group", split.group,
+      {.doc = "column of a manifest: who has the same there (a patient, say) is never on two "
+              "sides; empty: the column group, if it is there"});
   fields.key("folds", split.folds,
              {.doc = "parts of what is not for the test, each the validation of a network of its "
                      "own; 0: one network",

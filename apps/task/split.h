@@ -13,6 +13,7 @@ struct SplitSettings {
   double validation = 0.15;  ///< share of the records
   double test = 0.15;        ///< share of the records
   bool stratify = true;      ///< every part has the classes in the same shares
+  std::string group{};       ///< column of a manifest whose groups are not divided
   int folds =
       0;  ///< parts of what is not for the test, each the validation of a member; 0: one member
 };

@@ -1,6 +1,6 @@
-#include <headrace/engine/base/nearest.h>
 #include <headrace/apps/task/task_settings.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
 #include <vector>
@@ -43,8 +43,9 @@ void describe(Fields& fields, TaskSettings& task, bool masks) {
   describe_augment(fields, task.augment);
   fields.section("model", [&](Fields& f) { describe(f, task.model); }, {.doc = "the network"});
   describe_loss(fields, task.loss, masks);
-  fields.section("imbalance", [&](Fields& f) { describe(f, task.imbalance, !masks); },
-                 {.doc = "what is done about classes of different sizes"});
+  if (!masks)
+    fields.section("imbalance", [&](Fields& f) { describe(f, task.imbalance); },
+                   {.doc = "what is done about classes of different sizes"});
   fields.key("selected_by", task.selected_by,
              {.doc = "figure of the validation by which the best weights are selected"});
   fields.section("predict", [&](Fields& f) { describe(f, task.predict); },

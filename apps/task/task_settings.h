@@ -16,14 +16,14 @@ namespace headrace::inline v1::app {
 
 /// What a configuration of a task says of pictures, network, loss and figures.
 struct TaskSettings {
-  TaskData data;
-  ImageSettings image;
-  AugmentList augment;
-  ModelSettings model;
-  LossList loss;
-  ImbalanceSettings imbalance;
-  std::string selected_by;  ///< a figure of the validation
-  PredictSettings predict;
+  TaskData data{};
+  ImageSettings image{};
+  AugmentList augment{};
+  ModelSettings model{};
+  LossList loss{};
+  ImbalanceSettings imbalance{};
+  std::string selected_by{};  ///< a figure of the validation
+  PredictSettings predict{};
 };
 
 /// Adds its keys, but for `data`; `masks`: whether pictures have some.

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/list_folder.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/loaders/image/image_formats.h>

@@ -9,9 +9,9 @@
 namespace headrace::inline v1::app {
 namespace {
 
-const std::array<std::string, 9> figures{
-    "accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "top5", "auc", "qwk", "loss",
-    "recall_"};
+const std::array<std::string, 10> figures{
+    "accuracy", "balanced_accuracy", "macro_f1", "micro_f1", "weighted_f1", "top5",
+    "auc",      "exact_match",       "qwk",      "loss"};
 
 }  // namespace
 
@@ -26,11 +26,18 @@ ClassificationConfig::ClassificationConfig() {
 
 void ClassificationConfig::describe_keys(Fields& fields) {
   describe_task(fields, *this, task, false);
+  fields.key(
+      "ordinal", ordinal,
+      {.doc = "classes are steps of a scale, in the order of their names: adds the quadratic "
+              "weighted kappa, qwk"});
 }
 
 void ClassificationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
+  if (task.selected_by == "qwk" && !ordinal)
+    throw ConfigError(
+        "[config] selected_by qwk needs classes that are steps of a scale; set ordinal: true");
 }
 
 }  // namespace headrace::inline v1::app

@@ -12,6 +12,7 @@ struct ClassificationConfig final : JobConfig {
   ClassificationConfig();
 
   TaskSettings task;
+  bool ordinal = false;  ///< classes are steps of a scale
 
   void describe_keys(Fields& fields) override;
   void check() const override;

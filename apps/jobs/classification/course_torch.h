@@ -3,26 +3,30 @@
 #include <headrace/apps/jobs/classification/config.h>
 #include <headrace/apps/jobs/picture_course_torch.h>
 
+#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace headrace::inline v1::app {
 
 /// One member of the task classification: the whole, or a fold.
 class ClassificationCourse final : public PictureCourse {
  public:
-  /// `classes` are the names of what is told apart.
-  ClassificationCourse(Parts parts, std::vector<std::string> classes);
+  ClassificationCourse(Parts parts, std::int64_t classes, bool multi_label);
 
-  /// Input `image` float [N, 3, H, W], target `label` int64 [N] or, mixed, float [N, classes].
+  /// Input `image` float [N, 3, H, W]; target `label` int64 [N] or, mixed, float [N, classes], or
+  /// of several labels `labels` float [N, classes].
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
-  std::unique_ptr<training::Inference> inference() const override;
+  at::Tensor scores(const training::Output& output) const override;
   std::unique_ptr<training::Metric> metric(training::Split split,
                                            const training::TensorMap& fitted) const override;
 
  private:
-  std::vector<std::string> classes_;
+  const ClassificationConfig& config() const {
+    return dynamic_cast<const ClassificationConfig&>(*parts().config);
+  }
+
+  std::int64_t classes_;
+  bool multi_label_;
   training::Unpack unpack_;
 };
 

@@ -1,44 +1,110 @@
 #include <headrace/apps/jobs/classification/course_torch.h>
 #include <headrace/apps/jobs/classification/recipe_torch.h>
 #include <headrace/apps/jobs/device_torch.h>
-#include <headrace/training/classification_figures.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/training/multi_label_metric.h>
+#include <headrace/training/single_label_metric.h>
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-std::shared_ptr<const ClassificationConfig> copy_of(const ClassificationConfig& config) {
-  return std::make_shared<const ClassificationConfig>(config);
+constexpr const char* several = "several";
+
+at::Tensor on_device(const std::vector<double>& weights, Device device) {
+  if (weights.empty()) return {};
+  return at::tensor(weights, at::kFloat).to(torch_device(device));
+}
+
+void check_loss(const LossList& loss, bool multi_label) {
+  const LossEntry& first = loss.front();
+  if (is_binary(first) == multi_label) return;
+  throw ConfigError("[config] " + (first.place.source ? first.place.text() + ": " : std::string()) +
+                    "loss must " +
+                    (multi_label ? "be bce, since a record may have several classes, got "
+                                 : "be cross_entropy, since every record has one class, got ") +
+                    name_of(first));
+}
+
+void check_threshold(const Threshold& threshold, bool multi_label, std::size_t classes) {
+  if (multi_label || classes == 2 || std::holds_alternative<PlainThreshold>(threshold)) return;
+  throw ConfigError(
+      "[config] predict.threshold: must be none where a record has one of more than two classes, "
+      "of "
+      "which the largest score decides; there are " +
+      std::to_string(classes));
 }
 
 }  // namespace
 
 ClassificationRecipe::ClassificationRecipe(std::shared_ptr<const ClassificationConfig> config,
                                            Device device)
-    : PictureRecipe(config, config->task, false), config_(std::move(config)), device_(device) {}
+    : PictureRecipe(config, config->task), config_(std::move(config)), device_(device) {}
+
+monitor::MemoryForecast ClassificationRecipe::plan() {
+  monitor::MemoryForecast forecast = PictureRecipe::plan();
+  multi_label_ = records().train->multi_label();
+  check_loss(config_->task.loss, multi_label_);
+  if (multi_label_ && config_->task.imbalance.sampler == Sampler::balanced)
+    throw ConfigError(
+        "[config] imbalance.sampler balanced draws by the class of a record, but these may have "
+        "several; set imbalance.weights: inverse instead");
+  check_threshold(config_->task.predict.threshold, multi_label_, classes().size());
+  return forecast;
+}
 
 std::vector<std::string> ClassificationRecipe::class_names() const {
   return records().train->classes();
 }
 
+std::map<std::string, std::string> ClassificationRecipe::notes() const {
+  std::map<std::string, std::string> notes = PictureRecipe::notes();
+  notes["labels"] = multi_label_ ? several : "one";
+  return notes;
+}
+
+void ClassificationRecipe::recall(const std::map<std::string, std::string>& notes) {
+  PictureRecipe::recall(notes);
+  const auto found = notes.find("labels");
+  multi_label_ = found != notes.end() && found->second == several;
+}
+
 std::unique_ptr<training::Course> ClassificationRecipe::begin(
     const training::Member& member) const {
   PictureCourse::Parts all = parts(member);
-  if (!member.train.empty()) {
-    const std::vector<double> weights = class_weights(
-        config_->task.imbalance.weights, count_classes(*records().train, member.train));
-    if (!weights.empty())
-      all.loss.class_weights = at::tensor(weights, at::kFloat).to(torch_device(device_));
+  all.outputs = static_cast<std::int64_t>(classes().size());
+  if (all.trains) {
+    const std::vector<std::int64_t> counts = count_classes(*records().train, member.train);
+    const LossWeights weights = config_->task.imbalance.weights;
+    if (multi_label_)
+      all.loss.positive_weights = on_device(
+          positive_weights(weights, counts, static_cast<std::int64_t>(member.train.size())),
+          device_);
+    else
+      all.loss.class_weights = on_device(class_weights(weights, counts), device_);
   }
-  return std::make_unique<ClassificationCourse>(std::move(all), classes());
+  return std::make_unique<ClassificationCourse>(
+      std::move(all), static_cast<std::int64_t>(classes().size()), multi_label_);
+}
+
+at::Tensor ClassificationRecipe::predicted(const at::Tensor& scores,
+                                           std::span<const training::TensorMap> fitted) const {
+  const training::TensorMap none;
+  const training::TensorMap& first = fitted.empty() ? none : fitted.front();
+  return multi_label_ ? training::decided_labels(scores, first)
+                      : training::decided_classes(scores, first);
 }
 
 std::unique_ptr<training::Recipe> classification_recipe(const JobConfig& config, Device device) {
   return std::make_unique<ClassificationRecipe>(
-      copy_of(dynamic_cast<const ClassificationConfig&>(config)), device);
+      std::make_shared<const ClassificationConfig>(
+          dynamic_cast<const ClassificationConfig&>(config)),
+      device);
 }
 
 }  // namespace headrace::inline v1::app

@@ -4,6 +4,7 @@
 #include <headrace/apps/jobs/picture_recipe_torch.h>
 #include <headrace/engine/tensor/device.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +17,11 @@ class ClassificationRecipe final : public PictureRecipe {
  public:
   ClassificationRecipe(std::shared_ptr<const ClassificationConfig> config, Device device);
 
+  /// Throws ConfigError where loss and thresholds do not suit what the records hold.
+  monitor::MemoryForecast plan() override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
+  std::map<std::string, std::string> notes() const override;
+  void recall(const std::map<std::string, std::string>& notes) override;
   at::Tensor predicted(const at::Tensor& scores,
                        std::span<const training::TensorMap> fitted) const override;
 
@@ -25,6 +30,7 @@ class ClassificationRecipe final : public PictureRecipe {
 
   std::shared_ptr<const ClassificationConfig> config_;
   Device device_;
+  bool multi_label_ = false;
 };
 
 }  // namespace headrace::inline v1::app

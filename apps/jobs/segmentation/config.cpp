@@ -8,7 +8,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-const std::array<std::string, 6> figures{"mean_dice", "mean_iou", "accuracy",
+const std::array<std::string, 6> figures{"mean_dice", "mean_iou", "pixel_accuracy",
                                          "dice_",     "iou_",     "loss"};
 
 }  // namespace

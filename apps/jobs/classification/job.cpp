@@ -1,0 +1,20 @@
+#include <headrace/apps/jobs/classification/config.h>
+#include <headrace/apps/jobs/picture_job.h>
+
+namespace headrace::inline v1::app {
+
+LoaderJob ClassificationConfig::loader_job() const {
+  return picture_loader_job({.config = *this, .task = task});
+}
+
+std::vector<DataPart> ClassificationConfig::data_parts() const {
+  return picture_data_parts({.config = *this, .task = task});
+}
+
+Job classification_job() {
+  return {.name = "classification", .help = "classes of pictures of one's own", .config = [] {
+            return std::make_shared<ClassificationConfig>();
+          }};
+}
+
+}  // namespace headrace::inline v1::app

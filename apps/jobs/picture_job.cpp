@@ -1,0 +1,113 @@
+#include <headrace/apps/jobs/picture_job.h>
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/pipelines.h>
+#include <headrace/apps/task/records.h>
+#include <headrace/engine/sample/subset.h>
+#include <headrace/loaders/image/decode_image.h>
+
+#include <utility>
+
+namespace headrace::inline v1::app {
+namespace {
+
+TaskFeed feed_of(const PictureTask& task, const ImageSource& records) {
+  const ChannelStatistics statistics = imagenet_statistics();
+  const bool last = task.config.training.channels_last;
+  return {.task = task.task,
+          .delay = task.config.delay,
+          .seed = task.config.seed,
+          .classes = static_cast<std::int64_t>(records.classes().size()),
+          .whole = task.mask.has_value(),
+          .mask = task.mask.value_or(MaskFeed{}),
+          .normalize = {.mean = statistics.mean,
+                        .std = statistics.std,
+                        .layout = last ? Normalize::Layout::channels_last
+                                       : Normalize::Layout::channels_first}};
+}
+
+std::vector<std::int64_t> labels_at(const ImageSource& records,
+                                    const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> labels;
+  labels.reserve(rows.size());
+  for (const std::int64_t row : rows)
+    labels.push_back(records.label(row));
+  return labels;
+}
+
+// What makes a picture of a file, as the network would see it without a list.
+struct Shown {
+  DecodeImage decode{};
+  std::optional<MapMask> map{};
+
+  Schema schema(const Schema& in) const {
+    const Schema out = decode.schema(in);
+    return map ? map->schema(out) : out;
+  }
+  void operator()(Sample& sample) const {
+    Random nothing_drawn;
+    decode(sample, nothing_drawn);
+    if (map) (*map)(sample);
+  }
+};
+
+Shown shown(const TaskFeed& feed, const Source& records) {
+  const int side = feed.task.image.decode.side;
+  Shown one{.decode = {.crop = ResizeTo{.height = side, .width = side}}};
+  take_masks(one.decode, feed.mask, records);
+  if (!one.decode.masks.empty()) one.map = feed.mask.map;
+  return one;
+}
+
+}  // namespace
+
+LoaderJob picture_loader_job(const PictureTask& task) {
+  const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
+  const std::vector<std::int64_t>& rows = records.members.front().train;
+  const std::shared_ptr<const Source> outline = std::make_shared<const Subset>(records.train, rows);
+  const TaskFeed feed = feed_of(task, *records.train);
+  const Device device = task.config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
+  return {
+      .source = {.outline = outline, .resident_bytes = 0, .open = [outline] { return outline; }},
+      .pipeline =
+          [feed, device, labels = labels_at(*records.train, rows),
+           batch = task.config.training.batch](std::shared_ptr<const Source> source) {
+            return training_pipeline(std::move(source), labels, feed, batch, device);
+          },
+      .options = loader_options(task.task.data.prefetch, task.config.threads),
+      .runtime = runtime_options(task.config.threads),
+      .consumer_delay_s = task.config.delay.consumer.seconds,
+      .cached = task.task.data.cache.enabled()};
+}
+
+std::vector<DataPart> picture_data_parts(const PictureTask& task) {
+  const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
+  const SplitParts& member = records.members.front();
+  const TaskFeed feed = feed_of(task, *records.train);
+  std::vector<DataPart> parts;
+  const auto add = [&](const char* name, const std::shared_ptr<const ImageSource>& source,
+                       const std::vector<std::int64_t>& rows) {
+    if (rows.empty()) return;
+    const auto subset = std::make_shared<const Subset>(source, rows);
+    const Shown make = shown(feed, *source);
+    parts.push_back(
+        {.name = name,
+         .records = subset,
+         .make = make,
+         .fields = make.schema(source->fields()),
+         .classes = source->classes(),
+         .fed =
+             [feed, subset, batch = task.config.training.batch](std::vector<std::int64_t> places) {
+               return augmented_pipeline(std::make_shared<const Subset>(subset, std::move(places)),
+                                         feed, {.size = batch, .tail = Tail::shorter},
+                                         Device::cpu())
+                   .order(Sequential{});
+             },
+         .normalizes = true});
+  };
+  add("training", records.train, member.train);
+  add("validation", records.validation, member.validation);
+  add("test", records.test, member.test);
+  return parts;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <headrace/apps/feed/data_part.h>
+#include <headrace/apps/feed/loader_job.h>
+#include <headrace/apps/feed/pictures.h>
+#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/task_settings.h>
+
+#include <optional>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A task on pictures, as far as it needs no LibTorch.
+struct PictureTask {
+  const JobConfig& config;
+  const TaskSettings& task;           ///< a part of it
+  std::optional<MaskFeed> mask = {};  ///< how masks are read, where pictures have some
+};
+
+/// The training pipeline of the first member, for a bench; normalised by ImageNet's statistics, at
+/// the cost of any.
+LoaderJob picture_loader_job(const PictureTask& task);
+
+/// The records of the first member, for `headrace inspect`: training, validation, test.
+std::vector<DataPart> picture_data_parts(const PictureTask& task);
+
+}  // namespace headrace::inline v1::app

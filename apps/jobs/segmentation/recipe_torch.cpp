@@ -1,0 +1,42 @@
+#include <headrace/apps/jobs/segmentation/course_torch.h>
+#include <headrace/apps/jobs/segmentation/recipe_torch.h>
+#include <headrace/training/binary_segmentation_metric.h>
+
+#include <utility>
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/where.h>
+
+namespace headrace::inline v1::app {
+
+SegmentationRecipe::SegmentationRecipe(std::shared_ptr<const SegmentationConfig> config)
+    : PictureRecipe(config, config->task, mask_feed(config->mask)), config_(std::move(config)) {}
+
+std::vector<std::string> SegmentationRecipe::class_names() const {
+  return app::class_names(config_->mask);
+}
+
+std::unique_ptr<training::Course> SegmentationRecipe::begin(const training::Member& member) const {
+  PictureCourse::Parts all = parts(member);
+  const auto count = static_cast<std::int64_t>(classes().size());
+  const bool sigmoids = are_sigmoids(*config_);
+  all.outputs = sigmoids ? count - 1 : count;
+  all.loss = {.sigmoid = sigmoids, .ignore = ignored_label};
+  return std::make_unique<SegmentationCourse>(std::move(all), classes());
+}
+
+at::Tensor SegmentationRecipe::predicted(const at::Tensor& scores,
+                                         std::span<const training::TensorMap> fitted) const {
+  if (!are_sigmoids(*config_)) return at::argmax(scores, 1);
+  const training::TensorMap none;
+  const at::Tensor there = training::decided_masks(scores, fitted.empty() ? none : fitted.front());
+  const at::Tensor best = at::argmax(at::where(there, scores, -1.0), 1);
+  return at::where(there.any(1), best + 1, 0);
+}
+
+std::unique_ptr<training::Recipe> segmentation_recipe(const JobConfig& config, Device) {
+  return std::make_unique<SegmentationRecipe>(
+      std::make_shared<const SegmentationConfig>(dynamic_cast<const SegmentationConfig&>(config)));
+}
+
+}  // namespace headrace::inline v1::app
