@@ -20,8 +20,9 @@ HEADRACE_API void move_module(torch::nn::Module& module, at::Device device, bool
 
 }  // namespace detail
 
-/// A `Network` around any LibTorch module. One whose forward pass takes more than a tensor, or
-/// gives more, is called by `training::Course::forward`: `of_module<Module>(network)`.
+/// A `Network` around any LibTorch module; one that gives more than a tensor may say so by
+/// `Output outputs(const at::Tensor&)`. One whose forward pass takes more, or gives anything else,
+/// is called by `training::Course::forward`: `of_module<Module>(network)`.
 template <typename Module>
 class ModuleNetwork final : public Network {
  public:
@@ -37,6 +38,14 @@ class ModuleNetwork final : public Network {
       throw ConfigError(
           "[network] forward(input) must be the module's, which takes or gives more than a tensor; "
           "override Course::forward");
+  }
+  Output outputs(const at::Tensor& input) override {
+    if constexpr (requires(Module & module) {
+                    { module.outputs(input) } -> std::same_as<Output>;
+                  })
+      return module_->outputs(input);
+    else
+      return Network::outputs(input);
   }
   Module& module() { return *module_; }
   NamedTensors parameters() const override { return detail::parameters_of(*module_); }

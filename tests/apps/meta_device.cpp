@@ -148,6 +148,12 @@ at::Tensor MetaNetwork::forward(const at::Tensor& input) {
   return network_->forward(input);
 }
 
+models::Output MetaNetwork::outputs(const at::Tensor& input) {
+  if (!lowered_) return network_->outputs(input);
+  const Lowering lowering;
+  return network_->outputs(input);
+}
+
 HostCopies::HostCopies()
     : handle_(at::addThreadLocalCallback(
           at::RecordFunctionCallback(look).needsInputs(true).scopes({at::RecordScope::FUNCTION}))) {

@@ -21,6 +21,7 @@ class MetaNetwork final : public models::Network {
   MetaNetwork(std::unique_ptr<models::Network> network, bool lowered);
 
   at::Tensor forward(const at::Tensor& input) override;
+  models::Output outputs(const at::Tensor& input) override;
   models::NamedTensors parameters() const override { return network_->parameters(); }
   models::NamedTensors buffers() const override { return network_->buffers(); }
   void set_training(bool on) override { network_->set_training(on); }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <headrace/engine/base/error.h>
+
+#include <sstream>
+#include <string>
+
+namespace headrace::inline v1::models::detail {
+
+/// Throws a `ConfigError` in the name of `who`; `parts` make its sentence.
+template <typename... Parts>
+[[noreturn]] void refuse(const std::string& who, const Parts&... parts) {
+  std::ostringstream message;
+  message << '[' << who << "] ";
+  (message << ... << parts);
+  throw ConfigError(message.str());
+}
+
+}  // namespace headrace::inline v1::models::detail

@@ -1,0 +1,128 @@
+#include <headrace/models/networks/detail/nnunet_module.h>
+#include <headrace/models/networks/module_network.h>
+#include <headrace/models/networks/residual_encoder_unet.h>
+
+#include <algorithm>
+
+#include <torch/nn/init.h>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+using detail::Axes;
+using detail::ConvBlock;
+using detail::ConvOptions;
+
+// The way around a block: what it does not change, it hands on.
+struct Shortcut : torch::nn::Module {
+  explicit Shortcut(const ConvOptions& block)
+      : stride(block.stride), pools(std::ranges::count(stride, 1) < std::ssize(stride)) {
+    if (block.in != block.out)
+      projection =
+          register_module(pools ? "1" : "0",  // behind the pooling, which has no tensors
+                          std::make_shared<ConvBlock>(ConvOptions{.in = block.in,
+                                                                  .out = block.out,
+                                                                  .kernel = Axes(stride.size(), 1),
+                                                                  .stride = Axes(stride.size(), 1),
+                                                                  .bias = false,
+                                                                  .activation = false}));
+  }
+
+  at::Tensor forward(at::Tensor x) const {
+    if (pools) x = detail::average_pool(x, stride);
+    return projection ? projection->forward(std::move(x)) : x;
+  }
+
+  Axes stride;
+  bool pools;
+  std::shared_ptr<ConvBlock> projection;
+};
+
+struct ResidualBlock : torch::nn::Module {
+  explicit ResidualBlock(const ConvOptions& first)
+      : conv1(register_module("conv1", std::make_shared<ConvBlock>(first))),
+        conv2(register_module("conv2", std::make_shared<ConvBlock>(second_of(first)))),
+        skip(register_module("skip", std::make_shared<Shortcut>(first))) {
+    torch::nn::init::zeros_(conv2->norm->weight);
+  }
+
+  at::Tensor forward(at::Tensor x) const {
+    const at::Tensor residual = skip->forward(x);
+    x = conv2->forward(conv1->forward(std::move(x)));
+    return detail::activate(x + residual);  // x is a view
+  }
+
+  static ConvOptions second_of(const ConvOptions& first) {
+    return {.in = first.out,
+            .out = first.out,
+            .kernel = first.kernel,
+            .stride = Axes(first.stride.size(), 1),
+            .activation = false};
+  }
+
+  std::shared_ptr<ConvBlock> conv1;
+  std::shared_ptr<ConvBlock> conv2;
+  std::shared_ptr<Shortcut> skip;
+};
+
+struct ResidualStage : torch::nn::Module {
+  ResidualStage(std::int64_t in, const detail::NnUNetStage& stage)
+      : blocks(register_module("blocks", std::make_shared<detail::PartList<ResidualBlock>>())) {
+    ConvOptions options{
+        .in = in, .out = stage.features, .kernel = stage.kernel, .stride = stage.stride};
+    for (std::int64_t block = 0; block < stage.blocks; ++block) {
+      blocks->add(std::make_shared<ResidualBlock>(options));
+      options.in = stage.features;
+      options.stride.assign(stage.stride.size(), 1);
+    }
+  }
+
+  at::Tensor forward(at::Tensor x) const {
+    for (const auto& block : blocks->parts)
+      x = block->forward(std::move(x));
+    return x;
+  }
+
+  std::shared_ptr<detail::PartList<ResidualBlock>> blocks;
+};
+
+struct ResidualEncoder : torch::nn::Module {
+  explicit ResidualEncoder(const detail::NnUNetShape& shape)
+      : stem(register_module("stem", stem_of(shape))),
+        stages(register_module("stages", std::make_shared<detail::PartList<ResidualStage>>())) {
+    std::int64_t in = shape.stages.front().features;
+    for (const detail::NnUNetStage& stage : shape.stages) {
+      stages->add(std::make_shared<ResidualStage>(in, stage));
+      in = stage.features;
+    }
+  }
+
+  std::vector<at::Tensor> forward(const at::Tensor& images) const {
+    std::vector<at::Tensor> maps;
+    for (const auto& stage : stages->parts)
+      maps.push_back(stage->forward(maps.empty() ? stem->forward(images) : maps.back()));
+    return maps;
+  }
+
+  static std::shared_ptr<detail::ConvStack> stem_of(const detail::NnUNetShape& shape) {
+    const detail::NnUNetStage& finest = shape.stages.front();
+    return std::make_shared<detail::ConvStack>(1, ConvOptions{.in = shape.in_channels,
+                                                              .out = finest.features,
+                                                              .kernel = finest.kernel,
+                                                              .stride = finest.stride});
+  }
+
+  std::shared_ptr<detail::ConvStack> stem;
+  std::shared_ptr<detail::PartList<ResidualStage>> stages;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_residual_encoder_unet(const NnUNetOptions& options) {
+  using Module = detail::NnUNetModule<ResidualEncoder>;
+  return std::make_unique<ModuleNetwork<Module>>(
+      std::make_shared<Module>(detail::shape_of(detail::residual_encoder_unet_kind, options)));
+}
+
+}  // namespace headrace::inline v1::models
