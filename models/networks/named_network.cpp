@@ -1,0 +1,165 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/networks/efficient_glaucoma_cnn.h>
+#include <headrace/models/networks/named_network.h>
+#include <headrace/models/networks/resnet.h>
+#include <headrace/models/networks/unet.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+const ChannelStatistics imagenet{.mean = {.485, .456, .406}, .stddev = {.229, .224, .225}};
+
+template <int depth>
+ResNetOptions resnet_options(const NetworkOptions& options) {
+  return {.depth = depth,
+          .in_channels = options.in_channels,
+          .classes = options.classes,
+          .width = options.width};
+}
+
+template <int depth>
+std::unique_ptr<Network> resnet(const NetworkOptions& options) {
+  return make_resnet(resnet_options<depth>(options));
+}
+
+template <int depth>
+NetworkTraits resnet_traits(const NetworkOptions& options) {
+  return {.weights = {.head = "fc.", .first_convolution = "conv1.weight"},
+          .activations = resnet_activations(resnet_options<depth>(options)),
+          .statistics = imagenet};
+}
+
+struct Encoder {
+  std::string_view name;
+  int depth;
+};
+
+constexpr std::array<Encoder, 3> unet_encoders{
+    {{"resnet34", 34}, {"resnet18", 18}, {"resnet50", 50}}};
+
+UnetOptions unet_options(const NetworkOptions& options) {
+  const auto* encoder = std::ranges::find(unet_encoders, options.encoder, &Encoder::name);
+  return {.encoder = encoder == unet_encoders.end() ? unet_encoders.front().depth : encoder->depth,
+          .in_channels = options.in_channels,
+          .classes = options.classes,
+          .width = options.width};
+}
+
+std::unique_ptr<Network> unet(const NetworkOptions& options) {
+  return make_unet(unet_options(options));
+}
+
+NetworkTraits unet_traits(const NetworkOptions& options) {
+  return {.weights = {.head = "segmentation_head.",
+                      .first_convolution = "encoder.conv1.weight",
+                      .encoder = "encoder.",
+                      .encoder_head = "fc."},
+          .activations = unet_activations(unet_options(options)),
+          .least_side = 32,
+          .side_divisors = {32},
+          .statistics = imagenet};
+}
+
+std::vector<std::string> names_of_unet_encoders() {
+  std::vector<std::string> names;
+  for (const Encoder& encoder : unet_encoders)
+    names.emplace_back(encoder.name);
+  return names;
+}
+
+void refuse_width(const NetworkOptions& options) {
+  if (options.width != 1.0)
+    throw ConfigError("[network] \"" + options.name + "\" has no width factor, got " +
+                      std::to_string(options.width));
+}
+
+std::unique_ptr<Network> efficient_glaucoma_cnn(const NetworkOptions& options) {
+  refuse_width(options);
+  return make_efficient_glaucoma_cnn({.channels = options.in_channels, .classes = options.classes});
+}
+
+NetworkTraits efficient_glaucoma_cnn_traits(const NetworkOptions& options) {
+  refuse_width(options);
+  // The outputs that its layers keep; on top the gradients of the widest. Without gradients what
+  // the stem's convolution takes, gives, and works with.
+  return {.weights = {.head = "head.linear2.", .first_convolution = "stem.conv.weight"},
+          .activations = {.training = 231 + 160, .evaluation = 160},
+          .least_side = 16};
+}
+
+struct Row {
+  std::string_view name;
+  Task task;
+  std::unique_ptr<Network> (*make)(const NetworkOptions&);
+  NetworkTraits (*traits)(const NetworkOptions&);
+  std::vector<std::string> (*encoders)() = nullptr;
+};
+
+constexpr std::array rows{
+    Row{"resnet18", Task::classification, resnet<18>, resnet_traits<18>},
+    Row{"resnet34", Task::classification, resnet<34>, resnet_traits<34>},
+    Row{"resnet50", Task::classification, resnet<50>, resnet_traits<50>},
+    Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
+        efficient_glaucoma_cnn_traits},
+    Row{"unet", Task::segmentation, unet, unet_traits, names_of_unet_encoders},
+};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+const Row& row_of(const std::string& name) {
+  const auto* found = std::ranges::find(rows, name, &Row::name);
+  if (found == rows.end())
+    throw ConfigError("[network] name must be one of " +
+                      listed(network_names(Task::classification)) + " (classification), " +
+                      listed(network_names(Task::segmentation)) + " (segmentation), got \"" + name +
+                      '"');
+  return *found;
+}
+
+const Row& row_for(const NetworkOptions& options) {
+  const Row& row = row_of(options.name);
+  if (options.encoder.empty()) return row;
+  const std::vector<std::string> encoders = network_encoders(options.name);
+  if (encoders.empty())
+    throw ConfigError("[network] \"" + options.name + "\" takes no encoder, got \"" +
+                      options.encoder + '"');
+  if (std::ranges::find(encoders, options.encoder) == encoders.end())
+    throw ConfigError("[network] encoder of \"" + options.name + "\" must be one of " +
+                      listed(encoders) + ", got \"" + options.encoder + '"');
+  return row;
+}
+
+}  // namespace
+
+std::vector<std::string> network_names(Task task) {
+  std::vector<std::string> names;
+  for (const Row& row : rows)
+    if (row.task == task) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> network_encoders(const std::string& name) {
+  const Row& row = row_of(name);
+  return row.encoders == nullptr ? std::vector<std::string>() : row.encoders();
+}
+
+std::unique_ptr<Network> make_network(const NetworkOptions& options) {
+  return row_for(options).make(options);
+}
+
+NetworkTraits network_traits(const NetworkOptions& options) {
+  return row_for(options).traits(options);
+}
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/models/networks/activations.h>
+#include <headrace/models/networks/network.h>
+#include <headrace/models/networks/weight_names.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::models {
+
+/// What a network by name is made for.
+enum class Task {
+  classification,  ///< images to logits `[N, classes]`
+  segmentation,    ///< images to logits of their sides, `[N, classes, ...]`
+};
+
+/// A network by its name and shape. What a network does not have, such as an encoder, stays as it
+/// is.
+struct NetworkOptions {
+  std::string name = {};  ///< one of `network_names`
+  std::int64_t in_channels = 3;
+  std::int64_t classes = 2;
+  double width = 1.0;        ///< factor of all channel counts, see `scaled_channels`
+  std::string encoder = {};  ///< one of `network_encoders`, default the first
+};
+
+/// Means and deviations by channel of what a network's public weights were trained on, for pixels
+/// from 0 to 1; empty where there are none.
+struct ChannelStatistics {
+  std::vector<double> mean = {};
+  std::vector<double> stddev = {};
+};
+
+/// What is known of a network before it is made.
+struct NetworkTraits {
+  WeightNames weights = {};
+  Activations activations = {};
+  std::int64_t least_side = 1;  ///< of an image
+  std::vector<std::int64_t> side_divisors = {
+      1};  ///< of an image's sides; one for all, or one an axis
+  ChannelStatistics statistics = {};
+};
+
+/// The names of the networks for a task.
+HEADRACE_API std::vector<std::string> network_names(Task task);
+
+/// The encoders that a network may have; empty where it has no choice. Throws `ConfigError` for an
+/// unknown name.
+HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
+
+/// A network with fresh weights from the default CPU generator of LibTorch. Throws `ConfigError`
+/// for an unknown name, which lists the known, and for options that the network does not take.
+HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
+
+/// Throws `ConfigError` as `make_network` does.
+HEADRACE_API NetworkTraits network_traits(const NetworkOptions& options);
+
+}  // namespace headrace::inline v1::models

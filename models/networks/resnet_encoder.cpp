@@ -1,0 +1,145 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/networks/resnet_encoder.h>
+#include <headrace/models/networks/width.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <ATen/ops/max_pool2d.h>
+#include <torch/nn/init.h>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+namespace nn = torch::nn;
+
+struct Depth {
+  int depth;
+  std::array<std::int64_t, 4> blocks;
+  std::int64_t expansion;  // channels of a block for each of its planes
+};
+
+constexpr std::array<Depth, 3> depths{
+    {{18, {2, 2, 2, 2}, 1}, {34, {3, 4, 6, 3}, 1}, {50, {3, 4, 6, 3}, 4}}};
+
+const Depth& depth_of(int depth) {
+  const auto* found = std::ranges::find(depths, depth, &Depth::depth);
+  if (found == depths.end())
+    throw ConfigError("[ResNet] depth must be 18, 34 or 50, got " + std::to_string(depth));
+  return *found;
+}
+
+nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                       std::int64_t stride) {
+  return nn::Conv2d(
+      nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
+}
+
+// Convolutions, each with its norm, around which the input is added.
+class Block : public nn::Module {
+ public:
+  Block(std::int64_t in, const ResNetLayer& layer, std::int64_t stride) {
+    if (layer.channels == layer.planes) {
+      add(convolution(in, layer.planes, 3, stride));
+      add(convolution(layer.planes, layer.planes, 3, 1));
+    } else {
+      add(convolution(in, layer.planes, 1, 1));
+      add(convolution(layer.planes, layer.planes, 3, stride));
+      add(convolution(layer.planes, layer.channels, 1, 1));
+    }
+    if (stride != 1 || in != layer.channels)
+      downsample_ =
+          register_module("downsample", nn::Sequential(convolution(in, layer.channels, 1, stride),
+                                                       nn::BatchNorm2d(layer.channels)));
+  }
+
+  at::Tensor forward(const at::Tensor& input) {
+    at::Tensor maps = input;
+    for (std::size_t i = 0; i < convolutions_.size(); ++i) {
+      if (i > 0) maps.relu_();
+      maps = norms_[i](convolutions_[i](maps));
+    }
+    const at::Tensor shortcut = downsample_.is_empty() ? input : downsample_->forward(input);
+    return maps.add_(shortcut).relu_();
+  }
+
+  at::Tensor last_scale() const { return norms_.back()->weight; }
+
+ private:
+  void add(nn::Conv2d made) {
+    const std::string number = std::to_string(convolutions_.size() + 1);
+    const std::int64_t out = made->options.out_channels();
+    convolutions_.push_back(register_module("conv" + number, std::move(made)));
+    norms_.push_back(register_module("bn" + number, nn::BatchNorm2d(out)));
+  }
+
+  std::vector<nn::Conv2d> convolutions_;
+  std::vector<nn::BatchNorm2d> norms_;
+  nn::Sequential downsample_{nullptr};
+};
+
+nn::Sequential layer_of_blocks(std::int64_t in, const ResNetLayer& layer) {
+  nn::Sequential blocks;
+  for (std::int64_t i = 0; i < layer.blocks; ++i)
+    blocks->push_back(
+        std::make_shared<Block>(i == 0 ? in : layer.channels, layer, i == 0 ? layer.stride : 1));
+  return blocks;
+}
+
+void initialise(nn::Module& encoder, bool zero_last) {
+  for (const auto& part : encoder.modules(false)) {
+    if (auto* conv = part->as<nn::Conv2d>())
+      nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
+    else if (auto* block = part->as<Block>(); block != nullptr && zero_last)
+      nn::init::zeros_(block->last_scale());
+  }
+}
+
+}  // namespace
+
+std::array<ResNetLayer, 4> resnet_layers(const ResNetEncoderOptions& options) {
+  const Depth& depth = depth_of(options.depth);
+  std::array<ResNetLayer, 4> layers{};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::int64_t planes = scaled_channels(std::int64_t{64} << i, options.width);
+    layers[i] = {.blocks = depth.blocks[i],
+                 .planes = planes,
+                 .channels = planes * depth.expansion,
+                 .stride = i == 0 ? 1 : 2};
+  }
+  return layers;
+}
+
+std::int64_t resnet_stem(const ResNetEncoderOptions& options) {
+  if (options.in_channels < 1)
+    throw ConfigError("[ResNet] needs at least 1 channel, got " +
+                      std::to_string(options.in_channels));
+  return scaled_channels(64, options.width);
+}
+
+ResNetEncoder::ResNetEncoder(const ResNetEncoderOptions& options)
+    : conv1_(
+          register_module("conv1", convolution(options.in_channels, resnet_stem(options), 7, 2))),
+      bn1_(register_module("bn1", nn::BatchNorm2d(resnet_stem(options)))),
+      channels_{resnet_stem(options)} {
+  const std::array<ResNetLayer, 4> layers = resnet_layers(options);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers_[i] =
+        register_module("layer" + std::to_string(i + 1), layer_of_blocks(channels_[i], layers[i]));
+    channels_[i + 1] = layers[i].channels;
+  }
+  initialise(*this, options.zero_init_last);
+}
+
+std::array<at::Tensor, 5> ResNetEncoder::features(const at::Tensor& images) {
+  std::array<at::Tensor, 5> maps;
+  maps[0] = bn1_(conv1_(images)).relu_();
+  at::Tensor last = at::max_pool2d(maps[0], 3, 2, 1);
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    last = maps[i + 1] = layers_[i]->forward(last);
+  return maps;
+}
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+
+namespace headrace::inline v1::models {
+
+struct ResNetEncoderOptions {
+  int depth = 50;  ///< 18, 34 or 50
+  std::int64_t in_channels = 3;
+  double width = 1.0;          ///< factor of all channel counts, see `scaled_channels`
+  bool zero_init_last = true;  ///< residual branches start as zero: weights of their last norm
+};
+
+/// One of the four layers: residual blocks of two 3x3 convolutions, or of 1x1, 3x3 and 1x1 where
+/// `channels` is four times `planes`.
+struct ResNetLayer {
+  std::int64_t blocks;
+  std::int64_t planes;
+  std::int64_t channels;  ///< that a block gives
+  std::int64_t stride;    ///< of the first block
+};
+
+/// The layers of a ResNet. Throws `ConfigError` for options that make none.
+HEADRACE_API std::array<ResNetLayer, 4> resnet_layers(const ResNetEncoderOptions& options);
+
+/// Channels of the stem.
+HEADRACE_API std::int64_t resnet_stem(const ResNetEncoderOptions& options);
+
+/// ResNet (He et al., arXiv 1512.03385) without its classifier, with the stride in the 3x3
+/// convolution as in timm and torchvision, and with their names: `conv1`, `bn1`,
+/// `layer1.0.conv1`, `layer2.0.downsample.0`.
+///
+/// Convolutions start from Kaiming's normal distribution (fan out), norms as the identity, from the
+/// default CPU generator of LibTorch. The constructor throws `ConfigError` for options that make no
+/// network.
+class HEADRACE_API ResNetEncoder : public torch::nn::Module {
+ public:
+  explicit ResNetEncoder(const ResNetEncoderOptions& options);
+
+  /// Maps at strides 2, 4, 8, 16 and 32 of images `[N, in_channels, H, W]`.
+  std::array<at::Tensor, 5> features(const at::Tensor& images);
+
+  /// Channels of those maps.
+  const std::array<std::int64_t, 5>& channels() const { return channels_; }
+
+ private:
+  torch::nn::Conv2d conv1_;
+  torch::nn::BatchNorm2d bn1_;
+  std::array<torch::nn::Sequential, 4> layers_;
+  std::array<std::int64_t, 5> channels_;
+};
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,157 @@
+#include <headrace/models/networks/detail/image_checks.h>
+#include <headrace/models/networks/detail/resnet_memory.h>
+#include <headrace/models/networks/module_network.h>
+#include <headrace/models/networks/resnet_encoder.h>
+#include <headrace/models/networks/unet.h>
+#include <headrace/models/networks/width.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/upsample_nearest2d.h>
+#include <torch/nn/init.h>
+#include <torch/nn/modules/container/modulelist.h>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+namespace nn = torch::nn;
+
+constexpr const char* who = "Unet";
+constexpr std::int64_t coarsest_stride = 32;
+
+nn::Conv2dOptions conv3x3(std::int64_t in, std::int64_t out) {
+  return nn::Conv2dOptions(in, out, 3).padding(1);
+}
+
+nn::Sequential conv_norm(std::int64_t in, std::int64_t out) {
+  return nn::Sequential(nn::Conv2d(conv3x3(in, out).bias(false)), nn::BatchNorm2d(out));
+}
+
+struct BlockChannels {
+  std::int64_t in;
+  std::int64_t skip;  // of the encoder's map; 0 at full resolution, where it has none
+  std::int64_t out;
+};
+
+// From the coarsest to the finest.
+std::array<BlockChannels, 5> decoder_blocks(const std::array<std::int64_t, 5>& encoder,
+                                            double width) {
+  constexpr std::array<std::int64_t, 5> channels{256, 128, 64, 32, 16};
+  std::array<BlockChannels, 5> blocks{};
+  std::int64_t in = encoder.back();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::int64_t skip = i < 4 ? encoder[3 - i] : 0;
+    blocks[i] = {.in = in, .skip = skip, .out = scaled_channels(channels[i], width)};
+    in = blocks[i].out;
+  }
+  return blocks;
+}
+
+struct DecoderBlock : nn::Module {
+  explicit DecoderBlock(const BlockChannels& channels)
+      : conv1(register_module("conv1", conv_norm(channels.in + channels.skip, channels.out))),
+        conv2(register_module("conv2", conv_norm(channels.out, channels.out))) {}
+
+  // `skip` is undefined at full resolution.
+  at::Tensor forward(const at::Tensor& coarse, const at::Tensor& skip) {
+    at::Tensor maps = at::upsample_nearest2d(coarse, {2 * coarse.size(2), 2 * coarse.size(3)});
+    if (skip.defined()) maps = at::cat({maps, skip}, 1);
+    maps = conv1->forward(maps).relu_();  // without gradients the map before goes back
+    return conv2->forward(maps).relu_();
+  }
+
+  nn::Sequential conv1;
+  nn::Sequential conv2;
+};
+
+struct Decoder : nn::Module {
+  explicit Decoder(const std::array<BlockChannels, 5>& channels)
+      : blocks(register_module("blocks", nn::ModuleList())) {
+    for (const BlockChannels& block : channels)
+      blocks->push_back(std::make_shared<DecoderBlock>(block));
+    for (const auto& part : modules(false))
+      if (auto* conv = part->as<nn::Conv2d>())
+        nn::init::kaiming_uniform_(conv->weight, 0.0, torch::kFanIn, torch::kReLU);
+  }
+
+  at::Tensor forward(const std::array<at::Tensor, 5>& features) {
+    at::Tensor maps = features.back();
+    for (std::size_t i = 0; i < blocks->size(); ++i)
+      maps = blocks->at<DecoderBlock>(i).forward(maps, i < 4 ? features[3 - i] : at::Tensor());
+    return maps;
+  }
+
+  nn::ModuleList blocks;
+};
+
+struct Unet : nn::Module {
+  Unet(const ResNetEncoderOptions& encoder_options, std::int64_t classes)
+      : in_channels(encoder_options.in_channels),
+        encoder(register_module("encoder", std::make_shared<ResNetEncoder>(encoder_options))) {
+    const auto blocks = decoder_blocks(encoder->channels(), encoder_options.width);
+    decoder = register_module("decoder", std::make_shared<Decoder>(blocks));
+    const nn::Conv2d head(conv3x3(blocks.back().out, classes));
+    nn::init::xavier_uniform_(head->weight);
+    nn::init::zeros_(head->bias);
+    segmentation_head = register_module("segmentation_head", nn::Sequential(head));
+  }
+
+  at::Tensor forward(const at::Tensor& images) {
+    detail::check_images(who, images, {.channels = in_channels, .side_divisor = coarsest_stride});
+    return segmentation_head->forward(decoder->forward(encoder->features(images)));
+  }
+
+  std::int64_t in_channels;
+  std::shared_ptr<ResNetEncoder> encoder;
+  std::shared_ptr<Decoder> decoder;
+  nn::Sequential segmentation_head{nullptr};
+};
+
+ResNetEncoderOptions encoder_of(const UnetOptions& options) {
+  detail::check_classes(who, options.classes);
+  return {.depth = options.encoder,
+          .in_channels = options.in_channels,
+          .width = options.width,
+          .zero_init_last = false};
+}
+
+std::array<std::int64_t, 5> feature_channels(const ResNetEncoderOptions& options) {
+  std::array<std::int64_t, 5> channels{resnet_stem(options)};
+  std::ranges::transform(resnet_layers(options), channels.begin() + 1, &ResNetLayer::channels);
+  return channels;
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_unet(const UnetOptions& options) {
+  return std::make_unique<ModuleNetwork<Unet>>(
+      std::make_shared<Unet>(encoder_of(options), options.classes));
+}
+
+Activations unet_activations(const UnetOptions& options) {
+  const ResNetEncoderOptions encoder = encoder_of(options);
+  const detail::EncoderMemory memory = detail::encoder_memory(encoder);
+  double kept = memory.kept;
+  double widest = memory.widest;
+  double at_once = memory.at_once;
+  double share = 1.0 / (coarsest_stride * coarsest_stride);
+  for (const BlockChannels& block : decoder_blocks(feature_channels(encoder), options.width)) {
+    share *= 4;
+    const double enlarged = share * static_cast<double>(block.in);
+    const double skip = share * static_cast<double>(block.skip);
+    const double joined = enlarged + skip;
+    const double out = share * static_cast<double>(block.out);
+    kept += joined + 4 * out;  // of two convolutions, before and behind the norm
+    widest = std::max({widest, joined, out});
+    const double joining = skip > 0.0 ? enlarged + joined : 0.0;
+    at_once = std::max({at_once, enlarged / 4 + std::max({joining, joined + 2 * out, 3 * out})});
+  }
+  const auto logits = static_cast<double>(options.classes);
+  return detail::with_working_maps(kept + logits, memory.features + at_once + logits, widest);
+}
+
+}  // namespace headrace::inline v1::models

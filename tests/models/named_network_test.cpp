@@ -1,0 +1,207 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/networks/named_network.h>
+#include <headrace/models/networks/resnet.h>
+#include <headrace/models/networks/unet.h>
+#include <headrace/tests/apps/meta_device.h>
+
+#include "../support/torch_doctest.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+#include <c10/core/Allocator.h>
+
+using namespace headrace::models;
+using doctest::Contains;
+using headrace::ConfigError;
+using headrace::DataError;
+
+namespace {
+
+// Every network of the table with every encoder, small where it can be.
+std::vector<NetworkOptions> all_networks() {
+  std::vector<NetworkOptions> all;
+  for (const Task task : {Task::classification, Task::segmentation}) {
+    for (const std::string& name : network_names(task)) {
+      const bool scales = name != "efficient_glaucoma_cnn";
+      std::vector<std::string> encoders = network_encoders(name);
+      if (encoders.empty()) encoders.emplace_back();
+      for (const std::string& encoder : encoders)
+        all.push_back({.name = name, .width = scales ? .25 : 1.0, .encoder = encoder});
+    }
+  }
+  return all;
+}
+
+bool has_prefix(const NamedTensors& tensors, const std::string& prefix) {
+  return std::ranges::any_of(
+      tensors, [&](const NamedTensor& item) { return item.name.starts_with(prefix); });
+}
+
+at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
+  return found == tensors.end() ? at::Tensor() : found->tensor;
+}
+
+// The most bytes that LibTorch's tensors on the CPU held at once beside those that were there.
+class PeakMemory : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t,
+                         c10::Device) override {
+    now_ += bytes;
+    most_ = std::max(most_, now_);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  std::int64_t most() const { return most_; }
+
+ private:
+  std::int64_t now_ = 0;
+  std::int64_t most_ = 0;
+};
+
+template <class F>
+double peak_of(const F& work) {
+  const auto peak = std::make_shared<PeakMemory>();
+  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, peak);
+  work();
+  return static_cast<double>(peak->most());
+}
+
+}  // namespace
+
+TEST_CASE("every named network gives logits of its task, and has the tensors that it names") {
+  for (NetworkOptions options : all_networks()) {
+    CAPTURE(options.name);
+    CAPTURE(options.encoder);
+    options.in_channels = 4;
+    options.classes = 3;
+    const auto network = make_network(options);
+    const NetworkTraits traits = network_traits(options);
+    const NamedTensors parameters = network->parameters();
+    CHECK(has_prefix(parameters, traits.weights.head));
+    CHECK(tensor_of(parameters, traits.weights.first_convolution).size(1) == 4);
+    if (!traits.weights.encoder.empty()) CHECK(has_prefix(parameters, traits.weights.encoder));
+
+    const std::int64_t side = std::max(traits.least_side, 2 * traits.side_divisors.front());
+    const at::NoGradGuard no_gradient;
+    const at::Tensor logits = network->forward(at::rand({2, 4, side, side}));
+    const auto classifiers = network_names(Task::classification);
+    if (std::ranges::find(classifiers, options.name) != classifiers.end())
+      CHECK(logits.sizes() == at::IntArrayRef{2, 3});
+    else
+      CHECK(logits.sizes() == at::IntArrayRef{2, 3, side, side});
+    CHECK(at::isfinite(logits).all().item<bool>());
+  }
+}
+
+TEST_CASE("no step of a named network reads a value on the host or copies to the device") {
+  for (const NetworkOptions& options : all_networks()) {
+    for (const bool lowered : {false, true}) {
+      CAPTURE(options.name);
+      CAPTURE(options.encoder);
+      CAPTURE(lowered);
+      auto made = make_network(options);
+      made->move_to(at::kCPU, true);
+      headrace::test::MetaNetwork network(std::move(made), lowered);
+      const headrace::test::HostCopies copies;
+      const at::Tensor images = at::empty({2, 3, 64, 64}, at::device(at::kMeta));
+      network.forward(images).sum().backward();
+      network.set_training(false);
+      network.forward(images);
+      CHECK(copies.found().empty());
+      for (const NamedTensor& item : network.parameters())
+        CHECK(item.tensor.grad().sizes() == item.tensor.sizes());
+    }
+  }
+}
+
+TEST_CASE("the memory that is said of a network is about what LibTorch's tensors take") {
+  for (const NetworkOptions& options : all_networks()) {
+    CAPTURE(options.name);
+    CAPTURE(options.encoder);
+    const auto network = make_network(options);
+    const Activations said = network_traits(options).activations;
+    const at::Tensor images = at::rand({4, 3, 128, 128});
+    const double bytes = 4.0 * 128 * 128 * sizeof(float);
+    const auto step = [&] { network->forward(images).sum().backward(); };
+    step();  // gradients of the parameters are there from now on
+    const double trained = peak_of(step) / bytes;
+    CHECK(trained < 1.1 * said.training);  // oneDNN pads copies as the processor wants
+    CHECK(trained > .5 * said.training);
+    network->set_training(false);
+    const double evaluated = peak_of([&] {
+                               const at::NoGradGuard no_gradient;
+                               network->forward(images);
+                             }) /
+                             bytes;
+    CHECK(evaluated < 1.1 * said.evaluation);
+    CHECK(evaluated > .4 * said.evaluation);
+  }
+}
+
+TEST_CASE("a width factor scales every channel count to a multiple of eight") {
+  const auto network = make_resnet({.depth = 50, .classes = 5, .width = .3});
+  const NamedTensors parameters = network->parameters();
+  CHECK(tensor_of(parameters, "conv1.weight").size(0) == 16);           // 19.2
+  CHECK(tensor_of(parameters, "layer2.0.conv2.weight").size(0) == 40);  // 38.4
+  CHECK(tensor_of(parameters, "fc.weight").size(1) == 4 * 152);         // 153.6
+  const auto thin = make_unet({.encoder = 18, .width = .1});
+  CHECK(tensor_of(thin->parameters(), "decoder.blocks.4.conv2.0.weight").size(0) == 8);
+}
+
+TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") {
+  const auto resnet = make_resnet({.depth = 34, .classes = 10});
+  const NamedTensors parameters = resnet->parameters();
+  const at::Tensor middle = tensor_of(parameters, "layer3.1.conv2.weight").detach();
+  CHECK(middle.std().item<double>() == doctest::Approx(std::sqrt(2.0 / (256 * 9))).epsilon(.01));
+  CHECK(tensor_of(parameters, "layer3.1.bn1.weight").min().item<double>() == 1.0);
+  CHECK(tensor_of(parameters, "layer3.1.bn2.weight").abs().max().item<double>() == 0.0);
+  CHECK(tensor_of(parameters, "fc.weight").abs().max().item<double>() ==
+        doctest::Approx(std::sqrt(1.0 / 512)).epsilon(.01));
+
+  const auto unet = make_unet({.encoder = 34, .classes = 3});
+  const NamedTensors of_unet = unet->parameters();
+  CHECK(tensor_of(of_unet, "encoder.layer3.1.bn2.weight").min().item<double>() == 1.0);
+  const at::Tensor decoder = tensor_of(of_unet, "decoder.blocks.1.conv2.0.weight").detach();
+  CHECK(decoder.abs().max().item<double>() ==
+        doctest::Approx(std::sqrt(6.0 / (128 * 9))).epsilon(.01));
+  CHECK(tensor_of(of_unet, "segmentation_head.0.weight").abs().max().item<double>() ==
+        doctest::Approx(std::sqrt(6.0 / ((16 + 3) * 9))).epsilon(.02));
+  CHECK(tensor_of(of_unet, "segmentation_head.0.bias").abs().max().item<double>() == 0.0);
+}
+
+TEST_CASE("an unknown network, encoder or shape is refused with what there is") {
+  CHECK_THROWS_WITH_AS(make_network({.name = "resnet19"}),
+                       Contains("one of resnet18, resnet34, resnet50, efficient_glaucoma_cnn"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(network_traits({.name = ""}), Contains("got \"\""), ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "unet", .encoder = "vgg16"}),
+                       Contains("one of resnet34, resnet18, resnet50, got \"vgg16\""), ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "resnet18", .encoder = "resnet18"}),
+                       Contains("\"resnet18\" takes no encoder"), ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "efficient_glaucoma_cnn", .width = .5}),
+                       Contains("has no width factor, got 0.5"), ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "resnet18", .width = 0.0}), Contains("width"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "resnet18", .in_channels = 0}), Contains("channel"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "unet", .classes = 0}), Contains("class"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_resnet({.depth = 101}), Contains("18, 34 or 50, got 101"), ConfigError);
+}
+
+TEST_CASE("images that a network cannot take are refused with their shape") {
+  const auto unet = make_network({.name = "unet", .width = .125});
+  CHECK_THROWS_WITH_AS(unet->forward(at::rand({1, 3, 64, 100})),
+                       Contains("multiples of 32, got [1, 3, 64, 100]"), DataError);
+  CHECK_THROWS_WITH_AS(unet->forward(at::rand({1, 1, 64, 64})), Contains("[N, 3, H, W]"),
+                       DataError);
+  const auto resnet = make_network({.name = "resnet18", .width = .125});
+  CHECK_THROWS_WITH_AS(resnet->forward(at::rand({3, 64, 64})), Contains("got [3, 64, 64]"),
+                       DataError);
+  CHECK_THROWS_AS(resnet->forward(at::rand({2, 3, 0, 64})), DataError);
+  CHECK(resnet->forward(at::rand({2, 3, 28, 5})).sizes() == at::IntArrayRef{2, 2});
+}

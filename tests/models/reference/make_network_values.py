@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Writes network_values.inc: what timm's and segmentation_models.pytorch's networks give, for network_values_test.cpp.
+Run once with torch 2.11.0, timm 1.0.31, segmentation_models_pytorch 0.6.0 and torchvision 0.26.0:
+
+    python3 make_network_values.py > network_values.inc
+"""
+import numpy as np
+import segmentation_models_pytorch as smp
+import timm
+import torch
+
+CASES = {(name, ""): lambda name=name: timm.create_model(name) for name in ("resnet18", "resnet34", "resnet50")}
+CASES |= {("unet", encoder): lambda encoder=encoder: smp.Unet(encoder, encoder_weights=None, in_channels=3, classes=2)
+          for encoder in ("resnet18", "resnet34", "resnet50")}
+PARAMETERS = {"": ("conv1.weight", "layer1.0.bn1.weight", "layer2.0.downsample.0.weight", "layer4.1.conv2.weight", "fc.weight", "fc.bias"),
+              "encoder": ("encoder.conv1.weight", "encoder.layer3.0.downsample.1.bias", "decoder.blocks.0.conv1.0.weight",
+                          "decoder.blocks.3.conv2.1.weight", "segmentation_head.0.weight", "segmentation_head.0.bias")}
+
+
+def hashed(text):
+    """FNV-1a of 64 bits."""
+    state = 0xCBF29CE484222325
+    for byte in text.encode():
+        state = (state ^ byte) * 0x100000001B3 % 2**64
+    return state
+
+
+def fill(name, shape, offset, scale):
+    """offset + scale * u, u in [-1, 1) by splitmix64 from the hash of the name."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(hashed(name)) + np.arange(1, int(np.prod(shape)) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    u = (z >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1
+    return torch.from_numpy(offset + scale * u).reshape(tuple(shape))
+
+
+def state(name, tensor):
+    """Weights that keep the size of maps through residual sums, norms near the identity."""
+    shape = tensor.shape
+    if name.endswith("num_batches_tracked"):
+        return tensor
+    if len(shape) > 1:
+        return fill(name, shape, 0, (2 / np.prod(shape[1:])) ** 0.5)
+    if name.endswith((".weight", ".running_var")):
+        return fill(name, shape, 1, 0.5)
+    return fill(name, shape, 0, 0.1)
+
+
+def kept_values(net, images):
+    """Float-sized values that the backward pass keeps, each memory once, but for parameters."""
+    own = {t.untyped_storage().data_ptr() for t in net.state_dict().values()}
+    kept = {}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() not in own and t.dim() == 4:
+            kept[t.untyped_storage().data_ptr()] = (t, t.numel() * (2 if t.dtype == torch.int64 else 1))
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        out = net(images)
+    del out
+    return sum(size for _, size in kept.values())
+
+
+def cpp(value):
+    if isinstance(value, (list, tuple)):
+        return "{" + ", ".join(cpp(v) for v in value) + "}"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"{value:.17g}" if isinstance(value, float) else str(int(value))
+
+
+def summary(tensor):
+    flat = tensor.detach().flatten()
+    picks = [flat[i * (flat.numel() - 1) // 7].item() for i in range(8)]
+    return [flat.mean().item(), flat.abs().mean().item(), picks]
+
+
+for (name, encoder), make in CASES.items():
+    net = make().double()
+    sizes = sorted(f"{key} {list(value.shape)}\n" for key, value in net.state_dict().items())
+    net.load_state_dict({key: state(key, value) for key, value in net.state_dict().items()})
+    images = fill("images", (2, 3, 64, 96), 0, 1.5)
+    net.eval()
+    evaluated = summary(net(images))
+    kept = kept_values(net.train(), images) / (2 * 64 * 96)
+    net.load_state_dict({key: state(key, value) for key, value in net.state_dict().items()})
+    out = net(images)
+    (out * fill("target", out.shape, 0, 1)).mean().backward()
+    parameters = dict(net.named_parameters())
+    buffers = dict(net.named_buffers())
+    watched = PARAMETERS["encoder" if encoder else ""]
+    norms = [[key, parameters[key].grad.norm().item()] for key in watched]
+    prefix = "encoder." if encoder else ""
+    norms_of_buffers = [[key, buffers[key].norm().item()] for key in (prefix + "bn1.running_mean", prefix + "layer4.0.bn1.running_var")]
+    count = sum(p.numel() for p in net.parameters())
+    print(cpp([name, encoder, count, len(sizes)])[:-1] + f", 0x{hashed(''.join(sizes)):016X}ULL, {cpp(float(kept))},")
+    print(f" {cpp(evaluated)},\n {cpp(summary(out))},\n {cpp(norms)},\n {cpp(norms_of_buffers)}}},")

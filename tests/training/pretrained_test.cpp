@@ -1,0 +1,231 @@
+#include <headrace/models/networks/named_network.h>
+#include <headrace/tests/support/temporary_folder.h>
+#include <headrace/training/best_weights.h>
+#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/pretrained.h>
+#include <headrace/training/safetensors.h>
+#include <headrace/training/weight_file.h>
+
+#include "../support/torch_doctest.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include <ATen/Functions.h>
+
+using namespace headrace::training;
+using doctest::Contains;
+using headrace::models::make_network;
+using headrace::models::Network;
+using headrace::models::network_traits;
+using headrace::models::NetworkOptions;
+
+namespace {
+
+constexpr const char* who = "[weights] w";
+
+const NetworkOptions small{.name = "resnet18", .classes = 4, .width = .125};
+const NetworkOptions small_unet{.name = "unet", .classes = 2, .width = .125, .encoder = "resnet18"};
+
+TensorMap weights_of(const NetworkOptions& options) {
+  return snapshot(*make_network(options));
+}
+
+LoadedWeights load(Network& network, const NetworkOptions& options, const TensorMap& weights) {
+  return load_pretrained(network, weights, network_traits(options).weights, who);
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string refusal(const NetworkOptions& options, const TensorMap& weights) {
+  const auto network = make_network(options);
+  const TensorMap before = snapshot(*network);
+  try {
+    load(*network, options, weights);
+  } catch (const CheckpointError& error) {
+    for (const auto& [name, tensor] : snapshot(*network))
+      CHECK(at::equal(tensor, before.at(name)));
+    return error.what();
+  }
+  return "";
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace
+
+TEST_CASE("weights of the same network all come in, also in halves and without counters") {
+  TensorMap weights = weights_of(small);
+  for (auto& [name, tensor] : weights)
+    if (tensor.is_floating_point()) tensor = tensor.to(at::kHalf);
+  std::erase_if(weights, [](const auto& item) { return item.first.ends_with("_tracked"); });
+  const auto network = make_network(small);
+  const LoadedWeights loaded = load(*network, small, weights);
+  CHECK(loaded.loaded.size() == weights.size());
+  CHECK(loaded.fresh.empty());
+  CHECK(loaded.left_out.empty());
+  const TensorMap now = snapshot(*network);
+  for (const auto& [name, tensor] : weights)
+    CHECK(at::equal(now.at(name), tensor.to(at::kFloat)));
+}
+
+TEST_CASE("a head of another class count stays as it was, and so does one that is not there") {
+  NetworkOptions other = small;
+  other.classes = 7;
+  TensorMap weights = weights_of(other);
+  const auto network = make_network(small);
+  const TensorMap before = snapshot(*network);
+  LoadedWeights loaded = load(*network, small, weights);
+  CHECK((loaded.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
+  CHECK((loaded.left_out == std::vector<std::string>{"fc.weight", "fc.bias"}));
+  CHECK_FALSE(holds(loaded.loaded, "fc.weight"));
+  const TensorMap now = snapshot(*network);
+  CHECK(at::equal(now.at("fc.weight"), before.at("fc.weight")));
+  CHECK(at::equal(now.at("layer1.0.conv1.weight"), weights.at("layer1.0.conv1.weight")));
+  CHECK(summary(loaded) ==
+        "120 tensors loaded; 2 new: fc.weight, fc.bias; left out of the file: fc.weight, fc.bias");
+
+  weights.erase("fc.weight");
+  weights.erase("fc.bias");
+  loaded = load(*network, small, weights);
+  CHECK((loaded.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
+  CHECK(loaded.left_out.empty());
+}
+
+TEST_CASE("a first convolution is adapted to other channels as timm does") {
+  const TensorMap weights = weights_of(small);
+  const at::Tensor rgb = weights.at("conv1.weight");
+  const auto adapted = [&](std::int64_t channels) {
+    NetworkOptions options = small;
+    options.in_channels = channels;
+    const auto network = make_network(options);
+    const LoadedWeights loaded = load(*network, options, weights);
+    CHECK(loaded.adapted == "conv1.weight");
+    CHECK(holds(loaded.loaded, "conv1.weight"));
+    return snapshot(*network).at("conv1.weight");
+  };
+  CHECK(at::allclose(adapted(1), rgb.sum(1, true)));
+  CHECK(at::allclose(adapted(2), rgb.narrow(1, 0, 2) * 1.5));
+  CHECK(at::allclose(adapted(5), at::cat({rgb, rgb.narrow(1, 0, 2)}, 1) * .6));
+}
+
+TEST_CASE("an encoder's weights go into the encoder of a U-Net") {
+  const TensorMap weights = weights_of(small);
+  const auto network = make_network(small_unet);
+  const TensorMap before = snapshot(*network);
+  const LoadedWeights loaded = load(*network, small_unet, weights);
+  CHECK(loaded.loaded.size() == weights.size() - 2);
+  CHECK((loaded.left_out == std::vector<std::string>{"fc.bias", "fc.weight"}));
+  CHECK(holds(loaded.fresh, "decoder.blocks.0.conv1.0.weight"));
+  CHECK(holds(loaded.fresh, "segmentation_head.0.weight"));
+  CHECK(loaded.loaded.size() + loaded.fresh.size() == before.size());
+  const TensorMap now = snapshot(*network);
+  CHECK(at::equal(now.at("encoder.layer4.1.conv2.weight"), weights.at("layer4.1.conv2.weight")));
+  CHECK(at::equal(now.at("decoder.blocks.4.conv2.0.weight"),
+                  before.at("decoder.blocks.4.conv2.0.weight")));
+}
+
+TEST_CASE("a whole U-Net comes in with its decoder, but for a head of other classes") {
+  NetworkOptions other = small_unet;
+  other.classes = 5;
+  const auto network = make_network(small_unet);
+  const LoadedWeights loaded = load(*network, small_unet, weights_of(other));
+  CHECK((loaded.fresh ==
+         std::vector<std::string>{"segmentation_head.0.weight", "segmentation_head.0.bias"}));
+  CHECK(holds(loaded.loaded, "decoder.blocks.0.conv1.0.weight"));
+}
+
+TEST_CASE("names by which a file calls a tensor twice are made one") {
+  TensorMap weights;
+  for (const auto& [name, tensor] : weights_of(small)) {
+    weights.emplace("model." + name, tensor);
+    weights.emplace("again." + name, tensor);
+  }
+  const auto network = make_network(small);
+  const LoadedWeights loaded = load_pretrained(
+      *network, weights,
+      {.head = "fc.",
+       .canonical = [](std::string_view name) { return std::string(name.substr(6)); }},
+      who);
+  CHECK(loaded.loaded.size() == 122);
+}
+
+TEST_CASE("what is missing, unexpected and of another shape is listed with its count") {
+  TensorMap weights = weights_of(small);
+  weights.erase("bn1.weight");
+  weights.erase("layer1.0.conv1.weight");
+  weights.emplace("layer5.weight", at::ones({1}));
+  weights["layer1.0.conv2.weight"] = at::ones({8, 8, 5, 5});
+  const std::string text = refusal(small, weights);
+  for (const char* part :
+       {"[weights] w: ", "2 missing (\"bn1.weight\", \"layer1.0.conv1.weight\")",
+        "1 unexpected (\"layer5.weight\")",
+        "1 of another shape (\"layer1.0.conv2.weight\" [8, 8, 5, 5] for [8, 8, 3, 3])"})
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  CHECK(text.find("these are weights of") == std::string::npos);
+}
+
+TEST_CASE("weights of another network are told by its name, and lists end") {
+  const std::string text =
+      refusal({.name = "resnet34", .classes = 4}, weights_of({.name = "resnet18", .classes = 9}));
+  CHECK_MESSAGE(text.find("96 missing") == std::string::npos, text);
+  CHECK_MESSAGE(text.find("these are weights of \"resnet18\"") != std::string::npos, text);
+  CHECK_MESSAGE(text.find(" more)") != std::string::npos, text);
+  CHECK(text.size() < 1000);
+  const std::string unet = refusal({.name = "resnet18"}, weights_of({.name = "unet"}));
+  CHECK_MESSAGE(
+      unet.find("these are weights of \"unet\" with the encoder \"resnet34\"") != std::string::npos,
+      unet);
+}
+
+TEST_CASE("values that are not finite or no floating numbers are refused") {
+  TensorMap weights = weights_of(small);
+  weights.at("layer2.0.bn1.running_var")[3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(refusal(small, weights) ==
+        "[weights] w: \"layer2.0.bn1.running_var\" holds values that are not finite");
+  weights = weights_of(small);
+  weights["bn1.bias"] = at::full({8}, 1e300, at::kDouble);
+  CHECK(refusal(small, weights) == "[weights] w: \"bn1.bias\" holds values that are not finite");
+  weights["bn1.bias"] = at::ones({8}, at::kChar);
+  CHECK(refusal(small, weights) ==
+        "[weights] w: \"bn1.bias\" must be of a dtype like Float, got Char");
+}
+
+TEST_CASE("a file of ours and a safetensors file of anyone load the same way") {
+  const headrace::test::TemporaryFolder folder;
+  const TensorMap weights = weights_of(small);
+  write_best_weights(folder / "best.safetensors",
+                     {.weights = weights, .epoch = 3, .selected_by = "loss"});
+  write_safetensors(folder / "timm.safetensors",
+                    {.tensors = weights, .metadata = {{"format", "pt"}}});
+  for (const char* name : {"best.safetensors", "timm.safetensors"}) {
+    const auto network = make_network(small);
+    const LoadedWeights loaded =
+        load_pretrained(*network, folder / name, network_traits(small).weights);
+    CHECK(loaded.loaded.size() == weights.size());
+    CHECK(at::equal(snapshot(*network).at("fc.weight"), weights.at("fc.weight")));
+  }
+}
+
+TEST_CASE("files that are no safetensors are refused with the way out") {
+  const headrace::test::TemporaryFolder folder;
+  write_text(folder / "zip.pth", "PK\x03\x04" + std::string(200, 'x'));
+  CHECK_THROWS_WITH_AS(read_weights(folder / "zip.pth"), Contains("weights_only=True"),
+                       CheckpointError);
+  CHECK_THROWS_WITH_AS(read_weights(folder / "zip.pth"), Contains("zip.safetensors\")"),
+                       CheckpointError);
+  write_text(folder / "old.bin", "\x80\x02" + std::string(200, 'x'));
+  CHECK_THROWS_WITH_AS(read_weights(folder / "old.bin"), Contains("pickle"), CheckpointError);
+  write_text(folder / "pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  CHECK_THROWS_WITH_AS(read_weights(folder / "pointer"), Contains("git lfs pull"), CheckpointError);
+  write_text(folder / "empty", "");
+  CHECK_THROWS_WITH_AS(read_weights(folder / "empty"), Contains("at least 8 bytes, got 0"),
+                       CheckpointError);
+  CHECK_THROWS_WITH_AS(read_weights(folder / "none"), Contains("none"), CheckpointError);
+}
