@@ -6,6 +6,7 @@
 #include <headrace/engine/base/export.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,9 @@ class HEADRACE_API Fields {
   /// The same as YAML text; with docs, each key below a comment.
   std::string to_yaml(bool with_docs = false) const;
 
+  /// The same with docs, and behind that of a key the reason for its value, by its path.
+  std::string to_yaml(const std::map<std::string, std::string>& reasons) const;
+
   /// Whether the key ("train.lr") was in what was read, not left at its default.
   bool was_set(std::string_view path) const;
 
@@ -190,7 +194,8 @@ class HEADRACE_API Fields {
   [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& prefix,
                                    const Fields& root) const;
   void collect_paths(const std::string& prefix, std::vector<std::string>& paths) const;
-  void write_yaml(std::string& text, std::size_t depth, bool with_docs) const;
+  struct YamlForm;
+  void write_yaml(std::string& text, const std::string& prefix, const YamlForm& form) const;
 
   std::vector<std::unique_ptr<Field>> fields_{};
   std::vector<MovedKey> moved_{};

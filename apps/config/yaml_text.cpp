@@ -115,16 +115,29 @@ std::string to_yaml(const Node& node) {
   return text.substr(text.find_first_not_of(' '));
 }
 
-void Fields::write_yaml(std::string& text, std::size_t depth, bool with_docs) const {
+struct Fields::YamlForm {
+  bool docs = false;
+  const std::map<std::string, std::string>* reasons = nullptr;
+
+  std::string comment(const Field& field, const std::string& path) const {
+    if (!docs) return {};
+    std::string said = comment_of(field.options);
+    if (reasons == nullptr || !reasons->contains(path)) return said;
+    return said + (said.empty() ? "chosen: " : "; chosen: ") + reasons->at(path);
+  }
+};
+
+void Fields::write_yaml(std::string& text, const std::string& prefix, const YamlForm& form) const {
+  const auto depth = static_cast<std::size_t>(std::count(prefix.begin(), prefix.end(), '.'));
   const std::string indent(2 * depth, ' ');
   for (const auto& field : fields_) {
     if (field->options.used_if && !field->options.used_if()) continue;
-    const std::string comment = comment_of(field->options);
-    if (with_docs && !comment.empty()) text += indent + "# " + comment + '\n';
+    const std::string comment = form.comment(*field, prefix + field->name);
+    if (!comment.empty()) text += indent + "# " + comment + '\n';
     text += indent + key_text(field->name) + ':';
     if (field->section && !field->section->fields_.empty()) {
       text += '\n';
-      field->section->write_yaml(text, depth + 1, with_docs);
+      field->section->write_yaml(text, prefix + field->name + '.', form);
     } else {
       write_value(field->section ? field->section->write() : field->write(), depth, text);
     }
@@ -154,8 +167,14 @@ std::vector<KeyDoc> Fields::keys() const {
 
 std::string Fields::to_yaml(bool with_docs) const {
   std::string text;
-  write_yaml(text, 0, with_docs);
+  write_yaml(text, "", {.docs = with_docs});
   return text.empty() ? "{}\n" : text;
+}
+
+std::string Fields::to_yaml(const std::map<std::string, std::string>& reasons) const {
+  std::string text;
+  write_yaml(text, "", {.docs = true, .reasons = &reasons});
+  return text;
 }
 
 }  // namespace headrace::inline v1::app

@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/jobs/run_settings.h>
 #include <headrace/apps/jobs/training_settings.h>
+#include <headrace/apps/task/data_facts.h>
 #include <headrace/engine/base/export.h>
 
 #include <functional>
@@ -41,6 +42,12 @@ struct HEADRACE_API JobConfig : RunSettings {
   JobConfig& operator=(const JobConfig&) = default;
 };
 
+/// A configuration that somebody's data have suggested.
+struct Proposal {
+  std::shared_ptr<JobConfig> config{};
+  Reasons reasons{};
+};
+
 /// A job, as far as it needs no LibTorch.
 struct Job {
   std::string name{};                                    ///< the `kind` of its configurations
@@ -48,6 +55,9 @@ struct Job {
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< with its defaults
   /// `headrace prepare <name>`, which makes data for it; empty: none.
   std::function<Command()> prepare{};
+  /// A configuration for data that a person points at; empty: none is proposed.
+  std::function<Proposal(const DataFacts&)> propose{};
+  bool masks = false;  ///< of data that are proposed for: pictures have masks, else classes
 };
 
 }  // namespace headrace::inline v1::app

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,14 @@ std::string class_line(const DataFacts& facts) {
 }
 
 }  // namespace
+
+std::int64_t DataFacts::records_to_train() const {
+  const SplitSettings usual;
+  const double apart = splits ? usual.validation + usual.test
+                              : (found.validation ? 0.0 : usual.validation) +
+                                    (found.test ? 0.0 : usual.test);
+  return std::max<std::int64_t>(1, std::llround(static_cast<double>(records) * (1.0 - apart)));
+}
 
 int side_for(const DataFacts& facts, int most) {
   constexpr std::array<int, 9> usual{32, 64, 96, 128, 160, 192, 224, 256, 384};

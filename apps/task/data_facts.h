@@ -19,14 +19,18 @@ struct DataFacts {
   std::int64_t looked_at = 0;
   std::vector<std::string> bad{};  ///< of those looked at: file and why
   std::vector<std::pair<std::string, std::int64_t>> classes{};  ///< with their records
-  std::vector<MaskClass> mask_classes{};                        ///< of masks
-  std::vector<int> mask_ignore{};
-  bool groups = false;  ///< whether records come in groups
+  MaskSettings mask{};          ///< what the values of masks seem to mean
+  bool several_labels = false;  ///< whether a record may have several classes
+  bool groups = false;          ///< whether records come in groups
+  bool splits = false;          ///< whether every record says what it is for
   int width = 0;        ///< median, pixels
   int height = 0;
   int cores = 1;
   std::uint64_t memory = 0;  ///< bytes that the process may take
   bool gpu = false;
+
+  /// Of `records` what is left when a validation and a test are set apart.
+  std::int64_t records_to_train() const;
 };
 
 /// A reason for each key that was chosen, by its path.

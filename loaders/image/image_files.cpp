@@ -24,7 +24,7 @@ std::shared_ptr<const detail::ImageListing> listing_of(const fs::path& folder,
                                                        const ListingOptions& options) {
   const std::string root = detail::canonical_folder(folder, who, "a folder of images, or an image");
   return detail::cached_listing(
-      options, "image files " + detail::printable(root),
+      options, {.name = "image files " + detail::printable(root)},
       [&](std::vector<detail::ListingProof>& proofs) {
         detail::ImageListing listing;
         listing.images.root = root;

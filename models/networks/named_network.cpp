@@ -1,8 +1,14 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/named_network.h>
+#include <headrace/models/networks/nnunet_memory.h>
+#include <headrace/models/networks/nnunet_names.h>
+#include <headrace/models/networks/nnunet_planner.h>
+#include <headrace/models/networks/plain_conv_unet.h>
+#include <headrace/models/networks/residual_encoder_unet.h>
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/unet.h>
+#include <headrace/models/networks/width.h>
 
 #include <algorithm>
 #include <array>
@@ -93,6 +99,45 @@ NetworkTraits efficient_glaucoma_cnn_traits(const NetworkOptions& options) {
           .least_side = 16};
 }
 
+// nnU-Net's plan for these sides; the width is a factor of its 32 features.
+NnUNetOptions nnunet_options(const NetworkOptions& options) {
+  return plan_nnunet({.patch_size = options.sides,
+                      .in_channels = options.in_channels,
+                      .classes = options.classes,
+                      .base_features = scaled_channels(32, options.width)})
+      .options;
+}
+
+NetworkTraits nnunet_traits(const NetworkOptions& options, const char* first_convolution,
+                            Activations (*activations)(const NnUNetOptions&)) {
+  const NnUNetOptions shape = nnunet_options(options);
+  const std::vector<std::int64_t> divisors = nnunet_side_divisors(shape);
+  return {.weights = {.head = "decoder.seg_layers.",
+                      .first_convolution = first_convolution,
+                      .canonical = canonical_nnunet_name},
+          .activations = activations(shape),
+          .least_side = 2 * *std::ranges::max_element(divisors),  // a norm needs two values
+          .side_divisors = divisors};
+}
+
+std::unique_ptr<Network> plain_conv_unet(const NetworkOptions& options) {
+  return make_plain_conv_unet(nnunet_options(options));
+}
+
+NetworkTraits plain_conv_unet_traits(const NetworkOptions& options) {
+  return nnunet_traits(options, "encoder.stages.0.0.convs.0.conv.weight",
+                       plain_conv_unet_activations);
+}
+
+std::unique_ptr<Network> residual_encoder_unet(const NetworkOptions& options) {
+  return make_residual_encoder_unet(nnunet_options(options));
+}
+
+NetworkTraits residual_encoder_unet_traits(const NetworkOptions& options) {
+  return nnunet_traits(options, "encoder.stem.convs.0.conv.weight",
+                       residual_encoder_unet_activations);
+}
+
 struct Row {
   std::string_view name;
   Task task;
@@ -108,6 +153,9 @@ constexpr std::array rows{
     Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
         efficient_glaucoma_cnn_traits},
     Row{"unet", Task::segmentation, unet, unet_traits, names_of_unet_encoders},
+    Row{"plain_conv_unet", Task::segmentation, plain_conv_unet, plain_conv_unet_traits},
+    Row{"residual_encoder_unet", Task::segmentation, residual_encoder_unet,
+        residual_encoder_unet_traits},
 };
 
 std::string listed(const std::vector<std::string>& names) {

@@ -26,6 +26,8 @@ struct NetworkOptions {
   std::int64_t classes = 2;
   double width = 1.0;        ///< factor of all channel counts, see `scaled_channels`
   std::string encoder = {};  ///< one of `network_encoders`, default the first
+  /// Sides of the images, for networks that are planned for them (nnU-Net's); two or three.
+  std::vector<std::int64_t> sides = {256, 256};
 };
 
 /// Means and deviations by channel of what a network's public weights were trained on, for pixels

@@ -237,7 +237,7 @@ std::vector<Tag<Statistics>> statistics_tags() {
   return tags;
 }
 
-std::string error_of(const std::function<void()>& call) {
+std::string refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const ConfigError& error) {
@@ -284,10 +284,10 @@ TEST_CASE("parameters of one tag may stand there without its name") {
   CHECK(std::get<Values>(statistics).std == 2.0);
   fields.read(parse_document("normalise: known", "test"));
   CHECK(std::holds_alternative<Known>(statistics));
-  CHECK(error_of([&] {
+  CHECK(refusal([&] {
           fields.read(parse_document("normalise: {mean: [1], sdt: 2}", "test"));
         }).find("did you mean \"std\"?") != std::string::npos);
-  CHECK(error_of([&] {
+  CHECK(refusal([&] {
           fields.read(parse_document("normalise: knwon", "test"));
         }).find("did you mean \"known\"?") != std::string::npos);
 }
@@ -312,7 +312,7 @@ TEST_CASE("keys of every entry may stand beside its name") {
   CHECK(again[0].factor == 3.0);
 
   const auto refused = [&](const char* text) {
-    return error_of([&] { fields.read(parse_document(text, "t")); });
+    return refusal([&] { fields.read(parse_document(text, "t")); });
   };
   CHECK(refused("terms: [{near: 1, factor: 0}]").find("\"terms.0.factor\" must be above") !=
         std::string::npos);

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/classification/config.h>
+#include <headrace/apps/jobs/classification/propose.h>
 #include <headrace/apps/jobs/picture_job.h>
 
 namespace headrace::inline v1::app {

@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
+#include <headrace/apps/jobs/segmentation/propose.h>
 
 namespace headrace::inline v1::app {
 
@@ -14,7 +15,9 @@ std::vector<DataPart> SegmentationConfig::data_parts() const {
 Job segmentation_job() {
   return {.name = "segmentation",
           .help = "classes of the pixels of pictures of one's own",
-          .config = [] { return std::make_shared<SegmentationConfig>(); }};
+          .config = [] { return std::make_shared<SegmentationConfig>(); },
+          .propose = propose_segmentation,
+          .masks = true};
 }
 
 }  // namespace headrace::inline v1::app

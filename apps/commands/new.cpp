@@ -1,0 +1,57 @@
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/inspect/propose.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+struct NewOptions {
+  std::string kind{};
+  DataQuestion question{};
+  std::filesystem::path output{};
+  int threads = 0;
+};
+
+void add(CLI::App& line, NewOptions& options) {
+  line.add_option("KIND", options.kind, "What is to be learnt: classification, segmentation")
+      ->required();
+  line.add_option("--data", options.question.data,
+                  "Folder, manifest (.csv, .tsv, .jsonl) or pack to look at")
+      ->required();
+  line.add_option("--masks", options.question.mask_folder,
+                  "Folder of the masks, where --data is that of the pictures");
+  line.add_option("--output", options.output, "File to write instead of standard output");
+  add_threads(line, options.threads);
+}
+
+ExitCode run(const NewOptions& options, const CommandCall& call) {
+  const std::string text = propose_configuration(call.jobs, options.kind, options.question,
+                                                 {.threads = threads_of(options.threads)});
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+    return ExitCode::done;
+  }
+  if (std::filesystem::exists(options.output))
+    throw ConfigError(fmt::format("[new] {}: is there already; remove it, or name another file",
+                                  options.output.string()));
+  write_file_atomically(options.output, text);
+  fmt::print("{}; train it: headrace train {}\n", options.output.string(), options.output.string());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+// A configuration that trains on data of one's own, as it stands.
+Command new_command() {
+  return make_command("new", "Look at data and write a configuration that trains on them", add,
+                      run);
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,78 @@
+#include <headrace/apps/jobs/propose_task.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr int most_side_without_gpu = 128;
+
+void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts) {
+  TaskData& data = task.data;
+  data.train = facts.found.train;
+  if (facts.found.validation) {
+    data.validation = *facts.found.validation;
+    data.split.validation = 0.0;
+    proposal.reasons["data.validation"] = "found beside the records to train on";
+  }
+  if (facts.found.test) {
+    data.test = *facts.found.test;
+    data.split.test = 0.0;
+    proposal.reasons["data.test"] = "found beside the records to train on";
+  }
+  if (facts.splits) {
+    proposal.reasons["data.split"] = "not used: the records say themselves what each is for";
+  } else if (!facts.found.validation) {
+    proposal.reasons["data.split"] =
+        facts.groups ? "groups of the records stay whole" : "the records come in one heap";
+  }
+}
+
+// Of powers of two the largest that lets an epoch have 20 steps.
+std::int64_t batch_for(std::int64_t records, std::int64_t most) {
+  std::int64_t batch = 4;
+  while (2 * batch <= most && records / (2 * batch) >= 20)
+    batch *= 2;
+  return batch;
+}
+
+}  // namespace
+
+void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side) {
+  propose_data(proposal, task, facts);
+  TrainingSettings& training = proposal.config->training;
+  const std::int64_t trained = facts.records_to_train();
+
+  const int most = facts.gpu ? most_side : std::min(most_side, most_side_without_gpu);
+  task.image.decode.side = side_for(facts, most);
+  proposal.reasons["image.size"] =
+      fmt::format("half of the pictures are at least {} pixels on their shorter side{}",
+                  std::min(facts.width, facts.height),
+                  facts.gpu ? "" : ", and without a GPU no more than 128 are worth their time");
+  if (!facts.gpu) {
+    task.model.width = 0.5;
+    proposal.reasons["model.width"] = "without a GPU a step takes a quarter of the time; weights of "
+                                      "others need 1";
+  }
+  proposal.reasons["model.weights"] =
+      "none; with weights of others (a file model.safetensors, downloaded by hand) a few hundred "
+      "pictures are often enough: set width: 1 then";
+
+  training.batch = batch_for(trained, facts.gpu ? 64 : 32);
+  training.evaluation_batch = 2 * training.batch;
+  proposal.reasons["training.batch"] =
+      fmt::format("about {} steps an epoch", std::max<std::int64_t>(1, trained / training.batch));
+  const std::int64_t steps = std::max<std::int64_t>(1, trained / training.batch);
+  const std::int64_t wanted = facts.gpu ? 6000 : 1500;
+  training.epochs = std::clamp<std::int64_t>(wanted / steps, 10, 60);
+  proposal.reasons["training.epochs"] =
+      fmt::format("about {} steps in all", training.epochs * steps);
+  if (facts.gpu) {
+    training.precision = training::Precision::bf16;
+    proposal.reasons["training.precision"] = "there is a GPU";
+  }
+}
+
+}  // namespace headrace::inline v1::app
