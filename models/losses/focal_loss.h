@@ -16,11 +16,10 @@ struct FocalLossOptions {
 };
 
 /// Mean focal loss `alpha * (1 - p)^gamma * -log p`, p the probability of the right class by
-/// log-softmax, of `logits`
-/// `[N, K]` and `target`, class indices `[N]` int64 or soft labels `[N, K]` (the loss is then that
-/// of each class by its share): a scalar. Computed in float from half precision, in double from
-/// double. The gradient stays useful for logits that are wrong and large. Throws `ConfigError` for
-/// a negative gamma. Lin et al., "Focal Loss for Dense Object Detection", 2017.
+/// log-softmax (of soft labels that of each class by its share): `cross_entropy` with a gamma,
+/// which says what shapes there are. A scalar. The gradient stays useful for logits that are wrong
+/// and large. Throws `ConfigError` for a negative gamma. Lin et al., "Focal Loss for Dense Object
+/// Detection", 2017.
 HEADRACE_API at::Tensor focal_loss(const at::Tensor& logits, const at::Tensor& target,
                                    const FocalLossOptions& options = {});
 

@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/models/losses/class_weights.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/leak_loss.h>
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -26,7 +26,7 @@ LeakLossTerms leak_loss_terms(const at::Tensor& output, const at::Tensor& target
   const at::Tensor is_leak = (target == options.leak).to(full.scalar_type());
   const at::Tensor each = at::binary_cross_entropy_with_logits(full.select(1, classes), is_leak, {},
                                                                {}, at::Reduction::None);
-  terms.auxiliary = detail::weighted_mean(each, target, {.of_samples = weights.of_samples});
+  terms.auxiliary = detail::weighted_mean(each, weights.of_samples).value;
   return terms;
 }
 
@@ -38,14 +38,8 @@ at::Tensor leak_loss(const at::Tensor& output, const at::Tensor& target,
 
 std::vector<float> leak_class_weights(std::span<const std::int64_t> counts, std::int64_t leak,
                                       double boost) {
-  const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  if (all < 1) throw ConfigError("[leak_loss] class weights need a sample, got none");
-  std::vector<double> weights;
-  for (const std::int64_t count : counts)
-    weights.push_back(static_cast<double>(all) /
-                      static_cast<double>(std::max<std::int64_t>(count, 1)));
-  if (leak >= 0 && leak < static_cast<std::int64_t>(weights.size()))
-    weights[static_cast<std::size_t>(leak)] *= boost;
+  std::vector<double> weights = inverse_frequency_weights(counts);
+  if (leak >= 0 && leak < std::ssize(weights)) weights[static_cast<std::size_t>(leak)] *= boost;
   const double mean =
       std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
   std::vector<float> scaled;

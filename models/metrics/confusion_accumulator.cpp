@@ -18,11 +18,18 @@ ConfusionAccumulator::ConfusionAccumulator(std::int64_t classes)
 
 void ConfusionAccumulator::add(const at::Tensor& logits, const at::Tensor& target,
                                const at::Tensor& present) {
+  add_predicted(at::argmax(logits.narrow(1, 0, classes_), 1), target, present);
+}
+
+void ConfusionAccumulator::add_predicted(const at::Tensor& predicted, const at::Tensor& target,
+                                         const at::Tensor& present) {
   const std::int64_t cells = classes_ * classes_;
-  at::Tensor cell = target * classes_ + at::argmax(logits.narrow(1, 0, classes_), 1);
+  const at::Tensor truth = target.to(at::kLong);
+  at::Tensor cell = truth * classes_ + predicted;
   // Two more bins: rows with an impossible target, and rows that do not count.
-  cell = at::where((target < 0) | (target >= classes_), cells, cell);
+  cell = at::where((truth < 0) | (truth >= classes_), cells, cell);
   if (present.defined()) cell = at::where(present, cell, cells + 1);
+  cell = cell.flatten();
   // Not bincount: it waits for the largest cell. Not in place: state() may be in a checkpoint.
   const at::Tensor before =
       counts_.defined() ? counts_.to(cell.device()) : at::zeros({cells + 2}, cell.options());

@@ -16,10 +16,15 @@ class HEADRACE_API ConfusionAccumulator {
   explicit ConfusionAccumulator(std::int64_t classes);
 
   /// Counts the rows of `logits` `[N, classes or more]` (the largest value of the first `classes`
-  /// wins; what follows belongs to other heads) against `target` `[N]` int64, both on one device.
-  /// `present` `[N]` bool, if defined, says which rows count. Targets outside [0, classes) are
-  /// found by `matrix()`.
+  /// wins; what follows belongs to other heads) against `target` `[N]` of integers, both on one
+  /// device; or the pixels of `[N, classes or more, ...]` against `[N, ...]`. `present`, bool of
+  /// the target's shape, if defined, says which count. Targets outside [0, classes) are found by
+  /// `matrix()`.
   void add(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& present = {});
+
+  /// The same of classes that were predicted, integers of the target's shape.
+  void add_predicted(const at::Tensor& predicted, const at::Tensor& target,
+                     const at::Tensor& present = {});
 
   /// The counts so far; waits for the device. Throws `DataError` if a target was outside [0,
   /// classes).

@@ -2,7 +2,6 @@
 #include <headrace/models/metrics/confusion_matrix.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -18,8 +17,26 @@ double ratio(std::int64_t part, std::int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-double f1_of_class(const ConfusionMatrix& matrix, std::int64_t k) {
-  return ratio(2 * matrix.at(k, k), matrix.support(k) + matrix.predicted(k));
+bool is_seen(const ConfusionMatrix& matrix, std::int64_t k) {
+  return matrix.support(k) + matrix.predicted(k) > 0;
+}
+
+// Of a class that is seen, else not defined.
+double share(const ConfusionMatrix& matrix, std::int64_t k, std::int64_t part, std::int64_t whole) {
+  if (!is_seen(matrix, k)) return not_defined;
+  return whole == 0 ? 0.0 : ratio(part, whole);
+}
+
+double mean_of_seen(const ConfusionMatrix& matrix, std::int64_t first,
+                    double (*value)(const ConfusionMatrix&, std::int64_t)) {
+  double sum = 0.0;
+  int seen = 0;
+  for (std::int64_t k = first; k < matrix.classes(); ++k) {
+    if (!is_seen(matrix, k)) continue;
+    sum += value(matrix, k);
+    ++seen;
+  }
+  return seen == 0 ? not_defined : sum / seen;
 }
 
 }  // namespace
@@ -86,6 +103,23 @@ double accuracy(const ConfusionMatrix& matrix) {
   return ratio(right, matrix.total());
 }
 
+double precision(const ConfusionMatrix& matrix, std::int64_t k) {
+  return share(matrix, k, matrix.at(k, k), matrix.predicted(k));
+}
+
+double recall(const ConfusionMatrix& matrix, std::int64_t k) {
+  return share(matrix, k, matrix.at(k, k), matrix.support(k));
+}
+
+double f1(const ConfusionMatrix& matrix, std::int64_t k) {
+  return share(matrix, k, 2 * matrix.at(k, k), matrix.support(k) + matrix.predicted(k));
+}
+
+double iou(const ConfusionMatrix& matrix, std::int64_t k) {
+  const std::int64_t both = matrix.at(k, k);
+  return share(matrix, k, both, matrix.support(k) + matrix.predicted(k) - both);
+}
+
 double balanced_accuracy(const ConfusionMatrix& matrix) {
   double sum = 0.0;
   int present = 0;
@@ -97,23 +131,19 @@ double balanced_accuracy(const ConfusionMatrix& matrix) {
   return present == 0 ? not_defined : sum / present;
 }
 
-double macro_f1(const ConfusionMatrix& matrix) {
-  double sum = 0.0;
-  int counted = 0;
-  for (std::int64_t k = 0; k < matrix.classes(); ++k) {
-    if (matrix.support(k) + matrix.predicted(k) == 0) continue;
-    sum += f1_of_class(matrix, k);
-    ++counted;
-  }
-  return counted == 0 ? not_defined : sum / counted;
+double macro_f1(const ConfusionMatrix& matrix, std::int64_t first) {
+  return mean_of_seen(matrix, first, f1);
+}
+
+double mean_iou(const ConfusionMatrix& matrix, std::int64_t first) {
+  return mean_of_seen(matrix, first, iou);
 }
 
 double weighted_f1(const ConfusionMatrix& matrix) {
   if (matrix.total() == 0) return not_defined;
   double sum = 0.0;
   for (std::int64_t k = 0; k < matrix.classes(); ++k)
-    if (matrix.support(k) > 0)
-      sum += static_cast<double>(matrix.support(k)) * f1_of_class(matrix, k);
+    if (matrix.support(k) > 0) sum += static_cast<double>(matrix.support(k)) * f1(matrix, k);
   return sum / static_cast<double>(matrix.total());
 }
 
@@ -130,36 +160,6 @@ double quadratic_weighted_kappa(const ConfusionMatrix& matrix) {
     }
   }
   return expected > 0.0 ? 1.0 - observed / expected : not_defined;
-}
-
-double area_under_roc(std::span<const double> scores, std::span<const std::uint8_t> labels) {
-  if (scores.size() != labels.size())
-    throw DataError("[area_under_roc] needs a label for each score, got " +
-                    std::to_string(scores.size()) + " scores and " + std::to_string(labels.size()) +
-                    " labels");
-  if (std::ranges::any_of(labels, [](std::uint8_t label) { return label > 1; }))
-    throw DataError("[area_under_roc] labels must be 0 or 1");
-  if (std::ranges::any_of(scores, [](double score) { return std::isnan(score); }))
-    return not_defined;
-
-  std::vector<std::size_t> by_score(scores.size());
-  std::iota(by_score.begin(), by_score.end(), std::size_t{0});
-  std::ranges::sort(by_score, {}, [&](std::size_t i) { return scores[i]; });
-
-  double positives = 0.0;
-  double rank_sum = 0.0;
-  for (std::size_t first = 0; first < by_score.size();) {
-    std::size_t last = first;
-    double tied_positives = 0.0;
-    for (; last < by_score.size() && scores[by_score[last]] == scores[by_score[first]]; ++last)
-      tied_positives += labels[by_score[last]];
-    positives += tied_positives;
-    rank_sum += tied_positives * (static_cast<double>(first + last + 1) / 2.0);
-    first = last;
-  }
-  const double negatives = static_cast<double>(scores.size()) - positives;
-  if (positives == 0.0 || negatives == 0.0) return not_defined;
-  return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
 }
 
 }  // namespace headrace::inline v1::models

@@ -3,7 +3,6 @@
 #include <headrace/engine/base/export.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace headrace::inline v1::models {
@@ -41,12 +40,23 @@ class HEADRACE_API ConfusionMatrix {
 /// Share of rows on the diagonal; NaN without rows.
 HEADRACE_API double accuracy(const ConfusionMatrix& matrix);
 
+/// Of one class, in [0, 1]: right of what was predicted, right of what is there, twice the right of
+/// both together (also called Dice), and the right of what is either (Jaccard). What divides by
+/// zero is 0, as in scikit-learn; NaN for a class that is neither there nor predicted.
+HEADRACE_API double precision(const ConfusionMatrix& matrix, std::int64_t k);
+HEADRACE_API double recall(const ConfusionMatrix& matrix, std::int64_t k);
+HEADRACE_API double f1(const ConfusionMatrix& matrix, std::int64_t k);
+HEADRACE_API double iou(const ConfusionMatrix& matrix, std::int64_t k);
+
 /// Mean recall of the classes that have rows; NaN without rows.
 HEADRACE_API double balanced_accuracy(const ConfusionMatrix& matrix);
 
-/// Mean F1 of the classes that are present or were predicted (a class that is neither is left out);
-/// NaN without rows.
-HEADRACE_API double macro_f1(const ConfusionMatrix& matrix);
+/// Mean F1 of the classes from `first` on that are present or were predicted (a class that is
+/// neither is left out); NaN if there is none. Of pixels this is the mean Dice.
+HEADRACE_API double macro_f1(const ConfusionMatrix& matrix, std::int64_t first = 0);
+
+/// Mean IoU of such classes.
+HEADRACE_API double mean_iou(const ConfusionMatrix& matrix, std::int64_t first = 0);
 
 /// F1 of the classes weighted by their true rows; NaN without rows.
 HEADRACE_API double weighted_f1(const ConfusionMatrix& matrix);
@@ -54,10 +64,5 @@ HEADRACE_API double weighted_f1(const ConfusionMatrix& matrix);
 /// Quadratic weighted kappa: 1 - sum w O / sum w E with w = (i - j)^2 / (K - 1)^2. NaN where it is
 /// not defined, as when all rows are of one class and were given it.
 HEADRACE_API double quadratic_weighted_kappa(const ConfusionMatrix& matrix);
-
-/// Area under the ROC curve by ranks, ties counted one half. `labels` are 0 or 1. NaN if a class is
-/// missing or a score is NaN; throws `DataError` for other labels or different lengths.
-HEADRACE_API double area_under_roc(std::span<const double> scores,
-                                   std::span<const std::uint8_t> labels);
 
 }  // namespace headrace::inline v1::models

@@ -1,22 +1,21 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/focal_loss.h>
+#include <headrace/tests/models/loss_inputs.h>
 
 #include "../support/torch_doctest.h"
 
 #include <cmath>
-#include <functional>
 #include <limits>
-
-#include <ATen/Functions.h>
-#include <torch/csrc/autograd/autograd.h>
+#include <vector>
 
 using namespace headrace::models;
 using doctest::Approx;
+using headrace::test::gradient;
+using headrace::test::largest_gradient_error;
+using headrace::test::Loss;
 
 namespace {
-
-using Loss = std::function<at::Tensor(const at::Tensor& logits, const at::Tensor& target)>;
 
 at::Tensor known_logits() {
   return at::tensor({1., 2., .5, -1., 0.}, at::kDouble).view({1, 5});
@@ -24,26 +23,6 @@ at::Tensor known_logits() {
 
 at::Tensor classes(std::initializer_list<std::int64_t> values) {
   return at::tensor(at::ArrayRef<std::int64_t>(values), at::kLong);
-}
-
-at::Tensor gradient(const Loss& loss, const at::Tensor& logits, const at::Tensor& target) {
-  const at::Tensor leaf = logits.detach().clone().set_requires_grad(true);
-  return torch::autograd::grad({loss(leaf, target)}, {leaf})[0];
-}
-
-double largest_gradient_error(const Loss& loss, const at::Tensor& logits,
-                              const at::Tensor& target) {
-  constexpr double h = 1e-6;
-  const at::Tensor given = gradient(loss, logits, target).flatten();
-  double largest = 0.0;
-  for (std::int64_t i = 0; i < logits.numel(); ++i) {
-    const at::Tensor step = at::zeros_like(logits);
-    step.view(-1)[i] = h;
-    const double above = loss(logits + step, target).item<double>();
-    const double below = loss(logits - step, target).item<double>();
-    largest = std::max(largest, std::abs((above - below) / (2 * h) - given[i].item<double>()));
-  }
-  return largest;
 }
 
 const std::vector<std::pair<const char*, Loss>>& losses() {
@@ -199,7 +178,7 @@ TEST_CASE("logits and targets of shapes that do not fit are refused") {
     CHECK_THROWS_AS(cross_entropy(at::zeros(logits), target), headrace::ConfigError);
     CHECK_THROWS_AS(focal_loss(at::zeros(logits), target), headrace::ConfigError);
   };
-  refused({2, 3, 4}, at::zeros({2, 4}, at::kLong));
+  refused({2, 3, 4}, at::zeros({2, 5}, at::kLong));
   refused({3}, classes({0}));
   refused({2, 3}, classes({0}));
   refused({2, 3}, at::zeros({2, 1}, at::kLong));

@@ -5,7 +5,6 @@
 #include "../support/torch_doctest.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <ATen/Functions.h>
@@ -62,24 +61,6 @@ TEST_CASE("a class outside the matrix is refused with both numbers") {
                        headrace::DataError);
   CHECK_THROWS_AS(ConfusionMatrix(1), headrace::ConfigError);
   CHECK_THROWS_AS(ConfusionMatrix(2, {1, 2, 3}), headrace::ConfigError);
-}
-
-TEST_CASE("the area under the ROC curve counts ties one half") {
-  const std::vector<double> scores{.1, .4, .35, .8, .4, .7, .4, .9, .2, .55};
-  const std::vector<std::uint8_t> labels{0, 0, 1, 1, 1, 0, 0, 1, 0, 1};
-  CHECK(area_under_roc(scores, labels) == Approx(.76).epsilon(1e-12));
-
-  const std::vector<double> equal(10, .5);
-  CHECK(area_under_roc(equal, labels) == Approx(.5));
-}
-
-TEST_CASE("the area under the ROC curve is NaN with one class or a NaN score") {
-  const std::vector<double> scores{.1, .4};
-  CHECK(std::isnan(area_under_roc(scores, std::vector<std::uint8_t>{1, 1})));
-  const std::vector<double> with_nan{.1, std::numeric_limits<double>::quiet_NaN()};
-  CHECK(std::isnan(area_under_roc(with_nan, std::vector<std::uint8_t>{0, 1})));
-  CHECK_THROWS_AS(area_under_roc(scores, std::vector<std::uint8_t>{0, 2}), headrace::DataError);
-  CHECK_THROWS_AS(area_under_roc(scores, std::vector<std::uint8_t>{0}), headrace::DataError);
 }
 
 TEST_CASE("counting on the device equals counting one by one") {

@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
-#include <headrace/models/metrics/confusion_matrix.h>
+#include <headrace/models/metrics/area_under_roc.h>
 
 #include <span>
 #include <utility>

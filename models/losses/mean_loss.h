@@ -1,0 +1,33 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace headrace::inline v1::models {
+
+/// A loss that is a mean.
+struct MeanLoss {
+  at::Tensor value = {};  ///< scalar
+  /// What it was divided by, a scalar: for `training::Term::weight`, so that a mean over batches is
+  /// that over all they hold, however they are divided.
+  at::Tensor weight = {};
+};
+
+namespace detail {
+
+/// Half-precision logits as float, others unchanged.
+HEADRACE_API at::Tensor in_full_precision(const at::Tensor& logits);
+
+/// `[N]` as `[N, 1, ...]` of `axes` axes, to stand beside tensors of that many.
+HEADRACE_API at::Tensor beside_axes(const at::Tensor& rows, std::int64_t axes);
+
+/// Mean of `losses` under `factors`, which are broadcast to their shape; the plain mean where these
+/// are undefined. Zero where the factors sum to zero. What has factor zero may be infinite.
+HEADRACE_API MeanLoss weighted_mean(const at::Tensor& losses, const at::Tensor& factors);
+
+}  // namespace detail
+
+}  // namespace headrace::inline v1::models

@@ -1,0 +1,24 @@
+#include <headrace/training/kept_rows.h>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/ones.h>
+
+namespace headrace::inline v1::training {
+
+void KeptRows::add(const at::Tensor& scores, const at::Tensor& targets, const at::Tensor& present) {
+  scores_.push_back(scores.to(at::kFloat).clone());
+  targets_.push_back(targets.clone());
+  present_.push_back(present.defined()
+                         ? present.clone()
+                         : at::ones({scores.size(0)}, scores.options().dtype(at::kBool)));
+}
+
+KeptRows::OnHost KeptRows::on_host() const {
+  const at::Tensor rows = at::cat(present_).to(at::kCPU).nonzero().flatten();
+  return {.scores = at::index_select(at::cat(scores_).to(at::kCPU), 0, rows).contiguous(),
+          .targets = at::index_select(at::cat(targets_).to(at::kCPU), 0, rows).contiguous()};
+}
+
+}  // namespace headrace::inline v1::training

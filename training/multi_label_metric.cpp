@@ -1,0 +1,136 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/metrics/area_under_roc.h>
+#include <headrace/training/multi_label_metric.h>
+
+#include <limits>
+#include <span>
+#include <string>
+
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+
+namespace headrace::inline v1::training {
+
+namespace {
+
+constexpr const char* thresholds_key = "thresholds";
+constexpr double usual = 0.5;
+
+at::Tensor thresholds_of(const TensorMap& fitted) {
+  const auto found = fitted.find(thresholds_key);
+  return found == fitted.end() ? at::Tensor() : found->second;
+}
+
+// Of columns, each a label.
+at::Tensor best_thresholds(const at::Tensor& scores, const at::Tensor& labels,
+                           models::ThresholdGoal goal) {
+  std::vector<double> best;
+  for (std::int64_t k = 0; k < scores.size(1); ++k) {
+    const at::Tensor column = scores.select(1, k).contiguous();
+    const at::Tensor truth = labels.select(1, k).contiguous();
+    best.push_back(
+        models::best_threshold(values_of<float>(column), values_of<std::uint8_t>(truth), goal));
+  }
+  return at::tensor(best, at::kDouble);
+}
+
+std::vector<models::ConfusionMatrix> matrices_of(const at::Tensor& decided,
+                                                 const at::Tensor& labels) {
+  const at::Tensor there = labels != 0;
+  const auto counts = [&](const at::Tensor& truth, const at::Tensor& given) {
+    return (truth & given).sum(0);
+  };
+  const at::Tensor cells = at::stack({counts(~there, ~decided), counts(~there, decided),
+                                      counts(there, ~decided), counts(there, decided)},
+                                     1)
+                               .contiguous();  // [labels, 4]
+  const std::span<const std::int64_t> values = values_of<std::int64_t>(cells);
+  std::vector<models::ConfusionMatrix> matrices;
+  for (std::size_t first = 0; first < values.size(); first += 4) {
+    const auto of_label = values.subspan(first, 4);
+    matrices.push_back({2, {of_label.begin(), of_label.end()}});
+  }
+  return matrices;
+}
+
+Figures f1_of(const std::vector<models::ConfusionMatrix>& matrices) {
+  double sum = 0.0;
+  int seen = 0;
+  models::ConfusionMatrix all(2);
+  for (const models::ConfusionMatrix& matrix : matrices) {
+    all.add(matrix);
+    if (matrix.support(1) + matrix.predicted(1) == 0) continue;
+    sum += models::f1(matrix, 1);
+    ++seen;
+  }
+  return {{"macro_f1", seen > 0 ? sum / seen : std::numeric_limits<double>::quiet_NaN()},
+          {"micro_f1", models::f1(all, 1)}};
+}
+
+}  // namespace
+
+MultiLabelMetric::MultiLabelMetric(const MultiLabelOptions& options, const TensorMap& fitted)
+    : options_(options), given_(thresholds_of(fitted)), learnt_(options.labels, 2) {
+  if (given_.defined() && given_.numel() != options.labels)
+    throw ConfigError("[MultiLabelMetric] " + std::to_string(options.labels) +
+                      " labels need a threshold each, got " + std::to_string(given_.numel()));
+}
+
+void MultiLabelMetric::add(const Cases& cases) {
+  const at::Tensor& target = only(cases.example.targets, "target");
+  const at::Tensor& present = cases.example.present;
+  if (cases.scores.defined())
+    kept_.add(cases.scores, target, present);
+  else
+    learnt_.add(at::sigmoid(cases.output.main.to(at::kFloat)), target,
+                present.defined() ? present.unsqueeze(1) : present);
+}
+
+Figures MultiLabelMetric::result() {
+  if (!kept_.empty()) return figures_of_rows();
+  confusions_.clear();
+  for (std::int64_t k = 0; k < options_.labels; ++k)
+    confusions_.push_back(learnt_.matrix(k, usual));
+  return f1_of(confusions_);
+}
+
+Figures MultiLabelMetric::figures_of_rows() {
+  const KeptRows::OnHost rows = kept_.on_host();
+  const at::Tensor labels = (rows.targets >= usual).to(at::kByte);
+  if (options_.fit_thresholds)
+    thresholds_ = given_.defined() ? given_ : best_thresholds(rows.scores, labels, options_.goal);
+  const at::Tensor decided = decided_labels(rows.scores, fitted());
+  confusions_ = matrices_of(decided, labels);
+  Figures figures = f1_of(confusions_);
+  const at::Tensor exact = (decided == (labels != 0)).all(1).to(at::kDouble).mean();
+  figures.emplace_back("exact_match", exact.item<double>());
+  if (options_.areas)
+    figures.emplace_back(
+        "auc", models::macro_area_under_roc(values_of<float>(rows.scores),
+                                            values_of<std::uint8_t>(labels), options_.labels));
+  return figures;
+}
+
+TensorMap MultiLabelMetric::fitted() const {
+  if (!thresholds_.defined()) return {};
+  return {{thresholds_key, thresholds_}};
+}
+
+TensorMap MultiLabelMetric::state() const {
+  if (!learnt_.state().defined()) return {};
+  return {{"decisions", learnt_.state().cpu()}};
+}
+
+void MultiLabelMetric::restore(const TensorMap& state) {
+  const auto found = state.find("decisions");
+  if (found != state.end()) learnt_.restore(found->second);
+}
+
+at::Tensor decided_labels(const at::Tensor& scores, const TensorMap& fitted) {
+  const at::Tensor thresholds = thresholds_of(fitted);
+  if (!thresholds.defined()) return scores >= usual;
+  return scores >= thresholds.to(scores.options());
+}
+
+}  // namespace headrace::inline v1::training
