@@ -5,8 +5,6 @@
 // What the tests of a job beside PyTorch ask: tests/apps/<job>/<job>_pytorch_test.cpp.
 namespace headrace::test {
 
-inline constexpr const char* no_python = "needs Python with torch (HEADRACE_TORCH_PYTHON)";
-
 /// The step after which a run in double has left PyTorch's; -1 for none.
 std::int64_t leaves_at(const JobRecipe& recipe, const PytorchRun& run);
 

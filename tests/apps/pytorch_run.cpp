@@ -17,18 +17,6 @@ namespace {
 
 constexpr double noise = 1e-4;  // of the root mean square of all gradients
 
-bool has_torch(const std::string& program) {
-  return std::system((program + " -c 'import torch' >/dev/null 2>&1").c_str()) == 0;
-}
-
-std::string find_python() {
-  const char* named = std::getenv("HEADRACE_TORCH_PYTHON");
-  const std::string first = named != nullptr ? named : HEADRACE_TORCH_ENVIRONMENT "/bin/python3";
-  for (const std::string& program : {first, std::string("python3")})
-    if (has_torch(program)) return program;
-  return {};
-}
-
 TensorMap part_of(const TensorMap& all, const std::string& prefix) {
   TensorMap part;
   for (const auto& [name, tensor] : all)
@@ -87,11 +75,6 @@ double root_mean_square(const TensorMap& tensors) {
 }
 
 }  // namespace
-
-const std::string& python_with_torch() {
-  static const std::string found = find_python();
-  return found;
-}
 
 PytorchRun::PytorchRun(const std::string& python, const std::string& job, const std::string& mode) {
   const std::string command = python + " " + HEADRACE_SOURCE_DIR + "/tests/apps/pytorch_steps.py " +

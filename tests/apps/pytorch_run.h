@@ -2,6 +2,7 @@
 
 #include <headrace/models/networks/network.h>
 #include <headrace/tests/support/temporary_folder.h>
+#include <headrace/tests/support/torch_python.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/recipe.h>
@@ -19,10 +20,6 @@ namespace headrace::test {
 
 /// The micro-batches of a step.
 using Parts = std::vector<training::Example>;
-
-/// An interpreter with torch, looked for once: HEADRACE_TORCH_PYTHON, else the one of the
-/// environment LibTorch lies in, else the one on the path; empty where none has it.
-const std::string& python_with_torch();
 
 /// Twenty steps of PyTorch, read from a temporary folder.
 class PytorchRun {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/csrc/jit/api/module.h>
+
+namespace headrace::inline v1::models::detail {
+
+/// The extra file of a TorchScript file that lists the names of `state_dict`, by lines.
+inline constexpr const char* state_names_file = "state_names";
+
+/// A TorchScript file, loaded to the CPU.
+struct ScriptFile {
+  torch::jit::Module module;
+  std::optional<std::vector<std::string>> state_names = {};  ///< empty where the file has none
+};
+
+/// Throws `ConfigError` that begins with `who` and says what the file is instead.
+ScriptFile load_script(const std::filesystem::path& path, const std::string& who);
+
+/// The file's content, with the module as it is.
+std::string format_script(const ScriptFile& script);
+
+}  // namespace headrace::inline v1::models::detail

@@ -1,0 +1,118 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/models/networks/detail/script_file.h>
+#include <headrace/models/networks/detail/script_outputs.h>
+#include <headrace/models/networks/detail/script_program.h>
+#include <headrace/models/networks/detail/script_state.h>
+#include <headrace/models/networks/script_network.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::inline v1::models {
+
+namespace {
+
+class ScriptNetwork final : public Network {
+ public:
+  ScriptNetwork(detail::ScriptFile file, const ScriptOptions& options, std::string who)
+      : file_(std::move(file)),
+        state_(detail::state_of_script(file_.module)),
+        program_(file_.module, at::kCPU),
+        main_(options.main),
+        who_(std::move(who)) {
+    if (file_.state_names) detail::keep_named(state_, *file_.state_names, who_);
+    detail::leave_out(state_, options.non_persistent, who_);
+    set_training(true);
+  }
+
+  at::Tensor forward(const at::Tensor& input) override { return outputs(input).main; }
+  Output outputs(const at::Tensor& input) override {
+    return detail::to_output(program_(input), main_, who_);
+  }
+  NamedTensors parameters() const override { return state_.parameters; }
+  NamedTensors buffers() const override { return state_.buffers; }
+  void set_training(bool on) override {
+    file_.module.train(on);
+    training_ = on;
+  }
+  bool is_training() const override { return training_; }
+  void move_to(at::Device device, bool channels_last) override {
+    detail::place(state_.all(), device,
+                  channels_last ? detail::Layout::channels_last : detail::Layout::as_it_is);
+    program_ = detail::ScriptProgram(file_.module, device);
+  }
+
+  const std::vector<ScriptAlias>& aliases() const { return state_.aliases; }
+
+  // A copy for the CPU, which shares nothing with the network. What a stage has frozen is
+  // trainable.
+  detail::ScriptFile copy() const {
+    detail::ScriptFile copy{.module = file_.module.deepcopy(),
+                            .state_names = file_.state_names};
+    copy.module.eval();
+    detail::ScriptState state = detail::state_of_script(copy.module);
+    detail::place(state.all(), at::kCPU, detail::Layout::row_major);
+    for (NamedTensors* list : {&state.parameters, &state.buffers})
+      for (NamedTensor& item : *list)
+        if (std::ranges::find(state_.parameters, item.name, &NamedTensor::name) !=
+            state_.parameters.end())
+          item.tensor.requires_grad_(true);
+    return copy;
+  }
+
+ private:
+  detail::ScriptFile file_;
+  detail::ScriptState state_;  // its tensors are the module's
+  detail::ScriptProgram program_;
+  std::string main_;
+  std::string who_;
+  bool training_ = true;
+};
+
+void check_parameters(const torch::jit::Module& module, const std::string& who) {
+  bool trained = false;
+  for (const torch::jit::NameTensor& parameter : module.named_parameters()) {
+    const at::ScalarType type = parameter.value.scalar_type();
+    if (type != at::kFloat && type != at::kDouble)
+      throw ConfigError(who + ": parameters must be float32 or float64, got " +
+                        c10::toString(type) + " for \"" + parameter.name +
+                        "\"; script net.float(), mixed precision is a setting of the training");
+    trained = trained || parameter.value.requires_grad();
+  }
+  if (trained) return;
+  if (module.named_parameters().size() > 0)
+    throw ConfigError(who +
+                      ": at least one parameter must have a gradient, got none; call "
+                      "net.requires_grad_(True) before torch.jit.script(net)");
+  throw ConfigError(who +
+                    ": must have parameters, got none, as torch.jit.freeze and "
+                    "optimize_for_inference leave a network; save torch.jit.script(net) itself");
+}
+
+}  // namespace
+
+std::unique_ptr<Network> read_script_network(const std::filesystem::path& path,
+                                             const ScriptOptions& options) {
+  std::string who = "[torchscript] " + path.string();
+  detail::ScriptFile file = detail::load_script(path, who);
+  check_parameters(file.module, who);
+  detail::check_program(file.module, who);
+  return std::make_unique<ScriptNetwork>(std::move(file), options, std::move(who));
+}
+
+std::vector<ScriptAlias> script_aliases(const Network& network) {
+  const auto* script = dynamic_cast<const ScriptNetwork*>(&network);
+  return script == nullptr ? std::vector<ScriptAlias>() : script->aliases();
+}
+
+void save_script(const Network& network, const std::filesystem::path& path) {
+  const auto* script = dynamic_cast<const ScriptNetwork*>(&network);
+  if (script == nullptr)
+    throw ConfigError("[torchscript] " + path.string() +
+                      ": only a network that was read from TorchScript can be written as it; write "
+                      "safetensors");
+  write_file_atomically(path, detail::format_script(script->copy()), {.who = "torchscript"});
+}
+
+}  // namespace headrace::inline v1::models

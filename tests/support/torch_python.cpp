@@ -1,0 +1,39 @@
+#include "torch_python.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace headrace::test {
+
+namespace {
+
+bool imports(const std::string& program, const std::string& module) {
+  return std::system((program + " -c 'import " + module + "' >/dev/null 2>&1").c_str()) == 0;
+}
+
+std::string find_python() {
+  const char* named = std::getenv("HEADRACE_TORCH_PYTHON");
+  const std::string first = named != nullptr ? named : HEADRACE_TORCH_ENVIRONMENT "/bin/python3";
+  for (const std::string& program : {first, std::string("python3")})
+    if (imports(program, "torch")) return program;
+  return {};
+}
+
+}  // namespace
+
+const std::string& python_with_torch() {
+  static const std::string found = find_python();
+  return found;
+}
+
+bool python_has(const std::string& module) {
+  return !python_with_torch().empty() && imports(python_with_torch(), module);
+}
+
+void run_python(const std::string& script, const std::string& arguments) {
+  const std::string command =
+      python_with_torch() + " " + HEADRACE_SOURCE_DIR + "/" + script + " " + arguments;
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+}
+
+}  // namespace headrace::test
