@@ -31,7 +31,8 @@ struct BinarySegmentationOptions {
 /// that are absent do not count.
 class HEADRACE_API BinarySegmentationMetric final : public Metric {
  public:
-  /// Thresholds that are to be fitted are those of `fitted`, where it has "thresholds". Throws
+  /// Thresholds that are to be fitted are those of `fitted`, where it has "thresholds"; a test that
+  /// is given none chooses its own, which flatters it. Throws
   /// `ConfigError` for no mask and for thresholds of other masks.
   explicit BinarySegmentationMetric(BinarySegmentationOptions options,
                                     const TensorMap& fitted = {});

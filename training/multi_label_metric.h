@@ -28,7 +28,8 @@ struct MultiLabelOptions {
 /// absent do not count.
 class HEADRACE_API MultiLabelMetric final : public Metric {
  public:
-  /// Thresholds that are to be fitted are those of `fitted`, where it has "thresholds". Throws
+  /// Thresholds that are to be fitted are those of `fitted`, where it has "thresholds"; a test that
+  /// is given none chooses its own, which flatters it. Throws
   /// `ConfigError` for no label and for thresholds of other labels.
   explicit MultiLabelMetric(const MultiLabelOptions& options, const TensorMap& fitted = {});
 

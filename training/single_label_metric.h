@@ -30,7 +30,8 @@ struct SingleLabelOptions {
 /// `Output::main`. Rows that are absent do not count.
 class HEADRACE_API SingleLabelMetric final : public Metric {
  public:
-  /// A threshold that is to be fitted is that of `fitted`, where it has a "threshold". Throws
+  /// A threshold that is to be fitted is that of `fitted`, where it has a "threshold"; a test that
+  /// is given none chooses its own, which flatters it. Throws
   /// `ConfigError` for fewer than two classes, and a threshold of more than two.
   explicit SingleLabelMetric(const SingleLabelOptions& options, const TensorMap& fitted = {});
 
