@@ -20,11 +20,10 @@ std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& file,
                       detail::quoted(options.columns.mask));
   }
   const fs::path root = options.root.empty() ? fs::path(file).parent_path() : options.root;
+  const std::string below =
+      detail::canonical_folder(root, "npy manifest", "the folder of the arrays");
   const detail::ManifestRequest request{
-      .file = file,
-      .root = detail::canonical_folder(root, "npy manifest", "the folder of the arrays"),
-      .columns = options.columns,
-      .classes = options.classes};
+      .file = file, .root = below, .columns = options.columns, .classes = options.classes};
   detail::Manifest manifest = detail::read_manifest(request, fs::file_size(file));
   return std::make_shared<const detail::ArrayListing>(
       detail::list_arrays(std::move(manifest.files), std::move(manifest.values)));
