@@ -84,7 +84,9 @@ void refuse_beside_configuration(const ImageData& images) {
 Images images_of(const InspectOptions& options) {
   if (!options.settings.empty())
     throw ConfigError("[inspect] --set changes a configuration; name one instead of the data");
-  Images images{.config = {}, .source = open_image_data(options.images)};
+  // Opened before the rest is made: GCC 12 destroys too much where an initialiser throws.
+  auto source = open_image_data(options.images);
+  Images images{.config = {}, .source = std::move(source)};
   images.config.data.source = SourceKind::images;
   images.config.augment = augment_list("[random_resized_crop, flip]");
   images.config.batch = options.samples;
@@ -193,8 +195,8 @@ ExitCode run(const InspectOptions& options, const CommandCall& call) {
   refuse_beside_configuration(options.images);
   const InspectJob job = read_inspect_job(call.jobs, options.images.data, options.settings);
   if (!job.images) return inspect_parts(options, job.parts);
-  return inspect_images(
-      options, {.config = *job.images, .source = open_image_data(image_data_of(job.images->data))});
+  auto source = open_image_data(image_data_of(job.images->data));
+  return inspect_images(options, {.config = *job.images, .source = std::move(source)});
 }
 
 }  // namespace

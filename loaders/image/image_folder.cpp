@@ -1,12 +1,8 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/image_folder.h>
-#include <headrace/loaders/listing/detail/manifest_rows.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,54 +14,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view who = "image folder";
 
-[[noreturn]] void refuse(std::string_view path, const std::string& rule) {
-  throw ConfigError("[image folder] " + detail::printable(path) + ": " + rule);
-}
-
-std::vector<std::string> class_folders(const std::string& root) {
-  std::vector<std::string> names;
-  try {
-    for (const detail::FolderEntry& entry : detail::folder_entries(root)) {
-      if (entry.name.starts_with('.')) continue;
-      if (entry.link) detail::check_link(root + "/" + entry.name, root, who);
-      if (entry.folder) names.push_back(entry.name);
-    }
-  } catch (const fs::filesystem_error& failure) {
-    detail::cannot_list(failure, who);
-  }
-  if (names.empty()) refuse(root, "must hold one folder per class, got none");
-  return names;
-}
-
-/// The number of a class folder.
-std::int32_t label_of(const std::string& name, const std::vector<std::string>& classes,
-                      const std::string& root) {
-  const auto at = std::find(classes.begin(), classes.end(), name);
-  if (at == classes.end()) {
-    refuse(root + "/" + name, "must be one of the " + std::to_string(classes.size()) + " classes" +
-                                  detail::suggestion(name, classes));
-  }
-  return static_cast<std::int32_t>(at - classes.begin());
-}
-
-detail::ImageListing list(const std::string& root, const std::vector<std::string>& classes,
-                          std::vector<detail::ListingProof>& proofs) {
-  detail::ImageListing listing;
-  listing.images.root = root;
-  proofs.push_back(detail::folder_proof(root));
-  const std::vector<std::string> folders = class_folders(root);
-  listing.values.classes = classes.empty() ? folders : classes;
-  for (const std::string& name : folders) {
-    const std::int32_t label = label_of(name, listing.values.classes, root);
-    const auto files = detail::list_images(root, name, who, proofs);
-    if (files.empty()) {
-      refuse(root + "/" + name, "class folder must hold an image, got none; remove it or fill it");
-    }
-    for (const detail::ListedFile& file : files)
-      listing.images.add(file.path, file.bytes);
-    listing.values.labels.resize(listing.images.size(), label);
-  }
-  return listing;
+detail::ImageListing list(const detail::FileSearch& search,
+                          const std::vector<std::string>& classes) {
+  detail::ClassFiles found = detail::list_class_folders(search, classes);
+  return {.images = std::move(found.files), .masks = {}, .values = std::move(found.values)};
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of(const std::string& root,
@@ -77,7 +29,7 @@ std::shared_ptr<const detail::ImageListing> listing_of(const std::string& root,
       options.listing,
       {.name = "image folder " + detail::printable(root), .settings = std::move(settings)},
       [&](std::vector<detail::ListingProof>& proofs) {
-        return list(root, options.classes, proofs);
+        return list(detail::image_search(root, who, proofs), options.classes);
       });
 }
 

@@ -37,13 +37,14 @@ std::string settings_of(const detail::ManifestRequest& request) {
 std::shared_ptr<const detail::ImageListing> listing_of(const std::string& file,
                                                        const ImageManifestOptions& options) {
   const fs::path root = options.root.empty() ? fs::path(file).parent_path() : options.root;
-  const detail::ManifestRequest request{
-      .file = file,
-      .root = detail::canonical_folder(root, "image manifest", "the folder of the images"),
-      .columns = options.columns,
-      .classes = options.classes,
-      .path_names = {"image", "path"},
-      .masks = true};
+  const std::string below =
+      detail::canonical_folder(root, "image manifest", "the folder of the images");
+  const detail::ManifestRequest request{.file = file,
+                                        .root = below,
+                                        .columns = options.columns,
+                                        .classes = options.classes,
+                                        .path_names = {"image", "path"},
+                                        .masks = true};
   const std::string name =
       "image manifest " + detail::printable(file) + " below " + detail::printable(request.root);
   return detail::cached_listing(

@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/image_pairs.h>
 
 #include <algorithm>
@@ -53,9 +54,10 @@ struct Files {
 /// In one folder a name that ends in the suffix is a mask's.
 Files files_of(const Folders& folders, const std::string& suffix,
                std::vector<detail::ListingProof>& proofs) {
-  Files files{.images = detail::list_images(folders.images, "", who, proofs), .masks = {}};
+  Files files{.images = detail::list_files(detail::image_search(folders.images, who, proofs), ""),
+              .masks = {}};
   if (folders.images != folders.masks) {
-    files.masks = detail::list_images(folders.masks, "", who, proofs);
+    files.masks = detail::list_files(detail::image_search(folders.masks, who, proofs), "");
     return files;
   }
   if (suffix.empty()) {

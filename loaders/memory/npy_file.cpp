@@ -182,25 +182,32 @@ const Shape& NpyFile::shape() const noexcept {
 }
 
 Tensor NpyFile::rows(std::int64_t first, std::int64_t count) const {
-  if (first < 0 || count < 0 || first > core_->shape[0] - count) {
-    throw DataError("[npy] " + core_->path.string() + ": rows " + std::to_string(first) + " to " +
-                    std::to_string(first + count) + " were asked for, it has " +
-                    std::to_string(core_->shape[0]));
-  }
+  check_rows(first, count);
   Tensor tensor = Tensor::empty(core_->header.dtype, core_->shape.row().batched(count));
+  read_rows(first, count, tensor.raw());
+  return tensor;
+}
+
+void NpyFile::read_rows(std::int64_t first, std::int64_t count, void* to) const {
+  check_rows(first, count);
   const std::uint64_t at =
       core_->header.data + static_cast<std::uint64_t>(first) * core_->row_bytes;
+  const std::size_t bytes = static_cast<std::size_t>(count) * core_->row_bytes;
   try {
-    if (read_bytes(core_->file.number(), tensor.raw(), tensor.bytes(), at) != tensor.bytes())
+    if (read_bytes(core_->file.number(), to, bytes, at) != bytes)
       throw DataError("it has become shorter since it was opened");
   } catch (const DataError& error) {
     throw DataError("[npy] " + core_->path.string() + ": " + error.what());
   }
-  if (core_->header.swap) {
-    detail::reverse_bytes(tensor.raw(), static_cast<std::size_t>(tensor.shape().elements()),
-                          size_of(tensor.dtype()));
-  }
-  return tensor;
+  const std::size_t value_bytes = size_of(core_->header.dtype);
+  if (core_->header.swap) detail::reverse_bytes(to, bytes / value_bytes, value_bytes);
+}
+
+void NpyFile::check_rows(std::int64_t first, std::int64_t count) const {
+  if (first >= 0 && count >= 0 && first <= core_->shape[0] - count) return;
+  throw DataError("[npy] " + core_->path.string() + ": rows " + std::to_string(first) + " to " +
+                  std::to_string(first + count) + " were asked for, it has " +
+                  std::to_string(core_->shape[0]));
 }
 
 }  // namespace headrace::inline v1

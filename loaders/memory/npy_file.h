@@ -25,8 +25,12 @@ class HEADRACE_API NpyFile {
   const Shape& shape() const noexcept;
   /// Rows [first, first + count), in the machine's byte order. Any thread. Throws DataError.
   Tensor rows(std::int64_t first, std::int64_t count) const;
+  /// The same into memory that holds them.
+  void read_rows(std::int64_t first, std::int64_t count, void* to) const;
 
  private:
+  void check_rows(std::int64_t first, std::int64_t count) const;
+
   struct Core;
   std::unique_ptr<const Core> core_;
 };

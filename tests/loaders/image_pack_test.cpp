@@ -373,7 +373,8 @@ TEST_CASE("a pack that lies with right checksums is refused by name") {
   CHECK(contains(header(72, ~std::uint32_t{0}), "names"));
   CHECK(contains(header(88, std::uint32_t{1 | 16}), "split must be a known one"));
   CHECK(contains(header(92, ~std::uint32_t{0}), "names"));
-  CHECK(contains(header(92, std::uint32_t{1}), "names must not end early"));
+  CHECK(contains(header(92, std::uint32_t{1}), "label must be that of a class"));
+  CHECK(contains(header(92, std::uint32_t{2}), "names must not end early"));
   CHECK(contains(field(3, 74, std::uint8_t{1}), "split must be a known one"));
   // What came before label sets and splits is the same without them.
   CHECK(header(8, std::uint32_t{1}).empty());

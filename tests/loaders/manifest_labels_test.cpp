@@ -103,6 +103,8 @@ TEST_CASE("columns that are not there, or stand for two things, are refused with
                  "column \"patient\" must stand for one thing, is asked for twice"));
   CHECK(contains(data.refusal(text, {.columns = {.label = "diagnosis", .labels = {"patient"}}}),
                  "both are named"));
+  CHECK(contains(data.refusal(text, {.root = data.root / "nowhere"}),
+                 "nowhere: must be the folder of the images"));
   CHECK(contains(data.refusal(text, by_semicolon), "column \"label\" must be there"));
   CHECK(contains(data.refusal("{\"image\": \"0.png\", \"kind\": 1}\n",
                               {.columns = {.label = "kinds"}}, "m.jsonl"),

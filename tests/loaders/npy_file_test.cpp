@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/memory/npy_file.h>
 #include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/npy_files.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <cstring>
@@ -12,17 +13,6 @@
 
 namespace headrace::test {
 namespace {
-
-/// As numpy.save writes it: the header padded so that the data begins at a multiple of 64.
-void write_npy(const std::filesystem::path& path, const std::string& dictionary,
-               const std::string& data) {
-  std::string header = dictionary;
-  header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
-  header += '\n';
-  std::ofstream file(path, std::ios::binary);
-  file << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 255)
-       << static_cast<char>(header.size() >> 8) << header << data;
-}
 
 std::string refusal(const std::filesystem::path& path) {
   return message_of<DataError>([&] { NpyFile file(path); });

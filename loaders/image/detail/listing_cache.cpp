@@ -200,6 +200,17 @@ ListingProof file_proof(const std::string& path) {
   }
 }
 
+FileSearch image_search(const std::string& root, std::string_view who,
+                        std::vector<ListingProof>& proofs) {
+  return {.root = root,
+          .who = who,
+          .what = "an image",
+          .is_wanted = has_image_extension,
+          .on_folder = [&proofs](const std::string& folder) {
+            proofs.push_back(folder_proof(folder));
+          }};
+}
+
 std::shared_ptr<const ImageListing> cached_listing(
     const ListingOptions& options, const ListingSubject& subject,
     const std::function<ImageListing(std::vector<ListingProof>&)>& make) {

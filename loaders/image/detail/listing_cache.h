@@ -2,11 +2,13 @@
 
 #include <headrace/loaders/image/detail/image_listing.h>
 #include <headrace/loaders/image/listed_images.h>
+#include <headrace/loaders/listing/detail/class_folders.h>
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::detail {
@@ -24,6 +26,10 @@ struct ListingProof {
 /// What `path` is now. Throws ConfigError when it cannot be read.
 ListingProof folder_proof(const std::string& path);
 ListingProof file_proof(const std::string& path);
+
+/// A search for images that notes every folder in `proofs`, which outlives it.
+FileSearch image_search(const std::string& root, std::string_view who,
+                        std::vector<ListingProof>& proofs);
 
 /// What a listing is of.
 struct ListingSubject {

@@ -1,7 +1,9 @@
 #include <headrace/loaders/listing/detail/record_values.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 
@@ -56,6 +58,16 @@ std::size_t RecordValues::memory() const noexcept {
       sum += sizeof name + name.capacity();
   }
   return sum;
+}
+
+void LabelSets::add(std::vector<std::int32_t> classes) {
+  std::sort(classes.begin(), classes.end());
+  const auto [at, fresh] =
+      numbers_.try_emplace(std::move(classes), static_cast<std::int32_t>(numbers_.size()));
+  values_.labels.push_back(at->second);
+  if (!fresh) return;
+  values_.set_classes.insert(values_.set_classes.end(), at->first.begin(), at->first.end());
+  values_.set_end.push_back(values_.set_classes.size());
 }
 
 bool is_weight(double value) noexcept {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,19 @@ struct RecordValues {
 
   void shrink_to_fit();
   std::size_t memory() const noexcept;
+};
+
+/// Keeps each different set of classes once.
+class LabelSets {
+ public:
+  explicit LabelSets(RecordValues& values) : values_(values) {}
+
+  /// Gives the next record a set of classes.
+  void add(std::vector<std::int32_t> classes);
+
+ private:
+  RecordValues& values_;
+  std::map<std::vector<std::int32_t>, std::int32_t> numbers_;
 };
 
 /// Whether a weight may be kept: a number from 0 on that a float32 can hold.

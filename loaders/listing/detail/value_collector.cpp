@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -155,20 +154,13 @@ void ValueCollector::settle_labels() {
   }
 }
 
-/// Each different set is kept once.
 void ValueCollector::make_sets() {
-  std::map<std::vector<std::int32_t>, std::int32_t> numbers;
-  std::uint64_t first = 0;
+  LabelSets sets(values_);
+  auto first = labels_.begin();
   for (const std::uint64_t end : label_end_) {
-    std::vector<std::int32_t> set(labels_.begin() + static_cast<std::ptrdiff_t>(first),
-                                  labels_.begin() + static_cast<std::ptrdiff_t>(end));
-    std::sort(set.begin(), set.end());
-    first = end;
-    const auto [at, fresh] = numbers.try_emplace(set, static_cast<std::int32_t>(numbers.size()));
-    values_.labels.push_back(at->second);
-    if (!fresh) continue;
-    values_.set_classes.insert(values_.set_classes.end(), set.begin(), set.end());
-    values_.set_end.push_back(values_.set_classes.size());
+    const auto last = labels_.begin() + static_cast<std::ptrdiff_t>(end);
+    sets.add({first, last});
+    first = last;
   }
 }
 

@@ -1,0 +1,103 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/utf8.h>
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/listing/detail/class_folders.h>
+#include <headrace/loaders/listing/detail/manifest_rows.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const FileSearch& search, const std::string& path,
+                         const std::string& rule) {
+  throw ConfigError("[" + std::string(search.who) + "] " + printable(path) + ": " + rule);
+}
+
+void list_below(const FileSearch& search, const std::string& below,
+                std::vector<ListedFile>& files) {
+  const std::string folder = below.empty() ? search.root : search.root + "/" + below;
+  if (search.on_folder) search.on_folder(folder);
+  for (const FolderEntry& entry : folder_entries(folder)) {
+    if (entry.name.starts_with('.')) continue;
+    const std::string path = below.empty() ? entry.name : below + "/" + entry.name;
+    if (entry.link) check_link(search.root + "/" + path, search.root, search.who);
+    if (entry.folder) {
+      list_below(search, path, files);
+    } else if (entry.regular && search.is_wanted(path)) {
+      files.push_back({path, entry.bytes});
+    }
+  }
+}
+
+std::vector<std::string> class_folders(const FileSearch& search) {
+  std::vector<std::string> names;
+  if (search.on_folder) search.on_folder(search.root);
+  try {
+    for (const FolderEntry& entry : folder_entries(search.root)) {
+      if (entry.name.starts_with('.')) continue;
+      if (entry.link) check_link(search.root + "/" + entry.name, search.root, search.who);
+      if (!entry.folder) continue;
+      if (!is_utf8(entry.name)) {
+        refuse(search, search.root + "/" + entry.name,
+               "name of a class must be UTF-8, got other bytes; rename it");
+      }
+      names.push_back(entry.name);
+    }
+  } catch (const fs::filesystem_error& failure) {
+    cannot_list(failure, search.who);
+  }
+  if (names.empty()) refuse(search, search.root, "must hold one folder per class, got none");
+  return names;
+}
+
+/// The number of a class folder.
+std::int32_t label_of(const FileSearch& search, const std::string& name,
+                      const std::vector<std::string>& classes) {
+  const auto at = std::find(classes.begin(), classes.end(), name);
+  if (at == classes.end()) {
+    refuse(search, search.root + "/" + name,
+           "must be one of the " + std::to_string(classes.size()) + " classes" +
+               suggestion(name, classes));
+  }
+  return static_cast<std::int32_t>(at - classes.begin());
+}
+
+}  // namespace
+
+std::vector<ListedFile> list_files(const FileSearch& search, const std::string& below) {
+  std::vector<ListedFile> files;
+  try {
+    list_below(search, below, files);
+  } catch (const fs::filesystem_error& failure) {
+    cannot_list(failure, search.who);
+  }
+  std::ranges::sort(files, {}, &ListedFile::path);
+  return files;
+}
+
+ClassFiles list_class_folders(const FileSearch& search, const std::vector<std::string>& classes) {
+  ClassFiles found;
+  found.files.root = search.root;
+  const std::vector<std::string> folders = class_folders(search);
+  found.values.classes = classes.empty() ? folders : classes;
+  for (const std::string& name : folders) {
+    const std::int32_t label = label_of(search, name, found.values.classes);
+    const std::vector<ListedFile> files = list_files(search, name);
+    if (files.empty()) {
+      refuse(search, search.root + "/" + name,
+             "class folder must hold " + std::string(search.what) +
+                 ", got none; remove it or fill it");
+    }
+    for (const ListedFile& file : files)
+      found.files.add(file.path, file.bytes);
+    found.values.labels.resize(found.files.size(), label);
+  }
+  return found;
+}
+
+}  // namespace headrace::inline v1::detail

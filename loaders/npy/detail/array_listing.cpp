@@ -1,0 +1,122 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/memory/npy_file.h>
+#include <headrace/loaders/npy/detail/array_listing.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+bool is_alike(const ArrayListing& listing, const NpyFile& file) {
+  const Shape& shape = file.shape();
+  if (file.dtype() != listing.dtype || shape.rank() != listing.largest.rank()) return false;
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis) {
+    if (shape[axis] != listing.largest[axis]) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(const ArrayListing& listing, std::size_t first, std::size_t record,
+                         const NpyFile& file) {
+  throw ConfigError("[arrays] " + printable(listing.files.path(record)) +
+                    ": must be as the first, " + printable(listing.files.path(first)) + ", " +
+                    std::string(name_of(listing.dtype)) + " " + to_string(listing.shape(first)) +
+                    " but for the last axis, got " + std::string(name_of(file.dtype())) + " " +
+                    to_string(file.shape()) + "; convert it, or list it elsewhere");
+}
+
+Shape with_last(const Shape& shape, std::int64_t length) {
+  Shape changed = shape;
+  changed.set(shape.rank() - 1, length);
+  return changed;
+}
+
+/// What the headers say, one after the other.
+class Headers {
+ public:
+  explicit Headers(ArrayListing& listing) : listing_(listing) {}
+
+  void take(std::size_t record) {
+    const std::string path = listing_.files.root + "/" + std::string(listing_.files.path(record));
+    try {
+      take(record, NpyFile(path));
+    } catch (const DataError& error) {
+      if (first_reason_.empty()) first_reason_ = error.what();
+      listing_.lengths.push_back(-1);
+    }
+  }
+  void finish() const {
+    if (!known_) {
+      throw DataError("[arrays] " + printable(listing_.files.root) +
+                      ": no file can be read; the first: " + first_reason_);
+    }
+  }
+
+ private:
+  void take(std::size_t record, const NpyFile& file) {
+    if (file.shape().elements() == 0) {
+      throw DataError("[arrays] " + printable(listing_.files.path(record)) +
+                      ": must hold a value, got shape " + to_string(file.shape()));
+    }
+    const std::int64_t length = file.shape()[file.shape().rank() - 1];
+    listing_.lengths.push_back(length);
+    if (!known_) {
+      known_ = true;
+      first_ = record;
+      listing_.dtype = file.dtype();
+      listing_.largest = file.shape();
+      return;
+    }
+    if (!is_alike(listing_, file)) refuse(listing_, first_, record, file);
+    const std::int64_t longest = listing_.largest[listing_.largest.rank() - 1];
+    listing_.ragged = listing_.ragged || length != longest;
+    if (length > longest) listing_.largest = with_last(listing_.largest, length);
+  }
+
+  ArrayListing& listing_;
+  bool known_ = false;
+  std::size_t first_ = 0;
+  std::string first_reason_;
+};
+
+}  // namespace
+
+Shape ArrayListing::shape(std::size_t record) const {
+  return with_last(largest, lengths[record]);
+}
+
+std::size_t ArrayListing::array_bytes(std::size_t record) const {
+  if (lengths[record] < 0) return 0;
+  return static_cast<std::size_t>(shape(record).elements()) * size_of(dtype);
+}
+
+std::size_t ArrayListing::memory() const noexcept {
+  return files.memory() + values.memory() + memory_of(lengths);
+}
+
+ArrayListing list_arrays(FileTable files, RecordValues values) {
+  ArrayListing listing;
+  listing.files = std::move(files);
+  listing.values = std::move(values);
+  Headers headers(listing);
+  for (std::size_t record = 0; record < listing.files.size(); ++record)
+    headers.take(record);
+  headers.finish();
+  listing.files.shrink_to_fit();
+  listing.values.shrink_to_fit();
+  return listing;
+}
+
+bool has_npy_extension(std::string_view path) {
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  if (name.size() <= 4) return false;
+  const std::string_view end = name.substr(name.size() - 4);
+  return std::ranges::equal(end, std::string_view(".npy"), [](char a, char b) {
+    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
+  });
+}
+
+}  // namespace headrace::inline v1::detail
