@@ -22,7 +22,7 @@ void SegmentationMetric::add(const Cases& cases) {
 }
 
 Figures SegmentationMetric::result() {
-  const models::ConfusionMatrix matrix = confusion();
+  const models::ConfusionMatrix matrix = *confusion();
   const std::int64_t first = options_.background ? 0 : 1;
   Figures figures{{"mean_dice", models::macro_f1(matrix, first)}};
   if (!learns_) figures.emplace_back("mean_iou", models::mean_iou(matrix, first));

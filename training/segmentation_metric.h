@@ -36,7 +36,7 @@ class HEADRACE_API SegmentationMetric final : public Metric {
 
   /// Pixels by true and predicted class. Waits for the device. Throws `DataError` for targets that
   /// are neither a class nor to be ignored.
-  models::ConfusionMatrix confusion() const { return counts_.matrix(); }
+  std::optional<models::ConfusionMatrix> confusion() const override { return counts_.matrix(); }
 
  private:
   SegmentationOptions options_;

@@ -73,12 +73,12 @@ void SingleLabelMetric::decide(const KeptRows::OnHost& rows) {
   decided_ = decisions.matrix();
 }
 
-models::ConfusionMatrix SingleLabelMetric::confusion() const {
+std::optional<models::ConfusionMatrix> SingleLabelMetric::confusion() const {
   return decided_ ? *decided_ : counts_.matrix();
 }
 
 Figures SingleLabelMetric::figures_of_counts() const {
-  const models::ConfusionMatrix matrix = confusion();
+  const models::ConfusionMatrix matrix = *confusion();
   Figures figures{{"accuracy", models::accuracy(matrix)}};
   if (learns_) return figures;
   if (top5_.defined()) {

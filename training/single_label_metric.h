@@ -44,7 +44,7 @@ class HEADRACE_API SingleLabelMetric final : public Metric {
 
   /// Counts by true and predicted class, after `result()` by the threshold. Waits for the device.
   /// Throws `DataError` for targets that are no class.
-  models::ConfusionMatrix confusion() const;
+  std::optional<models::ConfusionMatrix> confusion() const override;
 
  private:
   // Counts decisions by the threshold that was given, or by the best.

@@ -20,6 +20,7 @@ Command bench_command() {
 
 std::vector<Command> command_table(const std::vector<Job>& jobs) {
   return {
+      new_command(),
       train_command(),
       predict_command(),
       evaluate_command(),

@@ -20,6 +20,7 @@ Command config_command();
 Command evaluate_command();
 Command export_command();
 Command inspect_command();
+Command new_command();
 Command pack_images_command();
 Command pack_table_command();
 Command pack_verify_command();

@@ -9,7 +9,11 @@ namespace headrace::inline v1::app {
 namespace {
 
 void add(CLI::App& line, TrainOptions& options) {
-  const CLI::Option* config = line.add_option("CONFIG", options.config, "Configuration (YAML)");
+  const CLI::Option* config =
+      line.add_option("CONFIG", options.config, "Configuration (YAML), or with --data a kind");
+  line.add_option("--data", options.data,
+                  "CONFIG is a kind (classification, segmentation): propose a configuration for "
+                  "these data (headrace new) and train it");
   add_settings(line, options.settings);
   line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");
   line.add_option("--member,--fold", options.member,

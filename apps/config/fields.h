@@ -40,10 +40,10 @@ struct KeyDoc {
   std::string doc{};
   std::string unit{};
   bool required = false;
-  std::string used_when{};      ///< "data.source is hdf5"; empty: always
-  std::string main{};           ///< of a kind: the parameter that `name: value` sets
-  std::vector<KeyDoc> keys{};   ///< of a section, of an item of a list, of a kind its parameters, or
-                                ///< of a tagged entry those beside its name
+  std::string used_when{};     ///< "data.source is hdf5"; empty: always
+  std::string main{};          ///< of a kind: the parameter that `name: value` sets
+  std::vector<KeyDoc> keys{};  ///< of a section, of an item of a list, of a kind its parameters, or
+                               ///< of a tagged entry those beside its name
   std::vector<KeyDoc> kinds{};  ///< of a tagged entry, or of a list of such
 };
 

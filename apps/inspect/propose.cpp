@@ -37,9 +37,11 @@ std::string propose_configuration(const std::vector<Job>& jobs, std::string_view
     text += "# " + line + '\n';
   Fields fields;
   proposal.config->describe_keys(fields);
-  return text + fmt::format("#\n# headrace train FILE.yaml; every key: headrace config {}\n\n"
-                            "kind: {}\n",
-                            job.name, job.name) +
+  return text +
+         fmt::format(
+             "#\n# headrace train FILE.yaml; every key: headrace config {}\n\n"
+             "kind: {}\n",
+             job.name, job.name) +
          fields.to_yaml(proposal.reasons);
 }
 

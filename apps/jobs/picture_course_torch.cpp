@@ -25,6 +25,10 @@ std::vector<std::int64_t> labels_of(const ImageSource& source,
 
 }  // namespace
 
+NetworkShape PictureCourse::shape() const {
+  return {.outputs = parts_.outputs, .side = task().image.decode.side};
+}
+
 std::vector<training::Stage> PictureCourse::stages() const {
   training::Stage stage = stage_of(parts_.config->training);
   stage.frozen = task().model.frozen;
@@ -32,7 +36,7 @@ std::vector<training::Stage> PictureCourse::stages() const {
 }
 
 std::unique_ptr<models::Network> PictureCourse::network() const {
-  return make_task_network(task().model, parts_.outputs, parts_.trains);
+  return make_task_network(task().model, shape(), parts_.trains);
 }
 
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
@@ -72,7 +76,7 @@ training::Selection PictureCourse::selected_by() const {
 }
 
 std::uint64_t PictureCourse::step_bytes(const training::Stage& stage) const {
-  const models::Activations floats = traits_of(task().model, parts_.outputs).activations;
+  const models::Activations floats = traits_of(task().model, shape()).activations;
   const std::int64_t side = task().image.decode.side;
   return step_memory(stage, side * side, static_cast<std::uint64_t>(std::ceil(floats.training)),
                      static_cast<std::uint64_t>(std::ceil(floats.evaluation)));

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/job.h>
 #include <headrace/apps/task/loss_torch.h>
+#include <headrace/apps/task/network_torch.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/training/recipe.h>
@@ -45,6 +46,8 @@ class PictureCourse : public training::Course {
   const TaskSettings& task() const { return parts_.feed.task; }
 
  private:
+  NetworkShape shape() const;
+
   Parts parts_;
 };
 

@@ -1,10 +1,12 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/jobs/picture_recipe_torch.h>
+#include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/training/checkpoint_error.h>
 
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -81,6 +83,31 @@ void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
 Pipeline PictureRecipe::prediction(const std::filesystem::path& data,
                                    const training::Feed& feed) const {
   return evaluation_pipeline(open_pictures(data), task_feed(), feed.batch, feed.device);
+}
+
+std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& data,
+                                                 const std::string& split) {
+  const FoundData found = mask_ ? find_masks(data) : find_classes(data);
+  const auto part =
+      split.empty() || split == "all" ? std::optional(DataSplit::test) : split_named(split);
+  if (!part)
+    throw ConfigError("[evaluate] --split must be train, validation, test or all, got \"" + split +
+                      '"');
+  DataSet set = found.train;
+  if (*part == DataSplit::validation && found.validation) set = *found.validation;
+  if (*part == DataSplit::test && found.test) set = *found.test;
+  if (set.source == RecordsIn::manifest) set.columns = task_.data.train.columns;
+  TaskData quiet;
+  quiet.listings.clear();
+  records_.test = open_set(set, quiet, "data.test", mask_.has_value(), classes_);
+  const std::vector<DataSplit> said = records_.test->splits();
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < records_.test->size(); ++i)
+    if (said.empty() || split == "all" || said[static_cast<std::size_t>(i)] == *part)
+      rows.push_back(i);
+  if (rows.empty())
+    throw DataError("[evaluate] " + data.string() + ": must have a record of the part, has none");
+  return rows;
 }
 
 PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const {

@@ -29,6 +29,9 @@ class PictureRecipe : public training::Recipe {
   void recall(const std::map<std::string, std::string>& notes) override;
   /// Pictures in a folder of any layout, one picture, a manifest or a pack.
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
+  /// Labelled data of any layout that training takes; parts are "train", "validation" and "test".
+  std::vector<std::int64_t> test_on(const std::filesystem::path& data,
+                                    const std::string& split) override;
 
  protected:
   /// `task` is a part of `config`; `mask`: how masks are read, where pictures have some.

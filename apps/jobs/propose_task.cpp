@@ -53,8 +53,9 @@ void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts
                   facts.gpu ? "" : ", and without a GPU no more than 128 are worth their time");
   if (!facts.gpu) {
     task.model.width = 0.5;
-    proposal.reasons["model.width"] = "without a GPU a step takes a quarter of the time; weights of "
-                                      "others need 1";
+    proposal.reasons["model.width"] =
+        "without a GPU a step takes a quarter of the time; weights of "
+        "others need 1";
   }
   proposal.reasons["model.weights"] =
       "none; with weights of others (a file model.safetensors, downloaded by hand) a few hundred "

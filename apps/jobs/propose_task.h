@@ -9,7 +9,8 @@
 namespace headrace::inline v1::app {
 
 /// What both tasks are proposed alike: where the data are and how they are divided, size, network
-/// width, batch, epochs. `most_side` is that of pictures on a GPU; without one they are at most 128.
+/// width, batch, epochs. `most_side` is that of pictures on a GPU; without one they are at most
+/// 128.
 void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side);
 
 }  // namespace headrace::inline v1::app

@@ -155,8 +155,12 @@ TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesyste
 }
 
 TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
-                               const std::string& source) {
-  return checked_job(jobs, parse_document(yaml, source), source);
+                               const std::string& source,
+                               const std::vector<std::string>& settings) {
+  Node document = parse_document(yaml, source);
+  for (const std::string& setting : settings)
+    apply_override(document, setting);
+  return checked_job(jobs, document, source);
 }
 
 }  // namespace headrace::inline v1::app

@@ -56,6 +56,7 @@ TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesyste
 
 /// The same from the text that a run has kept; `source` names it in messages. Throws ConfigError.
 TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
-                               const std::string& source);
+                               const std::string& source,
+                               const std::vector<std::string>& settings = {});
 
 }  // namespace headrace::inline v1::app

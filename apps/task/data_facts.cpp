@@ -26,9 +26,9 @@ std::string class_line(const DataFacts& facts) {
 
 std::int64_t DataFacts::records_to_train() const {
   const SplitSettings usual;
-  const double apart = splits ? usual.validation + usual.test
-                              : (found.validation ? 0.0 : usual.validation) +
-                                    (found.test ? 0.0 : usual.test);
+  const double apart =
+      splits ? usual.validation + usual.test
+             : (found.validation ? 0.0 : usual.validation) + (found.test ? 0.0 : usual.test);
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(records) * (1.0 - apart)));
 }
 

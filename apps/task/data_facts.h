@@ -23,7 +23,7 @@ struct DataFacts {
   bool several_labels = false;  ///< whether a record may have several classes
   bool groups = false;          ///< whether records come in groups
   bool splits = false;          ///< whether every record says what it is for
-  int width = 0;        ///< median, pixels
+  int width = 0;                ///< median, pixels
   int height = 0;
   int cores = 1;
   std::uint64_t memory = 0;  ///< bytes that the process may take

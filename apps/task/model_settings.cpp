@@ -16,6 +16,16 @@ void describe(Fields& fields, ModelSettings& model) {
   fields.key("torchscript", model.torchscript,
              {.doc = "file of a network that torch.jit.script made, instead of a name; a script is "
                      "code: trusted files only (docs/torchscript.md)"});
+  const auto of_a_script = [&](std::string doc) {
+    return KeyOptions{.doc = std::move(doc),
+                      .used_if = [&model] { return !model.torchscript.empty(); },
+                      .used_when = "model.torchscript names a file"};
+  };
+  fields.key("main", model.main,
+             of_a_script("of a script's outputs by name, the one that predictions are made of"));
+  fields.key("non_persistent", model.non_persistent,
+             of_a_script("buffers of a script that are no part of its state, where the file does "
+                         "not say"));
   fields.key("weights", model.weights,
              {.doc = "safetensors file with timm's names to start from; empty: random values"});
   fields.key(

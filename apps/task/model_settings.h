@@ -13,7 +13,9 @@ namespace headrace::inline v1::app {
 struct ModelSettings {
   std::string name{};  ///< of models/networks/named_network.h; empty where a script is given
   std::filesystem::path torchscript{};  ///< a network that torch.jit.script made
-  std::filesystem::path weights{};      ///< safetensors; empty: from random values
+  std::string main{};  ///< of a script's outputs by name, what predictions are made of
+  std::vector<std::string> non_persistent{};  ///< buffers of a script that are no state
+  std::filesystem::path weights{};            ///< safetensors; empty: from random values
   std::int64_t in_channels = 3;
   double width = 1.0;                 ///< factor of the number of features
   std::string encoder = "resnet18";   ///< of unet

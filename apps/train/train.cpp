@@ -1,3 +1,4 @@
+#include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/data_log.h>
@@ -128,9 +129,24 @@ class TrainCommand {
   std::vector<std::string> early_lines_;
 };
 
+// A word that is a file is one.
+TrainingJob read_proposed_job(const TrainOptions& options, const std::vector<Job>& jobs) {
+  if (fs::is_regular_file(options.config))
+    throw ConfigError(fmt::format(
+        "[train] --data is for a kind without a configuration, but {} is a file; leave --data out, "
+        "or set data.train in the file",
+        options.config.string()));
+  const std::string text = propose_configuration(
+      jobs, options.config.string(), {.data = options.data}, {.threads = headrace::usable_cores()});
+  std::vector<std::string> settings = options.settings;
+  if (options.member) settings.push_back(fmt::format("training.member={}", *options.member));
+  return read_training_text(jobs, text, "proposed for " + options.data.string(), settings);
+}
+
 }  // namespace
 
 TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
+  if (!options.data.empty()) return read_proposed_job(options, jobs);
   const bool resumes = !options.resume.empty();
   const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
   TrainingJob job = read_training_job(jobs, file, options.settings);

@@ -10,7 +10,8 @@ namespace headrace::inline v1::app {
 
 /// Of `headrace train`.
 struct TrainOptions {
-  std::filesystem::path config{};
+  std::filesystem::path config{};       ///< or a kind, where `data` are given
+  std::filesystem::path data{};         ///< that a configuration is proposed for
   std::vector<std::string> settings{};  ///< "a.b=c", later ones win
   std::filesystem::path resume{};       ///< a run folder; empty for a new run
   std::optional<int> member{};          ///< only this member, in this call

@@ -1,7 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/image/detail/list_folder.h>
+#include <headrace/loaders/image/detail/listing_cache.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/loaders/image/image_formats.h>
 
@@ -23,16 +23,17 @@ constexpr std::string_view who = "image files";
 std::shared_ptr<const detail::ImageListing> listing_of(const fs::path& folder,
                                                        const ListingOptions& options) {
   const std::string root = detail::canonical_folder(folder, who, "a folder of images, or an image");
-  return detail::cached_listing(
-      options, {.name = "image files " + detail::printable(root)},
-      [&](std::vector<detail::ListingProof>& proofs) {
-        detail::ImageListing listing;
-        listing.images.root = root;
-        for (const detail::ListedFile& file : detail::list_images(root, "", who, proofs))
-          listing.images.add(file.path, file.bytes);
-        if (listing.images.size() == 0) refuse(root, "must hold an image, got none");
-        return listing;
-      });
+  return detail::cached_listing(options, {.name = "image files " + detail::printable(root)},
+                                [&](std::vector<detail::ListingProof>& proofs) {
+                                  detail::ImageListing listing;
+                                  listing.images.root = root;
+                                  for (const detail::ListedFile& file : detail::list_files(
+                                           detail::image_search(root, who, proofs), ""))
+                                    listing.images.add(file.path, file.bytes);
+                                  if (listing.images.size() == 0)
+                                    refuse(root, "must hold an image, got none");
+                                  return listing;
+                                });
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of_one(const fs::path& file) {

@@ -48,8 +48,7 @@ class ScriptNetwork final : public Network {
   // A copy for the CPU, which shares nothing with the network. What a stage has frozen is
   // trainable.
   detail::ScriptFile copy() const {
-    detail::ScriptFile copy{.module = file_.module.deepcopy(),
-                            .state_names = file_.state_names};
+    detail::ScriptFile copy{.module = file_.module.deepcopy(), .state_names = file_.state_names};
     copy.module.eval();
     detail::ScriptState state = detail::state_of_script(copy.module);
     detail::place(state.all(), at::kCPU, detail::Layout::row_major);

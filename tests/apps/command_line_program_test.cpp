@@ -45,8 +45,7 @@ TEST_CASE("an unknown command is a mistake, whatever follows it, and the nearest
     std::string must_be;  ///< of the message
     std::string meant;    ///< likewise
   };
-  const std::string first =
-      "headrace must be followed by one of train, predict, evaluate, export, ";
+  const std::string first = "headrace must be followed by one of new, train, predict, evaluate, ";
   const std::string pack = "headrace pack must be followed by one of table, images, verify, ";
   const std::vector<Mistake> mistakes{
       {{"nonsense"}, first, "got \"nonsense\"; see headrace --help"},

@@ -52,7 +52,7 @@ TEST_CASE("Dice and IoU come from all pixels that are not to be ignored") {
     CHECK(figure(figures, "iou_road") == Approx(counted_dice(2, true)).epsilon(1e-12));
     CHECK(figure(figures, "mean_dice") ==
           Approx((counted_dice(1, false) + counted_dice(2, false)) / 2).epsilon(1e-12));
-    CHECK(metric.confusion().total() == 120 - 10);
+    CHECK(metric.confusion()->total() == 120 - 10);
   }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("absent rows have no pixels, and a class that is none is reported") {
   at::Tensor target = masks();
   target[3].fill_(77);
   metric.add(evaluated(scores(), target, at::arange(4) < 3));
-  CHECK(metric.confusion().total() ==
+  CHECK(metric.confusion()->total() ==
         (masks().slice(0, 0, 3) != ignored).sum().item<std::int64_t>());
   metric.add(evaluated(scores(), target));
   CHECK_THROWS_AS(metric.result(), headrace::DataError);
