@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 16> free_keys{"runs",
+constexpr std::array<std::string_view, 17> free_keys{"runs",
                                                      "memory",
                                                      "device",
                                                      "threads",
@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 16> free_keys{"runs",
                                                      "data.residence",
                                                      "data.stage",
                                                      "data.cache",
+                                                     "data.listings",
                                                      "data.prefetch",
                                                      "training.evaluation_batch",
                                                      "training.checkpoint_every",

@@ -68,9 +68,9 @@ Files files_of(const Folders& folders, const std::string& suffix,
   const auto is_image = [&suffix](const detail::ListedFile& file) {
     return !stem_of(file.path).ends_with(suffix);
   };
-  const auto masks = std::ranges::stable_partition(files.images, is_image);
-  files.masks.assign(masks.begin(), masks.end());
-  files.images.erase(masks.begin(), masks.end());
+  const auto masks = std::stable_partition(files.images.begin(), files.images.end(), is_image);
+  files.masks.assign(masks, files.images.end());
+  files.images.erase(masks, files.images.end());
   return files;
 }
 
