@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
-#include <headrace/engine/base/export.h>
 
 #include <string>
 #include <string_view>
@@ -11,6 +10,6 @@ namespace headrace::inline v1::app {
 
 /// Keys as a Markdown table, a row each: name, default, range with unit, meaning. `heading` is that
 /// of the names; sections are left out. Empty where no key has a value.
-HEADRACE_API std::string key_table(const std::vector<KeyDoc>& keys, std::string_view heading);
+std::string key_table(const std::vector<KeyDoc>& keys, std::string_view heading);
 
 }  // namespace headrace::inline v1::app

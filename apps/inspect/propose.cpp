@@ -1,4 +1,5 @@
 #include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/jobs/proposal.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>

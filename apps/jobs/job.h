@@ -3,7 +3,6 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/jobs/run_settings.h>
 #include <headrace/apps/jobs/training_settings.h>
-#include <headrace/apps/task/data_facts.h>
 #include <headrace/engine/base/export.h>
 
 #include <functional>
@@ -14,8 +13,10 @@
 namespace headrace::inline v1::app {
 
 struct Command;
+struct DataFacts;
 struct DataPart;
 struct LoaderJob;
+struct Proposal;
 
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
 struct HEADRACE_API JobConfig : RunSettings {
@@ -42,12 +43,6 @@ struct HEADRACE_API JobConfig : RunSettings {
   JobConfig& operator=(const JobConfig&) = default;
 };
 
-/// A configuration that somebody's data have suggested.
-struct Proposal {
-  std::shared_ptr<JobConfig> config{};
-  Reasons reasons{};
-};
-
 /// A job, as far as it needs no LibTorch.
 struct Job {
   std::string name{};                                    ///< the `kind` of its configurations
@@ -55,7 +50,7 @@ struct Job {
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< with its defaults
   /// `headrace prepare <name>`, which makes data for it; empty: none.
   std::function<Command()> prepare{};
-  /// A configuration for data that a person points at; empty: none is proposed.
+  /// A configuration for data that a person points at (`jobs/proposal.h`); empty: none is proposed.
   std::function<Proposal(const DataFacts&)> propose{};
   bool masks = false;  ///< of data that are proposed for: pictures have masks, else classes
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
-#include <headrace/apps/task/data_facts.h>
+#include <headrace/apps/jobs/proposal.h>
 #include <headrace/apps/task/task_settings.h>
 
 #include <cstdint>

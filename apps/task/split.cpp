@@ -67,12 +67,16 @@ void arrange(std::vector<Group>& groups, const std::vector<double>& totals, std:
   });
 }
 
-// How much nearer a part comes to what it should have, in shares of each class.
+// How much nearer a part comes to what it should have, in shares of each class; of all records only
+// so much that it decides where classes do not.
 double gain(const Group& group, const std::vector<double>& missing,
             const std::vector<double>& totals) {
   double sum = 0.0;
-  for (const auto& [one, count] : group.classes)
-    sum += count * (2.0 * missing[one] - count) / totals[one];
+  for (const auto& [one, count] : group.classes) {
+    const bool is_class = one + 1 < totals.size();
+    const double weight = is_class ? 1.0 : 0.5 / totals.back();
+    sum += weight * count * (2.0 * missing[one] - count) / totals[one];
+  }
   return sum;
 }
 

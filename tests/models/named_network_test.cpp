@@ -22,6 +22,10 @@ using headrace::DataError;
 namespace {
 
 // Every network of the table with every encoder, small where it can be.
+bool is_planned(const std::string& name) {
+  return name == "plain_conv_unet" || name == "residual_encoder_unet";
+}
+
 std::vector<NetworkOptions> all_networks() {
   std::vector<NetworkOptions> all;
   for (const Task task : {Task::classification, Task::segmentation}) {
@@ -39,6 +43,14 @@ std::vector<NetworkOptions> all_networks() {
 bool has_prefix(const NamedTensors& tensors, const std::string& prefix) {
   return std::ranges::any_of(
       tensors, [&](const NamedTensor& item) { return item.name.starts_with(prefix); });
+}
+
+// Without those that are planned for their images: nnunet_test.cpp looks at the steps and memory of
+// these, whose coarser heads learn by `outputs()` alone.
+std::vector<NetworkOptions> networks_of_any_side() {
+  std::vector<NetworkOptions> all = all_networks();
+  std::erase_if(all, [](const NetworkOptions& options) { return is_planned(options.name); });
+  return all;
 }
 
 at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
@@ -98,7 +110,7 @@ TEST_CASE("every named network gives logits of its task, and has the tensors tha
 }
 
 TEST_CASE("no step of a named network reads a value on the host or copies to the device") {
-  for (const NetworkOptions& options : all_networks()) {
+  for (const NetworkOptions& options : networks_of_any_side()) {
     for (const bool lowered : {false, true}) {
       CAPTURE(options.name);
       CAPTURE(options.encoder);
@@ -119,7 +131,7 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
 }
 
 TEST_CASE("the memory that is said of a network is about what LibTorch's tensors take") {
-  for (const NetworkOptions& options : all_networks()) {
+  for (const NetworkOptions& options : networks_of_any_side()) {
     CAPTURE(options.name);
     CAPTURE(options.encoder);
     const auto network = make_network(options);

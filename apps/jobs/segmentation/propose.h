@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/jobs/proposal.h>
 
 namespace headrace::inline v1::app {
 
