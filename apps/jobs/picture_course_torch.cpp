@@ -14,15 +14,6 @@ std::shared_ptr<const Source> rows_of(std::shared_ptr<const Source> source,
   return std::make_shared<const Subset>(std::move(source), rows);
 }
 
-std::vector<std::int64_t> labels_of(const ImageSource& source,
-                                    const std::vector<std::int64_t>& rows) {
-  std::vector<std::int64_t> labels;
-  labels.reserve(rows.size());
-  for (const std::int64_t row : rows)
-    labels.push_back(source.label(row));
-  return labels;
-}
-
 }  // namespace
 
 NetworkShape PictureCourse::shape() const {
@@ -42,7 +33,7 @@ std::unique_ptr<models::Network> PictureCourse::network() const {
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
   const auto& rows = parts_.member.train;
   return training_pipeline(rows_of(parts_.records.train, rows),
-                           labels_of(*parts_.records.train, rows), parts_.feed, stage.batch,
+                           labels_at(*parts_.records.train, rows), parts_.feed, stage.batch,
                            feed.device);
 }
 

@@ -1,6 +1,4 @@
 #include <headrace/apps/jobs/picture_job.h>
-#include <headrace/apps/task/channel_statistics.h>
-#include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>
@@ -9,30 +7,6 @@
 
 namespace headrace::inline v1::app {
 namespace {
-
-TaskFeed feed_of(const PictureTask& task, const ImageSource& records) {
-  const ChannelStatistics statistics = imagenet_statistics();
-  const bool last = task.config.training.channels_last;
-  return {.task = task.task,
-          .delay = task.config.delay,
-          .seed = task.config.seed,
-          .classes = static_cast<std::int64_t>(records.classes().size()),
-          .whole = task.mask.has_value(),
-          .mask = task.mask.value_or(MaskFeed{}),
-          .normalize = {.mean = statistics.mean,
-                        .std = statistics.std,
-                        .layout = last ? Normalize::Layout::channels_last
-                                       : Normalize::Layout::channels_first}};
-}
-
-std::vector<std::int64_t> labels_at(const ImageSource& records,
-                                    const std::vector<std::int64_t>& rows) {
-  std::vector<std::int64_t> labels;
-  labels.reserve(rows.size());
-  for (const std::int64_t row : rows)
-    labels.push_back(records.label(row));
-  return labels;
-}
 
 // What makes a picture of a file, as the network would see it without a list.
 struct Shown {
@@ -58,7 +32,27 @@ Shown shown(const TaskFeed& feed, const Source& records) {
   return one;
 }
 
+TaskFeed feed_of(const PictureTask& task, const ImageSource& records) {
+  return task_feed(task, static_cast<std::int64_t>(records.classes().size()),
+                   imagenet_statistics());
+}
+
 }  // namespace
+
+TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
+                   const ChannelStatistics& statistics) {
+  return {.task = task.task,
+          .delay = task.config.delay,
+          .seed = task.config.seed,
+          .classes = classes,
+          .whole = task.mask.has_value(),
+          .mask = task.mask.value_or(MaskFeed{}),
+          .normalize = {.mean = statistics.mean,
+                        .std = statistics.std,
+                        .layout = task.config.training.channels_last
+                                      ? Normalize::Layout::channels_last
+                                      : Normalize::Layout::channels_first}};
+}
 
 LoaderJob picture_loader_job(const PictureTask& task) {
   const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);

@@ -4,8 +4,11 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/task_settings.h>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,6 +20,10 @@ struct PictureTask {
   const TaskSettings& task;           ///< a part of it
   std::optional<MaskFeed> mask = {};  ///< how masks are read, where pictures have some
 };
+
+/// What its pipelines have in common; pictures are normalised by `statistics`.
+TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
+                   const ChannelStatistics& statistics);
 
 /// The training pipeline of the first member, for a bench; normalised by ImageNet's statistics, at
 /// the cost of any.

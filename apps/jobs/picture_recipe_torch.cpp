@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/picture_recipe_torch.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>
@@ -41,6 +42,7 @@ const std::string& note(const std::map<std::string, std::string>& notes, const c
 }  // namespace
 
 monitor::MemoryForecast PictureRecipe::plan() {
+  check_network(task_.model, mask_ ? models::Task::segmentation : models::Task::classification);
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
   classes_ = class_names();
   statistics_ = resolve(task_, records_);
@@ -82,7 +84,7 @@ void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
 
 Pipeline PictureRecipe::prediction(const std::filesystem::path& data,
                                    const training::Feed& feed) const {
-  return evaluation_pipeline(open_pictures(data), task_feed(), feed.batch, feed.device);
+  return evaluation_pipeline(open_pictures(data), this->feed(), feed.batch, feed.device);
 }
 
 std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& data,
@@ -112,22 +114,15 @@ std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& da
 
 PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const {
   return {.config = config_,
-          .feed = task_feed(),
+          .feed = feed(),
           .records = records_,
           .member = member,
           .trains = records_.train != nullptr};
 }
 
-TaskFeed PictureRecipe::task_feed() const {
-  return {
-      .task = task_,
-      .delay = config_->delay,
-      .seed = config_->seed,
-      .classes = static_cast<std::int64_t>(classes_.size()),
-      .normalize = {.mean = statistics_.mean,
-                    .std = statistics_.std,
-                    .layout = config_->training.channels_last ? Normalize::Layout::channels_last
-                                                              : Normalize::Layout::channels_first}};
+TaskFeed PictureRecipe::feed() const {
+  return task_feed({.config = *config_, .task = task_, .mask = mask_},
+                   static_cast<std::int64_t>(classes_.size()), statistics_);
 }
 
 }  // namespace headrace::inline v1::app

@@ -44,7 +44,7 @@ class PictureRecipe : public training::Recipe {
   const TaskRecords& records() const { return records_; }
   const std::vector<std::string>& classes() const { return classes_; }
   /// Of its pipelines.
-  TaskFeed task_feed() const;
+  TaskFeed feed() const;
   /// Names of what is told apart, in the order of the network's scores, after the records are
   /// known.
   virtual std::vector<std::string> class_names() const = 0;

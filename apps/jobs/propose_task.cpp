@@ -14,12 +14,10 @@ void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   data.train = facts.found.train;
   if (facts.found.validation) {
     data.validation = *facts.found.validation;
-    data.split.validation = 0.0;
     proposal.reasons["data.validation"] = "found beside the records to train on";
   }
   if (facts.found.test) {
     data.test = *facts.found.test;
-    data.split.test = 0.0;
     proposal.reasons["data.test"] = "found beside the records to train on";
   }
   if (facts.splits) {
@@ -54,7 +52,7 @@ void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   if (!facts.gpu) {
     task.model.width = 0.5;
     proposal.reasons["model.width"] =
-        "without a GPU a step takes a quarter of the time; weights of "
+        "without a GPU: a quarter of the arithmetic; weights of "
         "others need 1";
   }
   proposal.reasons["model.weights"] =

@@ -1,4 +1,5 @@
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/augment/normalize.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
@@ -31,7 +32,8 @@ std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows) {
 }  // namespace
 
 ChannelStatistics imagenet_statistics() {
-  return {.mean = {0.485F, 0.456F, 0.406F}, .std = {0.229F, 0.224F, 0.225F}};
+  const Normalize known = Normalize::imagenet();
+  return {.mean = known.mean, .std = known.std};
 }
 
 ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,

@@ -25,10 +25,9 @@ std::string class_line(const DataFacts& facts) {
 }  // namespace
 
 std::int64_t DataFacts::records_to_train() const {
-  const SplitSettings usual;
+  const double share = SplitSettings::usual;
   const double apart =
-      splits ? usual.validation + usual.test
-             : (found.validation ? 0.0 : usual.validation) + (found.test ? 0.0 : usual.test);
+      splits ? 2 * share : (found.validation ? 0.0 : share) + (found.test ? 0.0 : share);
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(records) * (1.0 - apart)));
 }
 

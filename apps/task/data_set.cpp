@@ -4,7 +4,7 @@
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -108,12 +108,13 @@ void describe(Fields& fields, TaskData& data, bool masks) {
 void check(const TaskData& data) {
   check(data.split);
   check(data.cache);
-  const auto refuse_both = [](const DataSet& set, const char* name, double share) {
-    if (set.is_given() && share > 0.0)
+  const auto refuse_both = [](const DataSet& set, const char* name,
+                              const std::optional<double>& share) {
+    if (set.is_given() && share.value_or(0.0) > 0.0)
       throw ConfigError(fmt::format(
           "[config] data.split.{0} must be 0 where data.{0} names records of its own ({1}), got "
           "{2}; set one of them",
-          name, where(set), share));
+          name, where(set), *share));
   };
   if (data.split.folds > 0 && data.validation.is_given())
     throw ConfigError(fmt::format(

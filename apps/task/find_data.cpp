@@ -2,6 +2,7 @@
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_formats.h>
+#include <headrace/loaders/listing/split_folders.h>
 
 #include <algorithm>
 #include <array>
@@ -19,9 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 2> train_names{"train", "training"};
-constexpr std::array<std::string_view, 3> validation_names{"validation", "val", "valid"};
-constexpr std::array<std::string_view, 2> test_names{"test", "testing"};
 constexpr std::array<std::string_view, 8> picture_names{
     "images", "image", "imgs", "img", "input", "jpegimages", "pictures", "photos"};
 constexpr std::array<std::string_view, 11> mask_names{
@@ -115,22 +113,17 @@ FoundData find(const fs::path& data,
   };
   if (!fs::is_directory(data, failed))
     refuse(data, fs::exists(data, failed) ? "another file" : "nothing of that name");
-  const auto part = [&](const auto& names) -> std::optional<DataSet> {
-    const auto folder = folder_called(data, names);
-    if (!folder) return std::nullopt;
-    auto found = look(*folder);
-    if (!found) refuse(*folder, "a folder of another kind");
-    return found;
+  const auto in_folder = [&](const fs::path& folder) {
+    auto found = look(folder);
+    if (!found) refuse(folder, "a folder of another kind");
+    return std::move(*found);
   };
-  if (folder_called(data, train_names)) {
-    FoundData found{.train = *part(train_names)};
-    found.validation = part(validation_names);
-    found.test = part(test_names);
-    return found;
-  }
-  auto whole = look(data);
-  if (!whole) refuse(data, "a folder of another kind");
-  return {.train = std::move(*whole)};
+  const std::optional<SplitFolders> parts = split_folders(data);
+  if (!parts) return {.train = in_folder(data)};
+  FoundData found{.train = in_folder(parts->train)};
+  if (!parts->validation.empty()) found.validation = in_folder(parts->validation);
+  if (!parts->test.empty()) found.test = in_folder(parts->test);
+  return found;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>
 #include <headrace/models/networks/try_forward.h>
 #include <headrace/training/pretrained.h>
@@ -46,6 +47,23 @@ std::unique_ptr<models::Network> read_script(const ModelSettings& model,
 }
 
 }  // namespace
+
+void check_network(const ModelSettings& model, models::Task task) {
+  if (!model.torchscript.empty()) return;
+  if (model.in_channels != 3)
+    throw ConfigError(
+        "[config] model.in_channels must be 3, since pictures are red, green and "
+        "blue, got " +
+        std::to_string(model.in_channels));
+  const std::vector<std::string> names = models::network_names(task);
+  if (std::ranges::find(names, model.name) != names.end()) return;
+  std::string known;
+  for (const std::string& name : names)
+    known += (known.empty() ? "" : ", ") + name;
+  const auto meant = nearest_name(model.name, names);
+  throw ConfigError("[config] model.name must be one of " + known + ", got \"" + model.name + '"' +
+                    (meant ? "; did you mean \"" + *meant + "\"?" : std::string()));
+}
 
 models::NetworkTraits traits_of(const ModelSettings& model, const NetworkShape& shape) {
   if (!model.torchscript.empty()) return {};

@@ -17,6 +17,10 @@ struct NetworkShape {
   int side = 224;  ///< of the pictures that it sees
 };
 
+/// Throws ConfigError for a name that is none of this task, and for one of other inputs than
+/// pictures.
+void check_network(const ModelSettings& model, models::Task task);
+
 /// What is known of the network of a section `model` with so many outputs. Throws ConfigError for a
 /// name that is not known.
 models::NetworkTraits traits_of(const ModelSettings& model, const NetworkShape& shape);

@@ -23,8 +23,8 @@ void describe(Fields& fields, PredictSettings& predict) {
                         "decisions: none, fitted (on the validation, kept with the weights), or "
                         "{at: 0.4}"});
   fields.key("tta", predict.tta,
-             {.doc = "flip, vertical_flip: test and predictions are the mean over the pictures and "
-                     "these of them"});
+             {.doc = "flip, vertical_flip: validation, test and predictions are the mean over the "
+                     "pictures and these of them"});
 }
 
 std::vector<std::int64_t> flipped_axes(const PredictSettings& predict) {

@@ -91,6 +91,15 @@ Images open_set(const DataSet& set, const TaskData& data, const std::string& sec
   return images;
 }
 
+std::vector<std::int64_t> labels_at(const ImageSource& source,
+                                    const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> labels;
+  labels.reserve(rows.size());
+  for (const std::int64_t row : rows)
+    labels.push_back(source.label(row));
+  return labels;
+}
+
 std::vector<std::int64_t> count_classes(const ImageSource& source,
                                         const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> counts(source.classes().size(), 0);

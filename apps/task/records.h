@@ -30,6 +30,10 @@ std::shared_ptr<const ImageSource> open_set(const DataSet& set, const TaskData& 
 /// those to train on, or where a class has no record to train on.
 TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed);
 
+/// The label of each of these rows; -1 without one.
+std::vector<std::int64_t> labels_at(const ImageSource& source,
+                                    const std::vector<std::int64_t>& rows);
+
 /// How many records of each class there are among these rows; empty where there are no labels.
 std::vector<std::int64_t> count_classes(const ImageSource& source,
                                         const std::vector<std::int64_t>& rows);

@@ -11,6 +11,10 @@
 namespace headrace::inline v1::app {
 namespace {
 
+double share(const std::optional<double>& wanted) {
+  return wanted.value_or(SplitSettings::usual);
+}
+
 // Records that stay together, and how many they have of each class.
 struct Group {
   std::vector<std::int64_t> records{};
@@ -101,12 +105,13 @@ std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& p
 // A member for each fold of the records that are left.
 std::vector<SplitParts> folds_of(const SplitRecords& records, const SplitSettings& split,
                                  std::uint64_t seed) {
-  const double rest = (1.0 - split.test) / split.folds;
+  const double test_share = share(split.test);
+  const double rest = (1.0 - test_share) / split.folds;
   std::vector<double> shares(static_cast<std::size_t>(split.folds), rest);
-  if (split.test > 0.0) shares.push_back(split.test);
+  if (test_share > 0.0) shares.push_back(test_share);
   auto parts = divide(records, shares, seed);
   std::vector<std::int64_t> test;
-  if (split.test > 0.0) {
+  if (test_share > 0.0) {
     test = std::move(parts.back());
     parts.pop_back();
     require_part(test, "test", "data.split.test", records);
@@ -122,14 +127,18 @@ std::vector<SplitParts> folds_of(const SplitRecords& records, const SplitSetting
 }  // namespace
 
 void describe(Fields& fields, SplitSettings& split) {
-  const auto share = [](std::string doc) {
-    return KeyOptions{.doc = std::move(doc), .min = 0.0, .below = 1.0};
+  const auto part = [](std::string doc) {
+    return KeyOptions{.doc = std::move(doc) +
+                             "; 0: none; null: 0.15, or none where such records "
+                             "are named",
+                      .min = 0.0,
+                      .below = 1.0};
   };
-  KeyOptions validation = share("share of the records that select weights; 0: none");
+  KeyOptions validation = part("share of the records that select weights");
   validation.used_if = [&split] { return split.folds == 0; };
   validation.used_when = "data.split.folds is 0";
   fields.key("validation", split.validation, std::move(validation));
-  fields.key("test", split.test, share("share of the records that select nothing; 0: none"));
+  fields.key("test", split.test, part("share of the records that select nothing"));
   fields.key("stratify", split.stratify, {.doc = "every part has the classes in the same shares"});
   fields.key(
       "group", split.group,
@@ -145,10 +154,10 @@ void describe(Fields& fields, SplitSettings& split) {
 void check(const SplitSettings& split) {
   if (split.folds == 1)
     throw ConfigError("[config] data.split.folds must be 0 for one network, or at least 2, got 1");
-  if (split.folds == 0 && split.validation + split.test >= 1.0)
+  if (split.folds == 0 && share(split.validation) + share(split.test) >= 1.0)
     throw ConfigError(fmt::format(
         "[config] data.split: validation and test must leave something to train on, got {} and {}",
-        split.validation, split.test));
+        share(split.validation), share(split.test)));
 }
 
 std::vector<std::vector<std::int64_t>> divide(const SplitRecords& records,
@@ -190,12 +199,12 @@ std::vector<SplitParts> split_records(SplitRecords records, const SplitSettings&
   check(split);
   if (!split.stratify) records.classes.clear();
   if (split.folds > 0) return folds_of(records, split, seed);
-  const auto parts =
-      divide(records, {1.0 - split.validation - split.test, split.validation, split.test}, seed);
+  const double validation = share(split.validation);
+  const double test = share(split.test);
+  const auto parts = divide(records, {1.0 - validation - test, validation, test}, seed);
   require_part(parts[0], "training", "data.split", records);
-  if (split.validation > 0.0)
-    require_part(parts[1], "validation", "data.split.validation", records);
-  if (split.test > 0.0) require_part(parts[2], "test", "data.split.test", records);
+  if (validation > 0.0) require_part(parts[1], "validation", "data.split.validation", records);
+  if (test > 0.0) require_part(parts[2], "test", "data.split.test", records);
   return {{.train = parts[0], .validation = parts[1], .test = parts[2]}};
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,12 @@ namespace headrace::inline v1::app {
 
 /// How records that come in one heap are divided: the section `data.split`.
 struct SplitSettings {
-  double validation = 0.15;  ///< share of the records
-  double test = 0.15;        ///< share of the records
-  bool stratify = true;      ///< every part has the classes in the same shares
-  std::string group{};       ///< column of a manifest whose groups are not divided
+  static constexpr double usual = 0.15;
+
+  std::optional<double> validation{};  ///< share of the records; none: the usual
+  std::optional<double> test{};        ///< likewise
+  bool stratify = true;                ///< every part has the classes in the same shares
+  std::string group{};                 ///< column of a manifest whose groups are not divided
   int folds =
       0;  ///< parts of what is not for the test, each the validation of a member; 0: one member
 };

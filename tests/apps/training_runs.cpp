@@ -41,6 +41,18 @@ Finished TrainingFolder::run(const std::vector<std::string>& words) const {
   return run_headrace(path(), words);
 }
 
+Finished TrainingFolder::train_small(const std::vector<std::string>& words) const {
+  std::vector<std::string> all{"train"};
+  const auto own = std::find(words.begin(), words.end(), "--set");  // these come last: they win
+  all.insert(all.end(), words.begin(), own);
+  for (const char* setting :
+       {"model.width=0.25", "image.size=32", "training.epochs=2", "training.batch=4",
+        "threads.torch=1", "device=cpu", "data.listings=\"\""})
+    all.insert(all.end(), {"--set", setting});
+  all.insert(all.end(), own, words.end());
+  return run(all);
+}
+
 std::vector<fs::path> TrainingFolder::runs(const std::string& parent) const {
   std::vector<fs::path> found;
   if (!fs::exists(path() / parent)) return found;

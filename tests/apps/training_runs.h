@@ -13,11 +13,16 @@ namespace headrace::test {
 class TrainingFolder {
  public:
   explicit TrainingFolder(const std::string& configuration);
+  /// One without a configuration.
+  TrainingFolder() = default;
 
   const std::filesystem::path& path() const { return folder_.path(); }
   /// The words of a training with these settings.
   static std::vector<std::string> train(const std::vector<std::string>& settings);
   Finished run(const std::vector<std::string>& words) const;
+  /// Trains a task as `words` say, with a network and pictures so small that a test has time for
+  /// them.
+  Finished train_small(const std::vector<std::string>& words) const;
   /// The folders of all runs so far.
   std::vector<std::filesystem::path> runs(const std::string& parent = "runs") const;
   /// The folder of the one run below `parent`. Fails the test when there are none or more.

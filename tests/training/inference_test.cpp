@@ -112,6 +112,18 @@ TEST_CASE("predictions over flips are the mean of both, and the plain ones of on
   CHECK_THROWS_AS(flips.add(first_of_two(), {}, nothing), headrace::ConfigError);
 }
 
+TEST_CASE("scores of pixels are flipped back before they are put together") {
+  const auto same = [](const Example& example) {
+    return Prediction{.scores = only(example.inputs, "input")};
+  };
+  const at::Tensor input = at::tensor({1.0F, 2.0F, 3.0F}).view({1, 3});
+  const Example example{.inputs = {{"image", input}}};
+  FlipInference turned({1}, /*scores_turn=*/true);
+  FlipInference plain({1});
+  CHECK(at::equal(turned.add(example, {}, same).front().scores, input));
+  CHECK(at::equal(plain.add(example, {}, same).front().scores, at::full({1, 3}, 2.0F)));
+}
+
 TEST_CASE("figures are of what is predicted, flips and all") {
   ClassificationMetric metric(2);
   const at::Tensor label = at::zeros({1}, at::kLong);

@@ -13,9 +13,10 @@ std::vector<DataPart> ClassificationConfig::data_parts() const {
 }
 
 Job classification_job() {
-  return {.name = "classification", .help = "classes of pictures of one's own", .config = [] {
-            return std::make_shared<ClassificationConfig>();
-          }};
+  return {.name = "classification",
+          .help = "classes of pictures of one's own",
+          .config = [] { return std::make_shared<ClassificationConfig>(); },
+          .propose = propose_classification};
 }
 
 }  // namespace headrace::inline v1::app

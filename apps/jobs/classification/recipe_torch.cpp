@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/classification/recipe_torch.h>
 #include <headrace/apps/jobs/device_torch.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/models/losses/class_weights.h>
 #include <headrace/training/multi_label_metric.h>
 #include <headrace/training/single_label_metric.h>
 
@@ -19,6 +20,16 @@ constexpr const char* several = "several";
 at::Tensor on_device(const std::vector<double>& weights, Device device) {
   if (weights.empty()) return {};
   return at::tensor(weights, at::kFloat).to(torch_device(device));
+}
+
+// One factor a class, or of several a record what its presence counts; empty for none.
+std::vector<double> loss_weights(LossWeights weights, const std::vector<std::int64_t>& counts,
+                                 std::int64_t records, bool multi_label) {
+  constexpr double beta = 0.999;
+  if (weights == LossWeights::none) return {};
+  if (multi_label) return models::positive_weights(counts, records);
+  return weights == LossWeights::inverse ? models::inverse_frequency_weights(counts)
+                                         : models::effective_number_weights(counts, beta);
 }
 
 void check_loss(const LossList& loss, bool multi_label) {
@@ -79,14 +90,11 @@ std::unique_ptr<training::Course> ClassificationRecipe::begin(
   PictureCourse::Parts all = parts(member);
   all.outputs = static_cast<std::int64_t>(classes().size());
   if (all.trains) {
-    const std::vector<std::int64_t> counts = count_classes(*records().train, member.train);
-    const LossWeights weights = config_->task.imbalance.weights;
-    if (multi_label_)
-      all.loss.positive_weights = on_device(
-          positive_weights(weights, counts, static_cast<std::int64_t>(member.train.size())),
-          device_);
-    else
-      all.loss.class_weights = on_device(class_weights(weights, counts), device_);
+    const at::Tensor weights = on_device(
+        loss_weights(config_->task.imbalance.weights, count_classes(*records().train, member.train),
+                     static_cast<std::int64_t>(member.train.size()), multi_label_),
+        device_);
+    (multi_label_ ? all.loss.positive_weights : all.loss.class_weights) = weights;
   }
   return std::make_unique<ClassificationCourse>(
       std::move(all), static_cast<std::int64_t>(classes().size()), multi_label_);

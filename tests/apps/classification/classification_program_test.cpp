@@ -2,7 +2,6 @@
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,29 +15,9 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_headrace;
-using headrace::test::TemporaryFolder;
+using headrace::test::TrainingFolder;
 
 namespace fs = std::filesystem;
-
-// A network that a test has time for.
-const std::vector<std::string> small{"--set", "model.width=0.25",  "--set", "image.size=32",
-                                     "--set", "training.epochs=2", "--set", "training.batch=4",
-                                     "--set", "threads.torch=1",   "--set", "device=cpu"};
-
-Finished train(const fs::path& folder, std::vector<std::string> words) {
-  words.insert(words.begin(), "train");
-  words.insert(words.end(), small.begin(), small.end());
-  return run_headrace(folder, words);
-}
-
-fs::path only_run(const fs::path& folder) {
-  std::vector<fs::path> runs;
-  for (const auto& entry : fs::directory_iterator(folder / "runs"))
-    if (fs::exists(entry.path() / "config.yaml")) runs.push_back(entry.path());
-  REQUIRE(runs.size() == 1);
-  return runs.front();
-}
 
 void add(const fs::path& file, const std::string& text) {
   std::ofstream(file) << text;
@@ -47,49 +26,48 @@ void add(const fs::path& file, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a folder of pictures goes from new to exported weights in five commands") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 40);
-  const Finished made = run_headrace(
-      folder.path(), {"new", "classification", "--data", "pictures", "--output", "job.yaml"});
+  const Finished made =
+      folder.run({"new", "classification", "--data", "pictures", "--output", "job.yaml"});
   REQUIRE_MESSAGE(made.status == 0, made.err);
   const std::string job = content_of(folder.path() / "job.yaml");
   CHECK(contains(job, "# 2 classes: a 20, b 20"));
   CHECK(contains(job, "chosen: half of the pictures are at least"));
 
-  const Finished trained = train(folder.path(), {"job.yaml"});
+  const Finished trained = folder.train_small({"job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
-  const fs::path run = only_run(folder.path());
+  const fs::path run = folder.only_run();
   CHECK(fs::exists(run / "results.png"));
   CHECK(contains(content_of(run / "results.csv"), "macro_f1"));
 
-  const Finished predicted = run_headrace(
-      folder.path(),
+  const Finished predicted = folder.run(
       {"predict", "--checkpoint", run.string(), "--data", "pictures", "--output", "p.csv"});
   REQUIRE_MESSAGE(predicted.status == 0, predicted.err);
   const std::string csv = content_of(folder.path() / "p.csv");
   CHECK(csv.starts_with("index,file,p_a,p_b,predicted\n"));
   CHECK(contains(csv, "a/0.png"));
 
-  const Finished judged = run_headrace(folder.path(), {"evaluate", "--checkpoint", run.string(),
-                                                       "--data", "pictures", "--output", "e.json"});
+  const Finished judged = folder.run(
+      {"evaluate", "--checkpoint", run.string(), "--data", "pictures", "--output", "e.json"});
   REQUIRE_MESSAGE(judged.status == 0, judged.err);
   CHECK(contains(content_of(folder.path() / "e.json"), "balanced_accuracy"));
 
-  const Finished exported = run_headrace(folder.path(), {"export", run.string()});
+  const Finished exported = folder.run({"export", run.string()});
   REQUIRE_MESSAGE(exported.status == 0, exported.err);
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 20000), "layer4.1.bn2.weight"));
 }
 
 TEST_CASE("a kind and data are trained at once") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 40);
-  const Finished trained = train(folder.path(), {"classification", "--data", "pictures"});
+  const Finished trained = folder.train_small({"classification", "--data", "pictures"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
-  CHECK(contains(content_of(only_run(folder.path()) / "config.yaml"), "kind: classification"));
+  CHECK(contains(content_of(folder.only_run() / "config.yaml"), "kind: classification"));
 }
 
 TEST_CASE("a list with patients and several labels is trained, with thresholds of its own") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 40);
   std::string list = "image,label,patient\n";
   for (int i = 0; i < 40; ++i)
@@ -101,19 +79,18 @@ TEST_CASE("a list with patients and several labels is trained, with thresholds o
       "kind: classification\ndata:\n  train: {source: manifest, file: list.csv, columns: "
       "{label_separator: \";\"}}\n  split: {group: patient, validation: 0.2, test: 0.2}\n"
       "loss: [bce]\nimbalance: {weights: inverse}\npredict: {threshold: fitted}\n");
-  const Finished trained = train(folder.path(), {"job.yaml"});
+  const Finished trained = folder.train_small({"job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
-  const fs::path run = only_run(folder.path());
+  const fs::path run = folder.only_run();
   CHECK(contains(content_of(run / "results.csv"), "exact_match"));
-  const Finished predicted = run_headrace(
-      folder.path(),
+  const Finished predicted = folder.run(
       {"predict", "--checkpoint", run.string(), "--data", "pictures", "--output", "p.csv"});
   REQUIRE_MESSAGE(predicted.status == 0, predicted.err);
   CHECK(contains(content_of(folder.path() / "p.csv"), "p_cat,p_dog"));
 }
 
 TEST_CASE("what cannot be trained is refused before the first step, with the way out") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 12);
   add(folder.path() / "notes.txt", "no weights");
   add(folder.path() / "job.yaml",
@@ -124,7 +101,9 @@ TEST_CASE("what cannot be trained is refused before the first step, with the way
     const char* said;
   };
   const std::vector<Wrong> all{
-      {{"model.name=resnet19"}, "name must be one of resnet18"},
+      {{"model.name=resnet19"}, "did you mean \"resnet18\"?"},
+      {{"model.name=unet"}, "must be one of resnet18, resnet34, resnet50"},
+      {{"model.in_channels=1"}, "pictures are red, green and blue"},
       {{"model.width=9"}, "\"model.width\" must be above 0.0 and at most 8.0"},
       {{"model.weights=gone.safetensors"}, "gone.safetensors"},
       {{"model.weights=notes.txt"}, "notes.txt"},
@@ -145,8 +124,9 @@ TEST_CASE("what cannot be trained is refused before the first step, with the way
       {{"data.split.folds=1"}, "at least 2, got 1"},
       {{"data.split.group=patient"}, "data.train must be a manifest"},
       {{"data.train.folder=picture"}, "picture"},
-      {{"data.train.folder="}, "data.train.folder must name a folder of pictures"},
-      {{"data.validation.folder=pictures"}, "data.split.validation must be 0"},
+      {{"data.train.folder=\"\""}, "data.train.folder must name a folder of pictures"},
+      {{"data.validation.folder=pictures", "data.split.validation=0.2"},
+       "data.split.validation must be 0"},
       {{"image.normalise={mean: [0.5], sdt: [1]}"}, "did you mean \"std\"?"},
       {{"image.size=4"}, "\"image.size\" must be at least 8"},
       {{"augment=[{random_resized_crop: 40}]"}, "must leave pictures of image.size"},
@@ -157,7 +137,7 @@ TEST_CASE("what cannot be trained is refused before the first step, with the way
     std::vector<std::string> words{"train", "job.yaml", "--set", "device=cpu"};
     for (const std::string& setting : wrong.settings)
       words.insert(words.end(), {"--set", setting});
-    const Finished finished = run_headrace(folder.path(), words);
+    const Finished finished = folder.run(words);
     CHECK(finished.status != 0);
     CHECK_MESSAGE(contains(finished.err, wrong.said), finished.err);
     CHECK_FALSE(contains(finished.err, "epoch 1"));

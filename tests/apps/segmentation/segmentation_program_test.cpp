@@ -2,7 +2,6 @@
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/content_of.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,16 +15,11 @@ namespace {
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::run_headrace;
-using headrace::test::TemporaryFolder;
+using headrace::test::TrainingFolder;
 
 namespace fs = std::filesystem;
 
 constexpr int side = 48;
-
-const std::vector<std::string> small{"--set", "model.width=0.25",  "--set", "image.size=32",
-                                     "--set", "training.epochs=2", "--set", "training.batch=4",
-                                     "--set", "threads.torch=1",   "--set", "device=cpu"};
 
 void write_file(const fs::path& file, const headrace::test::Bytes& bytes) {
   fs::create_directories(file.parent_path());
@@ -56,81 +50,68 @@ void write_squares(const fs::path& images, const fs::path& masks, int count, int
   }
 }
 
-Finished train(const fs::path& folder, std::vector<std::string> words) {
-  words.insert(words.begin(), "train");
-  words.insert(words.end(), small.begin(), small.end());
-  return run_headrace(folder, words);
-}
-
-fs::path only_run(const fs::path& folder) {
-  std::vector<fs::path> runs;
-  for (const auto& entry : fs::directory_iterator(folder / "runs"))
-    if (fs::exists(entry.path() / "config.yaml")) runs.push_back(entry.path());
-  REQUIRE(runs.size() == 1);
-  return runs.front();
-}
-
 }  // namespace
 
 TEST_CASE("pictures with masks go from new to exported weights") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   write_squares(folder.path() / "data/images", folder.path() / "data/masks", 30, 255);
-  const Finished made = run_headrace(
-      folder.path(), {"new", "segmentation", "--data", "data", "--output", "job.yaml"});
+  const Finished made =
+      folder.run({"new", "segmentation", "--data", "data", "--output", "job.yaml"});
   REQUIRE_MESSAGE(made.status == 0, made.err);
   CHECK(contains(content_of(folder.path() / "job.yaml"), "values: [255]"));
 
-  const Finished trained = train(folder.path(), {"job.yaml"});
+  const Finished trained = folder.train_small({"job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
-  const fs::path run = only_run(folder.path());
+  const fs::path run = folder.only_run();
   CHECK(contains(content_of(run / "results.csv"), "dice_class1"));
 
-  const Finished judged = run_headrace(folder.path(), {"evaluate", "--checkpoint", run.string(),
-                                                       "--data", "data", "--output", "e.json"});
+  const Finished judged = folder.run(
+      {"evaluate", "--checkpoint", run.string(), "--data", "data", "--output", "e.json"});
   REQUIRE_MESSAGE(judged.status == 0, judged.err);
   CHECK(contains(content_of(folder.path() / "e.json"), "mean_iou"));
 
-  const Finished exported = run_headrace(folder.path(), {"export", run.string()});
+  const Finished exported = folder.run({"export", run.string()});
   REQUIRE_MESSAGE(exported.status == 0, exported.err);
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 40000),
                  "decoder.blocks.0.conv1.0.weight"));
 }
 
 TEST_CASE("one mask is learnt by sigmoids, with a threshold of its own") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   write_squares(folder.path() / "data/images", folder.path() / "data/masks", 30, 1);
   std::ofstream(folder.path() / "job.yaml")
       << "kind: segmentation\ndata: {train: {folder: data/images, masks: data/masks}}\n"
          "mask: {classes: [{name: ground}, {name: square}]}\nloss: [bce, dice]\n"
          "predict: {threshold: fitted, tta: [flip]}\n";
-  const Finished trained = train(folder.path(), {"job.yaml"});
+  const Finished trained = folder.train_small({"job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
-  CHECK(contains(content_of(only_run(folder.path()) / "results.csv"), "threshold_square"));
+  CHECK(contains(content_of(folder.only_run() / "results.csv"), "threshold_square"));
 }
 
 TEST_CASE("nnU-Net's networks learn masks, too") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   write_squares(folder.path() / "data/images", folder.path() / "data/masks", 16, 1);
   std::ofstream(folder.path() / "job.yaml")
       << "kind: segmentation\ndata: {train: {folder: data/images, masks: data/masks}}\n"
          "mask: {classes: [{name: ground}, {name: square}]}\nmodel: {name: plain_conv_unet}\n"
          "loss: [cross_entropy, {dice: {}, on: deep, factor: 0.5}]\n";
-  const Finished trained = train(folder.path(), {"job.yaml"});
+  const Finished trained = folder.train_small({"job.yaml"});
   CHECK_MESSAGE(trained.status == 0, trained.err);
 }
 
 TEST_CASE("masks that are not as they are said to be are refused, with file and value") {
-  const TemporaryFolder folder;
+  const TrainingFolder folder;
   write_squares(folder.path() / "data/images", folder.path() / "data/masks", 16, 200);
   std::ofstream(folder.path() / "job.yaml")
       << "kind: segmentation\ndata: {train: {folder: data/images, masks: data/masks}}\n"
          "mask: {classes: [{name: ground, values: [0]}, {name: square, values: [255]}]}\n";
   struct Wrong {
-    const char* setting;
-    const char* said;
+    std::string setting;
+    std::string said;
   };
   for (const Wrong& wrong :
-       std::vector<Wrong>{{"seed=1", "200"},
+       std::vector<Wrong>{{"seed=1", "got 200"},
+                          {"mask.classes=[{name: a}, {name: b}]", "got 200"},
                           {"mask.classes=[]", "must name 2 to 254 classes"},
                           {"mask.classes=[{name: a, values: [0]}, {name: b, values: [0]}]",
                            "must stand for one class"},
@@ -139,10 +120,10 @@ TEST_CASE("masks that are not as they are said to be are refused, with file and 
                           {"image.size=40", "must be a multiple of 32"},
                           {"imbalance.weights=inverse", "is not known"},
                           {"data.train.masks=data/none", "data/none"},
-                          {"data.train.masks=", "must name a folder of masks"},
+                          {"data.train.masks=\"\"", "must name a folder of masks"},
                           {"selected_by=men_dice", "did you mean \"mean_dice\"?"}}) {
     CAPTURE(wrong.setting);
-    const Finished finished = train(folder.path(), {"job.yaml", "--set", wrong.setting});
+    const Finished finished = folder.train_small({"job.yaml", "--set", wrong.setting});
     CHECK(finished.status != 0);
     CHECK_MESSAGE(contains(finished.err, wrong.said), finished.err);
   }

@@ -1,0 +1,80 @@
+#include <headrace/apps/task/loss_torch.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/region_loss.h>
+
+#include "../../support/torch_doctest.h"
+
+#include <string>
+#include <vector>
+
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+
+using namespace headrace;
+
+namespace {
+
+app::LossList list_of(const char* yaml) {
+  app::LossList list;
+  app::Fields fields;
+  app::describe_loss(fields, list, true);
+  fields.read(app::parse_document(std::string("loss: ") + yaml, "test"));
+  return list;
+}
+
+training::Output output_of(const std::vector<std::int64_t>& deep_sides) {
+  training::Output output{.main = at::rand({2, 3, 16, 16})};
+  for (const std::int64_t side : deep_sides)
+    output.deep.push_back(at::rand({2, 3, side, side}));
+  return output;
+}
+
+training::Example masks() {
+  return {.targets = {{"mask", at::randint(0, 3, {2, 16, 16}, at::kLong)}}};
+}
+
+}  // namespace
+
+TEST_CASE("terms of a list are those of the models, with their factors and weights") {
+  const training::Output output = output_of({});
+  const training::Example example = masks();
+  const auto terms =
+      app::loss_terms(list_of("[{cross_entropy: {smoothing: 0.1}}, {dice: {}, factor: 2}]"), output,
+                      example, {.ignore = 2});
+  REQUIRE(terms.size() == 2);
+  const at::Tensor& target = example.targets.at("mask");
+  const auto entropy = models::mean_cross_entropy(
+      output.main, target, {.label_smoothing = 0.1, .weights = {.ignore = 2}});
+  CHECK(terms[0].name == "cross_entropy");
+  CHECK(at::equal(terms[0].value, entropy.value));
+  CHECK(at::equal(terms[0].weight, entropy.weight));
+  const auto dice = models::soft_dice_loss(output.main, target, {.background = false, .ignore = 2});
+  CHECK(terms[1].factor == 2.0);
+  CHECK(at::equal(terms[1].value, dice.value));
+}
+
+TEST_CASE("deep outputs count half as much as the finer one, the coarsest nothing") {
+  const training::Output output = output_of({8, 4, 2});
+  const training::Example example = masks();
+  const auto terms =
+      app::loss_terms(list_of("[{cross_entropy: {}, on: deep, factor: 3}]"), output, example, {});
+  REQUIRE(terms.size() == 2);
+  CHECK(terms[0].name == "cross_entropy_deep1");
+  CHECK(terms[0].factor == doctest::Approx(2.0));
+  CHECK(terms[1].factor == doctest::Approx(1.0));
+  const at::Tensor half = example.targets.at("mask").slice(1, 0, 16, 2).slice(2, 0, 16, 2);
+  CHECK(at::equal(terms[0].value, models::mean_cross_entropy(output.deep[0], half).value));
+}
+
+TEST_CASE("a term on an output that the network has not is refused with those it has") {
+  training::Output output = output_of({8});
+  output.extra["edges"] = at::rand({2, 3, 16, 16});
+  try {
+    app::loss_terms(list_of("[{iou: {}, on: egdes}]"), output, masks(), {});
+    FAIL("there is no such output");
+  } catch (const ConfigError& error) {
+    CHECK(std::string(error.what()).find("(main, deep, edges), got \"egdes\"") !=
+          std::string::npos);
+  }
+}

@@ -1,0 +1,169 @@
+// Where records of a task lie, how they are divided, and what masks mean.
+#include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/find_data.h>
+#include <headrace/apps/task/mask_settings.h>
+#include <headrace/apps/task/records.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_folder.h>
+#include <headrace/tests/apps/picture_folder.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+namespace fs = std::filesystem;
+
+namespace {
+
+void touch(const fs::path& file) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << "x";
+}
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    return error.what();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+app::TaskData pictures(const fs::path& folder) {
+  app::TaskData data;
+  data.train.folder = folder;
+  data.listings.clear();
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("data are found by what their folders are called") {
+  const test::TemporaryFolder root;
+  touch(root / "classes/cat/1.png");
+  CHECK(app::find_classes(root / "classes").train.source == app::RecordsIn::images);
+  touch(root / "parts/train/cat/1.png");
+  touch(root / "parts/val/cat/1.png");
+  const app::FoundData parts = app::find_classes(root / "parts");
+  CHECK(parts.train.folder.filename() == "train");
+  REQUIRE(parts.validation.has_value());
+  CHECK(parts.validation->folder.filename() == "val");
+  CHECK_FALSE(parts.test.has_value());
+
+  touch(root / "masks/Imgs/1.jpg");
+  touch(root / "masks/GT_Object/1.png");
+  CHECK(app::find_masks(root / "masks").train.folder.filename() == "Imgs");
+  CHECK(app::find_masks(root / "masks").train.masks.filename() == "GT_Object");
+  touch(root / "beside/1.jpg");
+  touch(root / "beside/1_mask.png");
+  CHECK(app::find_masks(root / "beside").train.mask_suffix == "_mask");
+  touch(root / "list.csv");
+  CHECK(app::find_masks(root / "list.csv").train.source == app::RecordsIn::manifest);
+}
+
+TEST_CASE("data of no known layout are refused with what they must look like") {
+  const test::TemporaryFolder root;
+  touch(root / "flat/1.png");
+  CHECK(refusal([&] { app::find_classes(root / "flat"); }).find("a folder for each class") !=
+        std::string::npos);
+  CHECK(refusal([&] { app::find_masks(root / "flat"); }).find("--masks") != std::string::npos);
+  CHECK(refusal([&] { app::find_classes(root / "gone"); }).find("nothing of that name") !=
+        std::string::npos);
+}
+
+TEST_CASE("records of their own take the place of a share") {
+  const test::TemporaryFolder root;
+  test::write_png_pictures(root / "train", 40);
+  test::write_png_pictures(root / "test", 6);
+  app::TaskData data = pictures(root / "train");
+  data.test.folder = root / "test";
+  check(data);
+  const app::TaskRecords records = app::open_records(data, false, 1);
+  REQUIRE(records.members.size() == 1);
+  CHECK(records.members[0].test.size() == 6);
+  CHECK(records.members[0].validation.size() == 6);
+  CHECK(records.members[0].train.size() == 34);
+  data.split.test = 0.2;
+  CHECK(refusal([&] { check(data); }).find("data.split.test must be 0") != std::string::npos);
+}
+
+TEST_CASE("a column says what records are for, and other ways are then refused") {
+  const test::TemporaryFolder root;
+  test::write_png_pictures(root / "p", 6);
+  std::ofstream(root / "list.csv") << "image,label,split\np/a/0.png,a,train\np/b/1.png,b,train\n"
+                                      "p/a/2.png,a,val\np/b/3.png,b,test\n";
+  app::TaskData data;
+  data.train = {.source = app::RecordsIn::manifest, .file = root / "list.csv"};
+  data.listings.clear();
+  const app::TaskRecords records = app::open_records(data, false, 1);
+  CHECK(records.members[0].train == std::vector<std::int64_t>{0, 1});
+  CHECK(records.members[0].validation == std::vector<std::int64_t>{2});
+  CHECK(records.members[0].test == std::vector<std::int64_t>{3});
+  data.split.folds = 3;
+  CHECK(refusal([&] { app::open_records(data, false, 1); }).find("column") != std::string::npos);
+}
+
+TEST_CASE("parts with other classes, and classes without a record, are refused by name") {
+  const test::TemporaryFolder root;
+  test::write_png_pictures(root / "train", 8);
+  touch(root / "test/zebra/1.png");
+  app::TaskData data = pictures(root / "train");
+  data.test.folder = root / "test";
+  CHECK(refusal([&] { app::open_records(data, false, 1); }).find("zebra") != std::string::npos);
+  CHECK(refusal([&] { app::open_records(pictures(root / "train"), true, 1); }).find("mask") !=
+        std::string::npos);
+}
+
+TEST_CASE("statistics of a run are read back from its notes") {
+  const app::ChannelStatistics known = app::imagenet_statistics();
+  const app::ChannelStatistics again = app::parse_statistics(app::to_text(known));
+  CHECK(again.mean == known.mean);
+  CHECK(again.std == known.std);
+  CHECK(known.mean == std::vector<float>{0.485F, 0.456F, 0.406F});
+  CHECK_FALSE(refusal([] { app::parse_statistics("mean 1"); }).empty());
+}
+
+TEST_CASE("statistics of pictures are those of their pixels") {
+  const test::TemporaryFolder root;
+  test::write_png_pictures(root / "p", 4);
+  const auto source = std::make_shared<const ImageFolder>(root / "p");
+  const app::ChannelStatistics all = app::statistics_of(source, {0, 1, 2, 3}, 16);
+  const app::ChannelStatistics one = app::statistics_of(source, {0}, 16);
+  REQUIRE(all.mean.size() == 3);
+  CHECK(all.mean != one.mean);
+  double sum = 0.0;
+  for (std::int64_t row = 0; row < 4; ++row)
+    sum += app::statistics_of(source, {row}, 16).mean[1];
+  CHECK(all.mean[1] == doctest::Approx(sum / 4).epsilon(1e-5));
+}
+
+TEST_CASE("masks mean what the section says: values, places in the list, colours") {
+  const app::MaskFeed values = app::mask_feed(
+      {.classes = {{.name = "ground"}, {.name = "thing", .values = {200, 300}}}, .ignore = {7}});
+  REQUIRE(values.map.has_value());
+  CHECK(values.dtype == DType::uint16);
+  REQUIRE(values.map->values.size() == 3);
+  CHECK(values.map->values[0].value == 0);
+  CHECK(values.map->values[2].value == 300);
+  CHECK(values.map->values[2].label == 1);
+  CHECK(values.map->ignored == std::vector<std::uint16_t>{7});
+
+  const app::MaskFeed colours =
+      app::mask_feed({.classes = {{.name = "ground", .colours = {{0, 0, 0}}},
+                                  {.name = "thing", .colours = {{255, 0, 0}}}},
+                      .ignore_colours = {{1, 2, 3}}});
+  CHECK_FALSE(colours.map.has_value());
+  REQUIRE(colours.colours.size() == 3);
+  CHECK(colours.colours[0].label == app::ignored_label);
+  CHECK(colours.colours[2].red == 255);
+  CHECK(colours.colours[2].label == 1);
+}
