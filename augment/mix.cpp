@@ -3,6 +3,7 @@
 #include <headrace/augment/detail/picture.h>
 #include <headrace/augment/mix.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/tensor/half_floats.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,24 +14,60 @@ namespace {
 
 using Draw = MixBatch::Draw;
 
-/// Pictures of a batch; `from` and `to` are its rows before and after.
+/// Rows of a batch; `from` and `to` are before and after. The second line is of pictures.
 struct Rows {
   const std::uint8_t* from;
   std::uint8_t* to;
-  std::int64_t height;
+  DType dtype;
+  std::int64_t bytes;      ///< of a row
   std::int64_t row_bytes;  ///< of a line of pixels
   std::int64_t pixel_bytes;
-
-  std::int64_t picture_bytes() const { return height * row_bytes; }
 };
 
-void mix_picture(const Rows& rows, const Draw& draw, std::int64_t own, std::int64_t partner) {
-  const std::int64_t bytes = rows.picture_bytes();
+Rows rows_of(const Tensor& from, const Tensor& to) {
+  const Shape& shape = from.shape();
+  const auto bytes = static_cast<std::int64_t>(from.bytes()) / std::max<std::int64_t>(shape[0], 1);
+  const bool pictures = shape.rank() == 4;
+  return {.from = static_cast<const std::uint8_t*>(from.raw()),
+          .to = static_cast<std::uint8_t*>(to.raw()),
+          .dtype = from.dtype(),
+          .bytes = bytes,
+          .row_bytes = pictures ? shape[2] * shape[3] : 0,
+          .pixel_bytes = pictures ? shape[3] : 0};
+}
+
+template <class T>
+void blend_floats(const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* to,
+                  std::int64_t bytes, float share) {
+  const auto* mine = reinterpret_cast<const T*>(a);
+  const auto* other = reinterpret_cast<const T*>(b);
+  auto* mixed = reinterpret_cast<T*>(to);
+  const float rest = 1.0F - share;
+  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
+    from_float(share * to_float(mine[i]) + rest * to_float(other[i]), mixed[i]);
+}
+
+void blend_rows(DType dtype, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* to,
+                std::int64_t bytes, float share) {
+  if (share == 1.0F && dtype != DType::uint8)
+    std::memcpy(to, a, static_cast<std::size_t>(bytes));
+  else if (dtype == DType::float32)
+    blend_floats<float>(a, b, to, bytes, share);
+  else if (dtype == DType::float16)
+    blend_floats<float16_t>(a, b, to, bytes, share);
+  else if (dtype == DType::bfloat16)
+    blend_floats<bfloat16_t>(a, b, to, bytes, share);
+  else
+    detail::blend(a, b, to, bytes, share);
+}
+
+void mix_row(const Rows& rows, const Draw& draw, std::int64_t own, std::int64_t partner) {
+  const std::int64_t bytes = rows.bytes;
   const std::uint8_t* mine = rows.from + own * bytes;
   const std::uint8_t* other = rows.from + partner * bytes;
   std::uint8_t* to = rows.to + own * bytes;
   if (!draw.cut) {
-    detail::blend(mine, other, to, bytes, draw.lambda);
+    blend_rows(rows.dtype, mine, other, to, bytes, draw.lambda);
     return;
   }
   std::memcpy(to, mine, static_cast<std::size_t>(bytes));
@@ -88,13 +125,24 @@ Labels make_labels(const MixBatch& op, Batch& batch, const Tensor& from) {
   return labels;
 }
 
+bool is_blended(DType dtype) {
+  return dtype == DType::uint8 || dtype == DType::float16 || dtype == DType::bfloat16 ||
+         dtype == DType::float32;
+}
+
+/// Whether rows of that type and rank can be mixed; boxes are of pictures alone.
+bool can_mix(const MixBatch& op, DType dtype, int rank) {
+  return (dtype == DType::uint8 && rank == 3) ||
+         (op.cutmix_alpha == 0 && is_blended(dtype) && rank >= 1);
+}
+
 void check_batch(const MixBatch& op, const Tensor& images, const Tensor& labels) {
   const Shape& shape = images.shape();
-  if (images.dtype() != DType::uint8 || shape.rank() != 4 || labels.dtype() != DType::int64 ||
+  if (!can_mix(op, images.dtype(), shape.rank() - 1) || labels.dtype() != DType::int64 ||
       labels.shape() != Shape{shape[0]}) {
     throw PipelineError(
-        "[mix] fields must be uint8 [rows, height, width, channels] and int64 "
-        "[rows], got " +
+        "[mix] fields must be uint8 [rows, height, width, channels] (of Mixup alone also float16, "
+        "bfloat16 or float32 of any shape) and int64 [rows], got " +
         std::string(name_of(images.dtype())) + " " + to_string(shape) + " and " +
         std::string(name_of(labels.dtype())) + " " + to_string(labels.shape()) +
         "; mix before Normalize");
@@ -121,7 +169,13 @@ Schema MixBatch::schema(const Schema& in) const {
     throw ConfigError("[mix] group must be 2 or more and classes 0 or more, got " +
                       std::to_string(group) + ", " + std::to_string(classes));
   }
-  detail::picture_field(in, field, name());
+  const FieldSpec& mixed = in.at(field, name());
+  if (cutmix_alpha > 0 || mixed.shape.rank() == 0)
+    detail::picture_field(in, field, name());
+  else if (mixed.kind != FieldSpec::Kind::fixed || !is_blended(mixed.dtype))
+    throw ConfigError("[mix] field \"" + field +
+                      "\" must be uint8, float16, bfloat16 or float32, all of one shape, got " +
+                      to_string(mixed));
   const FieldSpec& hard = in.at(label, name());
   if (hard.dtype != DType::int64 || hard.shape.rank() != 0) {
     throw ConfigError("[mix] field \"" + label + "\" must be int64 [], got " + to_string(hard));
@@ -185,9 +239,9 @@ void MixBatch::operator()(Batch& batch) const {
                         std::to_string(first) +
                         "; choose another group or batch size, and drop or pad the tail");
   }
-  const Rows rows{images.data<std::uint8_t>(),
-                  batch.make(field, DType::uint8, shape).data<std::uint8_t>(), shape[1],
-                  shape[2] * shape[3], shape[3]};
+  const Rows rows = rows_of(images, batch.make(field, images.dtype(), shape));
+  const std::int64_t height = shape.rank() == 4 ? shape[1] : 1;
+  const std::int64_t width = shape.rank() == 4 ? shape[2] : 1;
   const Labels labels = make_labels(*this, batch, hard);
   const bool* valid = batch.has("valid") ? batch["valid"].data<bool>() : nullptr;
   for (std::int64_t begin = 0; begin < shape[0]; begin += group) {
@@ -195,11 +249,11 @@ void MixBatch::operator()(Batch& batch) const {
     const bool present =
         valid == nullptr || std::all_of(valid + begin, valid + end, [](bool v) { return v; });
     const Draw drawn = first >= 0 && end - begin == group && present
-                           ? draw(after.seed, after.epoch, first + begin, shape[1], shape[2])
+                           ? draw(after.seed, after.epoch, first + begin, height, width)
                            : Draw{};
     for (std::int64_t own = begin; own < end; ++own) {
       const std::int64_t partner = own == begin ? end - 1 : own - 1;
-      mix_picture(rows, drawn, own, partner);
+      mix_row(rows, drawn, own, partner);
       mix_label(*this, labels, drawn.lambda, own, partner);
     }
   }

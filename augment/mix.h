@@ -21,6 +21,8 @@ namespace headrace::inline v1 {
 /// that is dropped or padded. Rows that no whole group is left for at the end of an epoch, and
 /// groups with absent rows, stay unmixed (lambda 1).
 ///
+/// Mixup without CutMix mixes arrays of any shape, too, uint8, float16, bfloat16 or float32.
+///
 /// A batch operation in host memory. The field `label`, int64 [rows], becomes float32 [rows,
 /// classes]; or, with classes 0, it stays, and float32 [rows] "lambda" and int64 [rows]
 /// "<label>_partner" are added: loss = lambda * loss(label) + (1 - lambda) * loss(partner).

@@ -65,8 +65,9 @@ struct Hdf5TableOptions {
 struct Hdf5Attribute {
   std::string object{};  ///< "/" or the dataset's path
   std::string name{};
-  std::string text{};  ///< of a string
-  Tensor value{};      ///< of numbers; scalars have rank 0
+  std::string text{};                ///< of a string
+  std::vector<std::string> texts{};  ///< of an array of strings with one axis
+  Tensor value{};                    ///< of numbers; scalars have rank 0
 };
 
 /// Rows of HDF5 files: datasets with equal leading extents are the fields of a sample. Datasets in

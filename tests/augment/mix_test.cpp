@@ -248,3 +248,41 @@ TEST_CASE("mixing refuses what cannot be right before anything runs") {
   MixedRows rows;
   CHECK_THROWS_AS(collect({.group = 2, .classes = 3}, {}, rows), Error);
 }
+
+TEST_CASE("Mixup mixes vectors and spectrograms of floats, and CutMix does not") {
+  class Vectors final : public Source {
+   public:
+    std::string name() const override { return "vectors"; }
+    std::int64_t size() const override { return 24; }
+    Schema fields() const override {
+      return {FieldSpec::fixed("array", DType::float32, Shape{5}),
+              FieldSpec::fixed("label", DType::int64, Shape{})};
+    }
+    void read(std::int64_t index, Sample& sample) const override {
+      for (float& value : sample.make("array", DType::float32, Shape{5}).values<float>())
+        value = static_cast<float>(100 * index);
+      sample.set_scalar("label", index);
+    }
+  };
+  const MixBatch op{.cutmix_alpha = 0.0, .group = 4, .classes = 24, .field = "array"};
+  Loader loader = Pipeline::from(Vectors{}).batch({.size = 8}).then(op).build();
+  int mixed = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    for (std::int64_t row = 0; row < batch.size(); ++row) {
+      const auto soft = batch["label"].row(row).values<float>();
+      double expected = 0.0;
+      for (std::size_t i = 0; i < soft.size(); ++i)
+        expected += 100.0 * static_cast<double>(i) * double{soft[i]};
+      for (const float value : batch["array"].row(row).values<float>())
+        CHECK(value == doctest::Approx(expected).epsilon(1e-5));
+      mixed += std::count_if(soft.begin(), soft.end(), [](float v) { return v > 0; }) == 2 ? 1 : 0;
+    }
+  }
+  CHECK(mixed > 12);
+  MixBatch cut = op;
+  cut.cutmix_alpha = 1.0;
+  CHECK_THROWS_AS(cut.schema(Vectors{}.fields()), ConfigError);
+  const Schema whole{FieldSpec::fixed("array", DType::int16, Shape{5}),
+                     FieldSpec::fixed("label", DType::int64, Shape{})};
+  CHECK_THROWS_AS(op.schema(whole), ConfigError);
+}

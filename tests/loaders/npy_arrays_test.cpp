@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/headrace.h>
+#include <headrace/loaders/npy/npy_files.h>
 #include <headrace/loaders/npy/npy_folder.h>
 #include <headrace/loaders/npy/npy_manifest.h>
 #include <headrace/tests/loaders/gathered.h>
@@ -208,4 +209,21 @@ TEST_CASE("padded arrays are the same bytes for 1, 2 and 8 threads, with their l
     if (first.empty()) first = all;
     CHECK(all == first);
   }
+}
+
+TEST_CASE("arrays of which nothing is known come from a folder of any layout, or are one") {
+  const Data data;
+  const NpyFiles all(data.root.path());
+  REQUIRE(all.size() == 3);
+  CHECK(all.classes().empty());
+  CHECK(all.label(0) == -1);
+  CHECK(all.fields().find("label") == nullptr);
+  CHECK(all.origin(2) == "b/3.npy");
+  CHECK(features_of(all, 2)[0] == 20);
+  const NpyFiles one(data.root / "b/3.npy");
+  CHECK(one.size() == 1);
+  CHECK(features_of(one, 0)[0] == 20);
+  fs::create_directories(data.root / "empty");
+  CHECK(contains(test::message_of<ConfigError>([&] { NpyFiles files(data.root / "empty"); }),
+                 "must hold a .npy file, got none"));
 }

@@ -22,6 +22,31 @@ std::optional<std::string> text_of(const H5::Attribute& attribute, const H5::Dat
   return text;
 }
 
+/// The texts of an array of strings, of fixed or variable length; empty where it is another or too
+/// large.
+std::vector<std::string> texts_of(const H5::Attribute& attribute, const H5::DataType& type) {
+  const H5::DataSpace space = attribute.getSpace();
+  if (space.getSimpleExtentNdims() != 1) return {};
+  const auto count = static_cast<std::size_t>(space.getSimpleExtentNpoints());
+  const std::size_t size = type.getSize();
+  if (count == 0 || count > most_bytes / std::max<std::size_t>(size, 1)) return {};
+  std::vector<std::string> texts;
+  std::vector<char> bytes(count * size);
+  attribute.read(type, bytes.data());
+  if (H5Tis_variable_str(type.getId()) <= 0) {
+    for (std::size_t i = 0; i < count; ++i)
+      texts.emplace_back(&bytes[i * size], strnlen(&bytes[i * size], size));
+    return texts;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* text = nullptr;
+    std::memcpy(&text, &bytes[i * size], sizeof text);
+    texts.emplace_back(text == nullptr ? "" : text);
+  }
+  H5Dvlen_reclaim(type.getId(), space.getId(), H5P_DEFAULT, bytes.data());
+  return texts;
+}
+
 std::optional<Tensor> numbers_of(const H5::Attribute& attribute, const H5::DataType& type) {
   const H5::DataSpace space = attribute.getSpace();
   const int rank = space.getSimpleExtentNdims();
@@ -56,9 +81,11 @@ void read_of(const H5::H5Object& object, const std::string& name,
     const H5::DataType type = attribute.getDataType();
     Hdf5Attribute read{.object = name, .name = attribute.getName()};
     if (type.getClass() == H5T_STRING) {
-      auto text = text_of(attribute, type);
-      if (!text) continue;
-      read.text = std::move(*text);
+      if (auto text = text_of(attribute, type))
+        read.text = std::move(*text);
+      else
+        read.texts = texts_of(attribute, type);
+      if (read.text.empty() && read.texts.empty()) continue;
     } else {
       auto value = numbers_of(attribute, type);
       if (!value) continue;

@@ -45,6 +45,17 @@ std::vector<std::string> LabelNames::settle_classes(std::vector<std::int32_t>& v
   return classes;
 }
 
+std::optional<std::string> LabelNames::below_zero() const {
+  std::optional<std::string> found;
+  for (const auto& [name, number] : numbers_) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+    if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+    if (value < 0 && (!found || name < *found)) found = name;
+  }
+  return found;
+}
+
 /// The number that each name is written as, by first-seen number; empty where one is none.
 std::vector<std::int32_t> LabelNames::whole_numbers() const {
   std::vector<std::int32_t> values(numbers_.size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,9 @@ class LabelNames {
   /// The same where the names may be whole numbers below most_labels: if all are, they are the
   /// labels themselves, and the classes all numbers up to the largest.
   std::vector<std::string> settle_classes(std::vector<std::int32_t>& values) const;
+
+  /// A name below 0, where all are whole numbers.
+  std::optional<std::string> below_zero() const;
 
  private:
   std::vector<std::int32_t> whole_numbers() const;

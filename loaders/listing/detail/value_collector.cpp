@@ -1,4 +1,6 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/utf8.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/listing/detail/value_collector.h>
 
 #include <algorithm>
@@ -144,6 +146,10 @@ void ValueCollector::settle_labels() {
     if (!request_.classes.empty() && request_.classes != found_.labels)
       refuse_line(request_.file, 1, "the columns of labels must be the classes, in their order");
   } else {
+    if (const auto below = label_names_.below_zero())
+      throw ConfigError("[manifest] " + printable(request_.file) +
+                        ": labels that are whole numbers must be 0 or more, got " + *below +
+                        "; give these records a class, or leave them out");
     values_.classes =
         request_.classes.empty() ? label_names_.settle_classes(labels_) : request_.classes;
   }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/loaders/listing/labelled_rows.h>
+
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1 {
+
+struct Hdf5RecordsOptions {
+  std::string data{};  ///< dataset [records, ...]
+  /// Dataset of whole numbers [records], the labels; or of flags, 0 or 1, [records, classes].
+  /// Empty: nothing is known of the records.
+  std::string labels{};
+  std::string field = "features";  ///< the rows' name in a sample
+  /// Class names by label; empty: those of the attribute class_names of the labels or of the file,
+  /// else "class0" and so on, up to the largest label, or of the flags' columns.
+  std::vector<std::string> classes{};
+  bool classes_fixed = false;  ///< by other data: an attribute that says others is refused
+  /// Of flags: false: one-hot, exactly one in a row; true: any number of them.
+  bool multi_label = false;
+  std::string groups{};      ///< dataset of whole numbers [records]; empty: none
+  Hdf5TableOptions table{};  ///< file, and how its rows are read; the fields are made here
+};
+
+/// Records of an HDF5 file: a dataset of features, read as Hdf5Table reads it, and one of labels.
+/// Fields: `field`, and "label" or "labels" as LabelledSource has them. The attribute class_names
+/// is an array of strings, or one string with commas between the names.
+class HEADRACE_API Hdf5Records final : public LabelledRows {
+ public:
+  /// Throws what Hdf5Table throws; ConfigError for datasets that do not fit together or are of
+  /// another kind, DataError naming the row of a label that cannot be right.
+  explicit Hdf5Records(const Hdf5RecordsOptions& options);
+};
+
+}  // namespace headrace::inline v1

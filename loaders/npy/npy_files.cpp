@@ -1,0 +1,51 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/folder_entries.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/listing/detail/class_folders.h>
+#include <headrace/loaders/npy/detail/array_listing.h>
+#include <headrace/loaders/npy/npy_files.h>
+
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view who = "npy files";
+
+detail::FileTable files_in(const fs::path& folder) {
+  detail::FileTable files;
+  files.root = detail::canonical_folder(folder, who, "a folder of .npy files, or one");
+  const detail::FileSearch search{
+      .root = files.root, .who = who, .what = "an array", .is_wanted = detail::has_npy_extension};
+  for (const detail::ListedFile& file : detail::list_files(search, ""))
+    files.add(file.path, file.bytes);
+  if (files.size() == 0)
+    throw ConfigError("[npy files] " + detail::printable(files.root) +
+                      ": must hold a .npy file, got none");
+  return files;
+}
+
+detail::FileTable one_file(const fs::path& file) {
+  const fs::path whole = fs::canonical(file);
+  detail::FileTable files;
+  files.root = whole.parent_path().native();
+  files.add(whole.filename().native(), fs::file_size(whole));
+  return files;
+}
+
+std::shared_ptr<const detail::ArrayListing> listing_of(const fs::path& path) {
+  std::error_code missing;
+  return std::make_shared<const detail::ArrayListing>(detail::list_arrays(
+      fs::is_regular_file(path, missing) ? one_file(path) : files_in(path), {}));
+}
+
+}  // namespace
+
+NpyFiles::NpyFiles(const fs::path& path, std::string field)
+    : ListedArrays("npy files " + detail::printable(path.native()), std::move(field),
+                   listing_of(path)) {}
+
+}  // namespace headrace::inline v1
