@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
@@ -47,9 +49,37 @@ HEADRACE_API std::optional<Evaluation> evaluate(const Course& course, models::Ne
                                                 const EvaluationOptions& options = {},
                                                 std::stop_token stop = {});
 
-/// The same for data whose targets nobody knows: gives `on_cases` all cases. False if `stop` asked
-/// to end before.
-HEADRACE_API bool predict(const Course& course, models::Network& network, Loader& loader,
-                          const EvaluationOptions& options, std::stop_token stop = {});
+/// A member that looks at data beside others: its network lies on the device.
+struct Voter {
+  const Course& course;
+  models::Network& network;
+  std::int64_t member = 0;  ///< its number
+  TensorMap fitted = {};    ///< what its validation has chosen
+};
+
+struct JointEvaluation {
+  std::vector<Evaluation> members = {};  ///< of each voter, as by itself
+  /// Of what they say together, by `Recipe::metric_of_vote`; empty for one voter, and where the
+  /// recipe or the course has nothing to vote by.
+  std::optional<Figures> vote = {};
+};
+
+/// `evaluate()` of several members in one pass: each batch goes through all networks, and their
+/// votes are counted batch by batch, so that what is held of scores is one batch of each voter.
+/// Courses look at the same records. `on_cases` is given what they say together, `fitted` of the
+/// options is not looked at. Empty if `stop` asked to end before it was done. Throws what
+/// `evaluate()` and `Recipe::vote` throw, and `ConfigError` where members make other cases of a
+/// batch.
+HEADRACE_API std::optional<JointEvaluation> evaluate_together(const Recipe& recipe,
+                                                              std::span<const Voter> voters,
+                                                              Loader& loader,
+                                                              const EvaluationOptions& options = {},
+                                                              std::stop_token stop = {});
+
+/// The same for data whose targets nobody knows, of one member or several: gives `on_cases` all
+/// cases. False if `stop` asked to end before.
+HEADRACE_API bool predict_together(const Recipe& recipe, std::span<const Voter> voters,
+                                   Loader& loader, const EvaluationOptions& options,
+                                   std::stop_token stop = {});
 
 }  // namespace headrace::inline v1::training

@@ -22,15 +22,16 @@ constexpr const char* share = "lambda";
 class PerChannel {
  public:
   explicit PerChannel(const std::vector<double>& values) {
-    if (values.empty()) return;
-    values_ =
-        at::tensor(values, at::kFloat).view({1, static_cast<std::int64_t>(values.size()), 1, 1});
+    if (!values.empty()) values_ = at::tensor(values, at::kFloat);
   }
 
   bool empty() const { return !values_.defined(); }
-  const at::Tensor& on(at::Device device) {
+  /// For inputs [N, channels, ...] of so many axes.
+  at::Tensor on(at::Device device, std::int64_t axes) {
     if (values_.device() != device) values_ = values_.to(device);
-    return values_;
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(axes), 1);
+    sizes[1] = values_.size(0);
+    return values_.view(sizes);
   }
 
  private:
@@ -42,12 +43,17 @@ struct Statistics {
   PerChannel stddev;
 };
 
+// In place.
+void normalise(at::Tensor& input, Statistics& statistics) {
+  if (!statistics.mean.empty()) input.sub_(statistics.mean.on(input.device(), input.dim()));
+  if (!statistics.stddev.empty()) input.div_(statistics.stddev.on(input.device(), input.dim()));
+}
+
 at::Tensor image_input(at::Tensor input, const ImageFields& fields, Statistics& statistics) {
   if (fields.rows_are_hwc) input = input.permute({0, 3, 1, 2});
   if (!input.is_floating_point()) {
     input = input.to(at::kFloat).div_(255.0);
-    if (!statistics.mean.empty()) input.sub_(statistics.mean.on(input.device()));
-    if (!statistics.stddev.empty()) input.div_(statistics.stddev.on(input.device()));
+    normalise(input, statistics);
   }
   return input.contiguous(fields.channels_last ? at::MemoryFormat::ChannelsLast
                                                : at::MemoryFormat::Contiguous);
@@ -80,20 +86,51 @@ at::Tensor labels(const at::Tensor& target, const at::Tensor& present, const std
   return target.to(at::kLong).flatten();
 }
 
+struct TargetField {
+  const std::string& name;
+  std::int64_t classes;
+};
+
 at::Tensor shared_labels(const at::Tensor& own, const at::Tensor& other, const at::Tensor& lambda,
-                         const ImageFields& fields) {
-  if (fields.classes < 2)
-    throw ConfigError("[example] field \"" + fields.target +
+                         const TargetField& field) {
+  if (field.classes < 2)
+    throw ConfigError("[example] field \"" + field.name +
                       "\" was mixed with its partner's and the number of classes must be known, "
                       "got " +
-                      std::to_string(fields.classes) + "; set ImageFields::classes");
+                      std::to_string(field.classes) + "; set ImageFields::classes");
   // Not one_hot: it reads the largest label.
-  const at::Tensor classes = at::arange(fields.classes, own.options().dtype(at::kLong));
+  const at::Tensor classes = at::arange(field.classes, own.options().dtype(at::kLong));
   const auto rows = [&](const at::Tensor& target) {
     return (target.to(at::kLong).flatten().unsqueeze(1) == classes).to(at::kFloat);
   };
   const at::Tensor factor = lambda.to(at::kFloat).flatten().unsqueeze(1);
   return rows(own) * factor + rows(other) * (1.0 - factor);
+}
+
+void require_pairs(const char* who, const std::vector<double>& mean,
+                   const std::vector<double>& stddev) {
+  if (mean.empty() || stddev.empty() || mean.size() == stddev.size()) return;
+  throw ConfigError(std::string("[") + who +
+                    "] mean and stddev need a value for each channel, got " +
+                    std::to_string(mean.size()) + " and " + std::to_string(stddev.size()));
+}
+
+// The rows that count and their targets, beside the input.
+Example with_target(const Batch& batch, at::Device device, Example example,
+                    const TargetField& target) {
+  const auto field = [&](const std::string& name) {
+    return as_tensor(batch[name]).to(device, /*non_blocking=*/true);
+  };
+  example.rows = batch.valid_rows();
+  if (batch.has("valid")) example.present = field("valid").to(at::kBool);
+  if (!batch.has(target.name)) return example;
+  const std::string other = target.name + std::string(partner);
+  example.mixed = batch.has(other);
+  const at::Tensor own = field(target.name);
+  example.targets.emplace(target.name, example.mixed
+                                           ? shared_labels(own, field(other), field(share), target)
+                                           : labels(own, example.present, target.name));
+  return example;
 }
 
 bool is_target(std::string_view name) {
@@ -135,30 +172,31 @@ Example example_of_fields(const Batch& batch, at::Device device) {
 }
 
 Unpack unpack_images(ImageFields fields) {
-  if (!fields.mean.empty() && !fields.stddev.empty() && fields.mean.size() != fields.stddev.size())
-    throw ConfigError("[unpack_images] mean and stddev need a value for each channel, got " +
-                      std::to_string(fields.mean.size()) + " and " +
-                      std::to_string(fields.stddev.size()));
+  require_pairs("unpack_images", fields.mean, fields.stddev);
   Statistics statistics{.mean = PerChannel(fields.mean), .stddev = PerChannel(fields.stddev)};
   return [fields = std::move(fields), statistics = std::move(statistics)](
              const Batch& batch, at::Device device) mutable {
-    const auto field = [&](const std::string& name) {
-      return as_tensor(batch[name]).to(device, /*non_blocking=*/true);
-    };
-    Example example{
-        .inputs = {{fields.input, image_input(field(fields.input), fields, statistics)}},
-        .rows = batch.valid_rows()};
-    if (batch.has("valid")) example.present = field("valid").to(at::kBool);
-    if (!batch.has(fields.target)) return example;
-    at::Tensor target = field(fields.target);
-    const std::string other = fields.target + std::string(partner);
-    example.mixed = batch.has(other);
-    if (example.mixed)
-      target = shared_labels(target, field(other), field(share), fields);
-    else
-      target = labels(target, example.present, fields.target);
-    example.targets.emplace(fields.target, target);
-    return example;
+    const at::Tensor raw = as_tensor(batch[fields.input]).to(device, /*non_blocking=*/true);
+    return with_target(batch, device,
+                       {.inputs = {{fields.input, image_input(raw, fields, statistics)}}},
+                       {.name = fields.target, .classes = fields.classes});
+  };
+}
+
+Unpack unpack_arrays(ArrayFields fields) {
+  require_pairs("unpack_arrays", fields.mean, fields.stddev);
+  Statistics statistics{.mean = PerChannel(fields.mean), .stddev = PerChannel(fields.stddev)};
+  return [fields = std::move(fields), statistics = std::move(statistics)](
+             const Batch& batch, at::Device device) mutable {
+    const at::Tensor raw = as_tensor(batch[fields.input]).to(device, /*non_blocking=*/true);
+    // A copy where it is float already: the batch's memory is not written to.
+    at::Tensor input = raw.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    if (input.dim() == 3) input = input.unsqueeze(1);
+    normalise(input, statistics);
+    if (fields.channels_last && input.dim() == 4)
+      input = input.contiguous(at::MemoryFormat::ChannelsLast);
+    return with_target(batch, device, {.inputs = {{fields.input, input}}},
+                       {.name = fields.target, .classes = fields.classes});
   };
 }
 

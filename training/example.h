@@ -28,6 +28,9 @@ struct Example {
   std::optional<std::int64_t> rows = {};
   /// Targets are of two samples each (Mixup, CutMix): what is right about a row is no one class.
   bool mixed = false;
+  /// `[N, 2]` int64: height and width of each picture as it is kept, which predictions of its
+  /// pixels are to have; undefined: those of the scores.
+  at::Tensor picture_sizes = {};
 };
 
 /// The tensor of a map that holds one alone. Throws `ConfigError` that names `what` for any other
@@ -70,6 +73,22 @@ using Unpack = std::function<Example(const Batch& batch, at::Device device)>;
 /// statistics that do not fit each other, for mixed labels without `classes`, for targets of
 /// another shape, and `DataError` for integer rows in host memory that are present and not one-hot.
 HEADRACE_API Unpack unpack_images(ImageFields fields = {});
+
+/// How the fields of a batch become the example of a classifier of arrays.
+struct ArrayFields {
+  std::string input = "array";
+  std::string target = "label";
+  /// By feature of vectors, by channel of spectrograms, or one for all; empty for 0 and 1.
+  std::vector<double> mean = {};
+  std::vector<double> stddev = {};
+  bool channels_last = false;  ///< memory layout of spectrograms
+  std::int64_t classes = 0;    ///< of soft labels that are made of a partner and its share
+};
+
+/// Makes an example of vectors `[N, values]`, or of spectrograms `[N, bins, frames]` (of one
+/// channel) or `[N, channels, bins, frames]`, of any number type: float, less the mean and divided
+/// by the deviation, there. Targets, presence and what is thrown are those of `unpack_images`.
+HEADRACE_API Unpack unpack_arrays(ArrayFields fields = {});
 
 /// Class indices `[N]` of a target: of soft labels the largest.
 HEADRACE_API at::Tensor hard_labels(const at::Tensor& target);

@@ -44,7 +44,8 @@ std::optional<std::string> network_of(const TensorMap& weights) {
         const models::NamedTensors state = models::state_of(*models::make_network(options));
         const models::WeightNames names = models::network_traits(options).weights;
         if (!detail::match_weights(state, weights, names).fits()) continue;
-        return '"' + name + '"' + (encoder.empty() ? "" : " with the encoder \"" + encoder + '"');
+        return '"' + name + '"' + (encoder.empty() ? "" : " with the encoder \"" + encoder + '"') +
+               ", width 1";
       }
     }
   }
@@ -93,6 +94,7 @@ at::Tensor values_of(const MatchedWeight& weight, const std::string& who) {
 
 std::string summary(const LoadedWeights& loaded) {
   std::string text = std::to_string(loaded.loaded.size()) + " tensors loaded";
+  if (!loaded.prefix.empty()) text += "; names taken without \"" + loaded.prefix + '"';
   if (!loaded.adapted.empty()) text += "; adapted to the channels: " + loaded.adapted;
   if (!loaded.fresh.empty())
     text += "; " + std::to_string(loaded.fresh.size()) + " new: " + listed(loaded.fresh);
@@ -108,7 +110,9 @@ LoadedWeights load_pretrained(models::Network& network, const TensorMap& weights
   for (const MatchedWeight& weight : match.matched)
     values.push_back(values_of(weight, who));
 
-  LoadedWeights loaded{.fresh = std::move(match.fresh), .left_out = std::move(match.left_out)};
+  LoadedWeights loaded{.fresh = std::move(match.fresh),
+                       .left_out = std::move(match.left_out),
+                       .prefix = std::move(match.prefix)};
   const at::NoGradGuard no_gradient;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const MatchedWeight& weight = match.matched[i];

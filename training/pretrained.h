@@ -17,6 +17,7 @@ struct LoadedWeights {
   std::vector<std::string> fresh = {};     ///< of the network, still as initialised
   std::vector<std::string> left_out = {};  ///< of the file, by its own names
   std::string adapted = {};  ///< the first convolution, if it was made for other channels
+  std::string prefix = {};   ///< of all names of the file, if it was passed over: "module."
 };
 
 /// One line for a person: how many tensors were loaded, which are new and why, what was left out.
@@ -35,6 +36,7 @@ HEADRACE_API std::string summary(const LoadedWeights& loaded);
 /// stays
 ///   as it is, and the file's own head is left out.
 /// - `num_batches_tracked` may be missing.
+/// - "module.", "_orig_mod." and "model." before every name of the file are passed over.
 ///
 /// Throws `CheckpointError`, before anything is changed, if other tensors are missing, unexpected
 /// or of another shape: it lists them, at most eight of each, and says what named network the

@@ -21,6 +21,8 @@ std::vector<Stage> Course::stages() const {
   return {Stage{}};
 }
 
+void Course::try_network(models::Network&, at::Device) const {}
+
 Example Course::example(const Batch& batch, const Moment& moment) const {
   return example_of_fields(batch, moment.device);
 }

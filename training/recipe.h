@@ -65,6 +65,9 @@ class HEADRACE_API Course {
 
   /// A fresh network on the CPU. Draws from LibTorch's default generator, which was seeded.
   virtual std::unique_ptr<models::Network> network() const = 0;
+  /// Looks at such a network on the device that it will be trained on, before anything starts.
+  /// Throws `ConfigError`. Default: nothing is tried.
+  virtual void try_network(models::Network& network, at::Device device) const;
 
   /// Batches to train on, in a fresh order each epoch.
   virtual Pipeline train(const Stage& stage, const Feed& feed) const = 0;
@@ -94,6 +97,12 @@ class HEADRACE_API Course {
   virtual std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const = 0;
   /// Default: the loss, lower is better.
   virtual Selection selected_by() const;
+
+  /// Whether `pictures()` may have some. Default: no.
+  virtual bool shows_pictures() const { return false; }
+  /// What a person is shown of an example, uint8 `[N, H, W, 3]`, where scores of pixels have those;
+  /// undefined: nothing of it can be shown.
+  virtual at::Tensor pictures(const Example&) const { return {}; }
 
   /// Bytes that a step of the stage takes beside weights and batch: activations and their
   /// gradients, or an evaluation's, whichever is more. 0: not known.

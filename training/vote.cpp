@@ -2,6 +2,8 @@
 #include <headrace/training/vote.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
@@ -66,14 +68,25 @@ std::vector<std::string> targets_of(const std::vector<MemberScores>& parts) {
 }
 
 // Those that are the same with all members.
-TensorMap common_targets(const std::vector<MemberScores>& members) {
-  TensorMap common = members.front().targets;
-  for (const MemberScores& member : members)
+TensorMap common_targets(std::span<const Cases> of_members) {
+  TensorMap common = of_members.front().example.targets;
+  for (const Cases& cases : of_members.subspan(1))
     std::erase_if(common, [&](const auto& entry) {
-      const auto found = member.targets.find(entry.first);
-      return found == member.targets.end() || !same(found->second, entry.second);
+      const auto found = cases.example.targets.find(entry.first);
+      return found == cases.example.targets.end() || !same(found->second, entry.second);
     });
   return common;
+}
+
+// Rows that count with one of the members at least; undefined when all do.
+at::Tensor counted_by_one(std::span<const Cases> of_members) {
+  at::Tensor counted;
+  for (const Cases& cases : of_members) {
+    const at::Tensor& present = cases.example.present;
+    if (!present.defined()) return {};
+    counted = counted.defined() ? counted.logical_or(present) : present;
+  }
+  return counted;
 }
 
 bool same_records(const std::vector<MemberScores>& members) {
@@ -87,7 +100,7 @@ bool same_records(const std::vector<MemberScores>& members) {
 
 void ScoreKeeper::add(const Cases& cases) {
   if (!keeps_) return;
-  keeps_ = cases.scores.defined() && cases.scores.dim() > 0;
+  keeps_ = cases.scores.defined() && cases.scores.dim() > 0 && cases.scores.dim() < 3;
   if (keeps_) parts_.push_back(on_host(cases));
   keeps_ = keeps_ && fits(parts_.back(), parts_.front());
   if (!keeps_) parts_.clear();
@@ -140,28 +153,45 @@ MemberScores read_member_scores(const std::filesystem::path& folder) {
   return scores;
 }
 
+Cases vote_of(const Recipe& recipe, std::span<Cases> of_members) {
+  const TensorMap targets = common_targets(of_members);
+  for (Cases& cases : of_members)
+    cases.example.targets = targets;
+  Cases voted = recipe.vote(of_members);
+  voted.example.present = counted_by_one(of_members);
+  return voted;
+}
+
+TensorMap mean_of(std::span<const TensorMap> fitted) {
+  TensorMap sums;
+  std::map<std::string, int> counts;
+  for (const TensorMap& one : fitted)
+    for (const auto& [name, tensor] : one) {
+      at::Tensor& sum = sums[name];
+      sum = sum.defined() ? sum + tensor : tensor;
+      ++counts[name];
+    }
+  for (auto& [name, sum] : sums)
+    if (counts[name] > 1) sum = sum / counts[name];
+  return sums;
+}
+
 std::optional<Figures> vote_on_test(const Recipe& recipe,
                                     const std::vector<MemberScores>& members) {
   if (members.empty() || !members.front().scores.defined() || !same_records(members))
     return std::nullopt;
-  const TensorMap targets = common_targets(members);
-  if (targets.empty()) return std::nullopt;
-  at::Tensor present;  // with one of them at least
   std::vector<TensorMap> fitted;
-  fitted.reserve(members.size());
   std::vector<Cases> cases;
-  cases.reserve(members.size());
   for (const MemberScores& member : members) {
     fitted.push_back(member.fitted);
-    present = present.defined() ? present.logical_or(member.present) : member.present;
     cases.push_back({.scores = member.scores,
-                     .example = {.targets = targets, .present = member.present},
+                     .example = {.targets = member.targets, .present = member.present},
                      .member = member.member});
   }
+  const Cases voted = vote_of(recipe, cases);
+  if (voted.example.targets.empty()) return std::nullopt;
   const std::unique_ptr<Metric> metric = recipe.metric_of_vote(fitted);
   if (!metric) return std::nullopt;
-  Cases voted = recipe.vote(cases);
-  voted.example.present = present;
   metric->add(voted);
   return metric->result();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace headrace::inline v1::training {
@@ -21,7 +22,8 @@ struct MemberScores {
 };
 
 /// Gathers the scores of an evaluation, batch by batch into host memory: that waits for the device.
-/// Where a batch has no scores, or of another shape, nothing is kept. Not thread-safe.
+/// Where a batch has no scores, of another shape, or of pixels (more than two axes, which would be
+/// too large: `evaluate_together()` votes on those), nothing is kept. Not thread-safe.
 class HEADRACE_API ScoreKeeper {
  public:
   void add(const Cases& cases);
@@ -41,10 +43,17 @@ HEADRACE_API void write_member_scores(const std::filesystem::path& folder,
 /// Reads such a file; nothing where there is none. Throws `CheckpointError`.
 HEADRACE_API MemberScores read_member_scores(const std::filesystem::path& folder);
 
+/// What members say together of the same cases, each with its number: `Recipe::vote`, with the
+/// targets that are the same with all of them; a case counts where it counts with one of them.
+HEADRACE_API Cases vote_of(const Recipe& recipe, std::span<Cases> of_members);
+
+/// What the validations of several members have fitted, each tensor as the mean over those that
+/// have it: thresholds for decisions about their mean scores.
+HEADRACE_API TensorMap mean_of(std::span<const TensorMap> fitted);
+
 /// The figures of the recipe's vote over all members, by `Recipe::metric_of_vote`; empty where
 /// there is none, a member kept no scores, they were tested on records of their own, or no
-/// target is the same with all: those are the vote's. A case counts where it counts with one of
-/// them.
+/// target is the same with all.
 HEADRACE_API std::optional<Figures> vote_on_test(const Recipe& recipe,
                                                  const std::vector<MemberScores>& members);
 

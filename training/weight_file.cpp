@@ -2,6 +2,7 @@
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/weight_file.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -16,6 +17,16 @@ std::string first_bytes(const std::filesystem::path& path) {
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
+}
+
+// Whether an archive's list of entries, which ends the file, has the constants of TorchScript.
+bool is_script(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  std::string end(static_cast<std::size_t>(std::min<std::streamoff>(size, 1 << 16)), '\0');
+  file.seekg(size - static_cast<std::streamoff>(end.size()));
+  file.read(end.data(), static_cast<std::streamsize>(end.size()));
+  return end.find("/constants.pkl") != std::string::npos;
 }
 
 [[noreturn]] void refuse_pickle(const std::filesystem::path& path) {
@@ -41,6 +52,11 @@ TensorMap read_weights(const std::filesystem::path& path) {
   const std::string begin = first_bytes(path);
   // The header of a safetensors file begins behind its length.
   const bool safetensors = begin.size() > 8 && begin[8] == '{';
+  if (begin.starts_with("PK\x03\x04"sv) && is_script(path))
+    throw CheckpointError(
+        "[weights] " + path.string() +
+        ": weights must be in a safetensors file, this is a network from TorchScript, with weights "
+        "of its own; give it as that (model.torchscript of a configuration)");
   if (!safetensors && (begin.starts_with("PK\x03\x04"sv) || begin.starts_with('\x80')))
     refuse_pickle(path);
   if (begin.starts_with("version https://git-lfs"sv))

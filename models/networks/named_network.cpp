@@ -1,5 +1,7 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
+#include <headrace/models/networks/mlp.h>
 #include <headrace/models/networks/named_network.h>
 #include <headrace/models/networks/nnunet_memory.h>
 #include <headrace/models/networks/nnunet_names.h>
@@ -99,6 +101,20 @@ NetworkTraits efficient_glaucoma_cnn_traits(const NetworkOptions& options) {
           .least_side = 16};
 }
 
+MlpOptions mlp_options(const NetworkOptions& options) {
+  return {.features = options.in_channels, .classes = options.classes, .width = options.width};
+}
+
+std::unique_ptr<Network> mlp(const NetworkOptions& options) {
+  return make_mlp(mlp_options(options));
+}
+
+NetworkTraits mlp_traits(const NetworkOptions& options) {
+  return {.weights = {.head = "head."},
+          .activations = mlp_activations(mlp_options(options)),
+          .takes_vectors = true};
+}
+
 // nnU-Net's plan for these sides; the width is a factor of its 32 features.
 NnUNetOptions nnunet_options(const NetworkOptions& options) {
   return plan_nnunet({.patch_size = options.sides,
@@ -152,6 +168,7 @@ constexpr std::array rows{
     Row{"resnet50", Task::classification, resnet<50>, resnet_traits<50>},
     Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
         efficient_glaucoma_cnn_traits},
+    Row{"mlp", Task::classification, mlp, mlp_traits},
     Row{"unet", Task::segmentation, unet, unet_traits, names_of_unet_encoders},
     Row{"plain_conv_unet", Task::segmentation, plain_conv_unet, plain_conv_unet_traits},
     Row{"residual_encoder_unet", Task::segmentation, residual_encoder_unet,
@@ -165,14 +182,22 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+// What was written, and the name that was meant, if one is near.
+std::string got(const std::string& written, const std::vector<std::string>& names) {
+  const auto meant = nearest_name(written, names);
+  return ", got \"" + written + '"' +
+         (meant ? "; did you mean \"" + *meant + "\"?" : std::string());
+}
+
 const Row& row_of(const std::string& name) {
   const auto* found = std::ranges::find(rows, name, &Row::name);
-  if (found == rows.end())
-    throw ConfigError("[network] name must be one of " +
-                      listed(network_names(Task::classification)) + " (classification), " +
-                      listed(network_names(Task::segmentation)) + " (segmentation), got \"" + name +
-                      '"');
-  return *found;
+  if (found != rows.end()) return *found;
+  const std::vector<std::string> classifiers = network_names(Task::classification);
+  const std::vector<std::string> segmenters = network_names(Task::segmentation);
+  std::vector<std::string> all = classifiers;
+  all.insert(all.end(), segmenters.begin(), segmenters.end());
+  throw ConfigError("[network] name must be one of " + listed(classifiers) + " (classification), " +
+                    listed(segmenters) + " (segmentation)" + got(name, all));
 }
 
 const Row& row_for(const NetworkOptions& options) {
@@ -184,7 +209,7 @@ const Row& row_for(const NetworkOptions& options) {
                       options.encoder + '"');
   if (std::ranges::find(encoders, options.encoder) == encoders.end())
     throw ConfigError("[network] encoder of \"" + options.name + "\" must be one of " +
-                      listed(encoders) + ", got \"" + options.encoder + '"');
+                      listed(encoders) + got(options.encoder, encoders));
   return row;
 }
 

@@ -14,15 +14,15 @@ namespace headrace::inline v1::models {
 
 /// What a network by name is made for.
 enum class Task {
-  classification,  ///< images to logits `[N, classes]`
+  classification,  ///< images, or vectors, to logits `[N, classes]`
   segmentation,    ///< images to logits of their sides, `[N, classes, ...]`
 };
 
 /// A network by its name and shape. What a network does not have, such as an encoder, stays as it
 /// is.
 struct NetworkOptions {
-  std::string name = {};  ///< one of `network_names`
-  std::int64_t in_channels = 3;
+  std::string name = {};         ///< one of `network_names`
+  std::int64_t in_channels = 3;  ///< of networks for vectors, their length
   std::int64_t classes = 2;
   double width = 1.0;        ///< factor of all channel counts, see `scaled_channels`
   std::string encoder = {};  ///< one of `network_encoders`, default the first
@@ -40,8 +40,9 @@ struct ChannelStatistics {
 /// What is known of a network before it is made.
 struct NetworkTraits {
   WeightNames weights = {};
-  Activations activations = {};
-  std::int64_t least_side = 1;  ///< of an image
+  Activations activations = {};  ///< of networks for vectors, for each vector
+  bool takes_vectors = false;    ///< inputs are `[N, in_channels]`, no images
+  std::int64_t least_side = 1;   ///< of an image
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis
   ChannelStatistics statistics = {};
@@ -55,7 +56,8 @@ HEADRACE_API std::vector<std::string> network_names(Task task);
 HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
 
 /// A network with fresh weights from the default CPU generator of LibTorch. Throws `ConfigError`
-/// for an unknown name, which lists the known, and for options that the network does not take.
+/// for an unknown name, with the known and the nearest, and for options that the network does not
+/// take.
 HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
 
 /// Throws `ConfigError` as `make_network` does.

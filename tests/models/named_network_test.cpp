@@ -53,6 +53,16 @@ std::vector<NetworkOptions> networks_of_any_side() {
   return all;
 }
 
+// Two of them, or vectors.
+at::Tensor inputs_of(const NetworkOptions& options, std::int64_t side,
+                     at::TensorOptions as = at::kFloat) {
+  const bool vectors = network_traits(options).takes_vectors;
+  const std::vector<std::int64_t> sizes =
+      vectors ? std::vector<std::int64_t>{2, options.in_channels}
+              : std::vector<std::int64_t>{2, options.in_channels, side, side};
+  return at::zeros(sizes, as) + 0.5;
+}
+
 at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
   const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
   return found == tensors.end() ? at::Tensor() : found->tensor;
@@ -94,12 +104,14 @@ TEST_CASE("every named network gives logits of its task, and has the tensors tha
     const NetworkTraits traits = network_traits(options);
     const NamedTensors parameters = network->parameters();
     CHECK(has_prefix(parameters, traits.weights.head));
-    CHECK(tensor_of(parameters, traits.weights.first_convolution).size(1) == 4);
+    const std::string first =
+        traits.takes_vectors ? "fc1.weight" : traits.weights.first_convolution;
+    CHECK(tensor_of(parameters, first).size(1) == 4);
     if (!traits.weights.encoder.empty()) CHECK(has_prefix(parameters, traits.weights.encoder));
 
     const std::int64_t side = std::max(traits.least_side, 2 * traits.side_divisors.front());
     const at::NoGradGuard no_gradient;
-    const at::Tensor logits = network->forward(at::rand({2, 4, side, side}));
+    const at::Tensor logits = network->forward(inputs_of(options, side));
     const auto classifiers = network_names(Task::classification);
     if (std::ranges::find(classifiers, options.name) != classifiers.end())
       CHECK(logits.sizes() == at::IntArrayRef{2, 3});
@@ -119,7 +131,7 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
       made->move_to(at::kCPU, true);
       headrace::test::MetaNetwork network(std::move(made), lowered);
       const headrace::test::HostCopies copies;
-      const at::Tensor images = at::empty({2, 3, 64, 64}, at::device(at::kMeta));
+      const at::Tensor images = inputs_of(options, 64, at::device(at::kMeta));
       network.forward(images).sum().backward();
       network.set_training(false);
       network.forward(images);
@@ -136,8 +148,10 @@ TEST_CASE("the memory that is said of a network is about what LibTorch's tensors
     CAPTURE(options.encoder);
     const auto network = make_network(options);
     const Activations said = network_traits(options).activations;
-    const at::Tensor images = at::rand({4, 3, 128, 128});
-    const double bytes = 4.0 * 128 * 128 * sizeof(float);
+    // Of vectors so many that the parameters' gradients are small beside them.
+    const at::Tensor images =
+        network_traits(options).takes_vectors ? at::rand({4096, 3}) : at::rand({4, 3, 128, 128});
+    const double bytes = sizeof(float) * static_cast<double>(images.numel()) / 3.0;
     const auto step = [&] { network->forward(images).sum().backward(); };
     step();  // gradients of the parameters are there from now on
     const double trained = peak_of(step) / bytes;
@@ -187,8 +201,13 @@ TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") 
 
 TEST_CASE("an unknown network, encoder or shape is refused with what there is") {
   CHECK_THROWS_WITH_AS(make_network({.name = "resnet19"}),
-                       Contains("one of resnet18, resnet34, resnet50, efficient_glaucoma_cnn"),
+                       Contains("one of resnet18, resnet34, resnet50, efficient_glaucoma_cnn, mlp"),
                        ConfigError);
+  CHECK_THROWS_WITH_AS(network_traits({.name = "resnet81"}),
+                       Contains("got \"resnet81\"; did you mean \"resnet18\"?"), ConfigError);
+  CHECK_THROWS_WITH_AS(network_encoders("unnet"), Contains("did you mean \"unet\"?"), ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "unet", .encoder = "resnet43"}),
+                       Contains("did you mean \"resnet34\"?"), ConfigError);
   CHECK_THROWS_WITH_AS(network_traits({.name = ""}), Contains("got \"\""), ConfigError);
   CHECK_THROWS_WITH_AS(make_network({.name = "unet", .encoder = "vgg16"}),
                        Contains("one of resnet34, resnet18, resnet50, got \"vgg16\""), ConfigError);
@@ -216,4 +235,7 @@ TEST_CASE("images that a network cannot take are refused with their shape") {
                        DataError);
   CHECK_THROWS_AS(resnet->forward(at::rand({2, 3, 0, 64})), DataError);
   CHECK(resnet->forward(at::rand({2, 3, 28, 5})).sizes() == at::IntArrayRef{2, 2});
+  const auto mlp = make_network({.name = "mlp", .in_channels = 6, .width = .125});
+  CHECK_THROWS_WITH_AS(mlp->forward(at::rand({2, 5})), Contains("must be [N, 6], got [2, 5]"),
+                       DataError);
 }

@@ -140,3 +140,63 @@ TEST_CASE("sums of loss terms go on from a checkpoint") {
   CHECK_THROWS_AS(whole.add({{.name = "other", .value = at::zeros({})}}, example),
                   headrace::ConfigError);
 }
+
+namespace {
+
+// Record i holds i in all values.
+class Arrays final : public headrace::Source {
+ public:
+  Arrays(headrace::DType dtype, headrace::Shape shape) : dtype_(dtype), shape_(shape) {}
+  std::string name() const override { return "arrays"; }
+  std::int64_t size() const override { return 4; }
+  headrace::Schema fields() const override {
+    return {headrace::FieldSpec::fixed("array", dtype_, shape_),
+            headrace::FieldSpec::fixed("label", headrace::DType::int64, {})};
+  }
+  void read(std::int64_t index, headrace::Sample& sample) const override {
+    headrace::Tensor& array = sample.make("array", dtype_, shape_);
+    if (dtype_ == headrace::DType::int16)
+      for (std::int16_t& value : array.values<std::int16_t>())
+        value = static_cast<std::int16_t>(index);
+    else
+      for (double& value : array.values<double>())
+        value = static_cast<double>(index);
+    sample.set_scalar("label", index);
+  }
+
+ private:
+  headrace::DType dtype_;
+  headrace::Shape shape_;
+};
+
+}  // namespace
+
+TEST_CASE("arrays of any type become floats less their mean, and leave the batch as it is") {
+  struct Case {
+    headrace::DType dtype;
+    headrace::Shape shape;
+    std::vector<std::int64_t> sizes;
+    std::vector<double> mean;
+  };
+  for (const Case& one : {Case{headrace::DType::int16, {5}, {4, 5}, {0, 1, 2, 3, 4}},
+                          Case{headrace::DType::float64, {3, 4}, {4, 1, 3, 4}, {1}},
+                          Case{headrace::DType::int16, {2, 3, 4}, {4, 2, 3, 4}, {0, 1}}}) {
+    CAPTURE(one.sizes.size());
+    auto loader = headrace::Pipeline::from(Arrays(one.dtype, one.shape)).batch({.size = 4}).build();
+    const headrace::NextBatch next = loader.next();
+    const auto unpack = unpack_arrays({.mean = one.mean,
+                                       .stddev = std::vector<double>(one.mean.size(), 2.0),
+                                       .channels_last = true});
+    for (int again = 0; again < 2; ++again) {  // nothing was written to the batch
+      const Example example = unpack(next.batch, at::kCPU);
+      const at::Tensor input = example.inputs.at("array");
+      CHECK(input.sizes().vec() == one.sizes);
+      CHECK((input.scalar_type() == at::kFloat));
+      CHECK(input.select(0, 3).select(0, 0).flatten()[0].item<double>() == (3 - one.mean[0]) / 2);
+      const auto last = static_cast<std::int64_t>(one.mean.size()) - 1;
+      CHECK(input.select(0, 3).select(0, last).flatten()[0].item<double>() ==
+            (3 - one.mean.back()) / 2);
+      CHECK(example.targets.at("label")[3].item<std::int64_t>() == 3);
+    }
+  }
+}

@@ -159,6 +159,24 @@ TEST_CASE("names by which a file calls a tensor twice are made one") {
   CHECK(loaded.loaded.size() == 122);
 }
 
+TEST_CASE("what wrappers put before every name is passed over, and said") {
+  for (const std::string prefix : {"module.", "model.", "module._orig_mod."}) {
+    CAPTURE(prefix);
+    TensorMap weights;
+    for (const auto& [name, tensor] : weights_of(small))
+      weights.emplace(prefix + name, tensor);
+    const auto network = make_network(small);
+    const LoadedWeights loaded = load(*network, small, weights);
+    CHECK(loaded.loaded.size() == 122);
+    CHECK(summary(loaded) == "122 tensors loaded; names taken without \"" + prefix + '"');
+    const auto unet = make_network(small_unet);
+    CHECK(load(*unet, small_unet, weights).left_out.size() == 2);
+
+    weights.emplace("other", at::ones({1}));
+    CHECK(refusal(small, weights).find("123 unexpected") != std::string::npos);
+  }
+}
+
 TEST_CASE("what is missing, unexpected and of another shape is listed with its count") {
   TensorMap weights = weights_of(small);
   weights.erase("bn1.weight");
@@ -178,7 +196,7 @@ TEST_CASE("weights of another network are told by its name, and lists end") {
   const std::string text =
       refusal({.name = "resnet34", .classes = 4}, weights_of({.name = "resnet18", .classes = 9}));
   CHECK_MESSAGE(text.find(" 80 missing (") != std::string::npos, text);
-  CHECK_MESSAGE(text.find("these are weights of \"resnet18\"") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("these are weights of \"resnet18\", width 1") != std::string::npos, text);
   CHECK_MESSAGE(text.find(" more)") != std::string::npos, text);
   CHECK(text.size() < 1000);
   const std::string unet = refusal({.name = "resnet18"}, weights_of({.name = "unet"}));

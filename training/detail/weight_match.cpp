@@ -1,8 +1,10 @@
 #include <headrace/training/detail/weight_match.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 namespace headrace::inline v1::training::detail {
 
@@ -25,6 +27,32 @@ struct Entry {
   at::Tensor tensor;
 };
 
+// What DataParallel, torch.compile and wrappers put before every name.
+constexpr std::array<std::string_view, 3> wrappers{"module.", "_orig_mod.", "model."};
+
+bool all_begin_with(const TensorMap& weights, std::string_view prefix) {
+  return !weights.empty() && std::ranges::all_of(weights, [&](const auto& item) {
+    return item.first.starts_with(prefix);
+  });
+}
+
+// The wrappers that all names begin with, but for those that the network's own names begin with.
+std::string prefix_of(const TensorMap& weights, const NamedTensors& state) {
+  std::string prefix;
+  for (bool more = true; more;) {
+    more = false;
+    for (const std::string_view wrapper : wrappers) {
+      const std::string longer = prefix + std::string(wrapper);
+      const bool own = std::ranges::any_of(
+          state, [&](const NamedTensor& item) { return item.name.starts_with(wrapper); });
+      if (own || !all_begin_with(weights, longer)) continue;
+      prefix = longer;
+      more = true;
+    }
+  }
+  return prefix;
+}
+
 // A file's tensors under the names that they have in the network.
 struct Renamed {
   std::map<std::string, Entry> entries = {};
@@ -32,18 +60,21 @@ struct Renamed {
   bool of_encoder = false;  // the file is that of an encoder alone
 };
 
-Renamed rename(const TensorMap& weights, const WeightNames& names) {
+Renamed rename(const TensorMap& weights, const WeightNames& names, std::size_t prefix) {
   Renamed renamed;
+  const auto bare = [&](const std::string& name) { return std::string_view(name).substr(prefix); };
   renamed.of_encoder =
       !names.encoder.empty() && std::ranges::none_of(weights, [&](const auto& item) {
-        return item.first.starts_with(names.encoder);
+        return bare(item.first).starts_with(names.encoder);
       });
   for (const auto& [name, tensor] : weights) {
-    if (renamed.of_encoder && !names.encoder_head.empty() && name.starts_with(names.encoder_head)) {
+    if (renamed.of_encoder && !names.encoder_head.empty() &&
+        bare(name).starts_with(names.encoder_head)) {
       renamed.left_out.push_back(name);
       continue;
     }
-    const std::string here = names.canonical == nullptr ? name : names.canonical(name);
+    const std::string here =
+        names.canonical == nullptr ? std::string(bare(name)) : names.canonical(bare(name));
     renamed.entries.emplace(renamed.of_encoder ? names.encoder + here : here, Entry{name, tensor});
   }
   return renamed;
@@ -78,8 +109,9 @@ std::string both_shapes(const NamedTensor& item, const at::Tensor& from) {
 
 WeightMatch match_weights(const NamedTensors& state, const TensorMap& weights,
                           const WeightNames& names) {
-  Renamed file = rename(weights, names);
-  WeightMatch match{.left_out = std::move(file.left_out)};
+  const std::string prefix = prefix_of(weights, state);
+  Renamed file = rename(weights, names, prefix.size());
+  WeightMatch match{.left_out = std::move(file.left_out), .prefix = prefix};
   const bool new_head = has_new_head(state, file, names);
   for (const NamedTensor& item : state) {
     const auto node = file.entries.extract(item.name);

@@ -25,6 +25,7 @@ struct WeightMatch {
   std::vector<std::string> missing = {};
   std::vector<std::string> unexpected = {};
   std::vector<std::string> misshapen = {};  ///< with both shapes
+  std::string prefix = {};                  ///< of all names of the file, which was passed over
 
   bool fits() const { return missing.empty() && unexpected.empty() && misshapen.empty(); }
 };
