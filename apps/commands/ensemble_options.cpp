@@ -5,8 +5,8 @@
 namespace headrace::inline v1::app {
 
 void add_ensemble(CLI::App& line, EnsembleOptions& options) {
-  line.add_option("--checkpoint", options.checkpoints,
-                  "Weights that a run has written, or its folder; several vote")
+  line.add_option("run,--checkpoint", options.checkpoints,
+                  "Folder of a run, or weights that it has written; several vote")
       ->required();
   line.add_option("--device", options.device, "auto, cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))

@@ -16,6 +16,7 @@ void add(CLI::App& line, EvaluateOptions& options) {
       "--split", options.split,
       "Part of the data: test, train, all, ...; else their test, or all if there is none");
   line.add_option("--output", options.output, "JSON file to write the figures to");
+  line.add_option("--worst", options.worst, "PNG file to draw the worst mistakes into");
 }
 
 ExitCode run(const EvaluateOptions& options, const CommandCall& call) {

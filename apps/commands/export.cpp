@@ -8,8 +8,10 @@ namespace {
 
 void add(CLI::App& line, ExportOptions& options) {
   line.add_option("RUN", options.run, "A run's folder, or a file of its weights")->required();
-  line.add_option("--output", options.output,
-                  "File to write, of several members one each; else model.safetensors in RUN");
+  line.add_option(
+      "--output", options.output,
+      "File to write, of several members one each; else model.safetensors in RUN; a network "
+      "from TorchScript is written beside it, .torchscript");
   line.add_option("--member,--fold", options.member, "The weights of this one only")
       ->check(CLI::NonNegativeNumber);
 }

@@ -23,7 +23,7 @@ void add(CLI::App& line, NewOptions& options) {
   line.add_option("KIND", options.kind, "What is to be learnt: classification, segmentation")
       ->required();
   line.add_option("--data", options.question.data,
-                  "Folder, manifest (.csv, .tsv, .jsonl) or pack to look at")
+                  "Folder, manifest (.csv, .tsv, .jsonl), pack, HDF5 or .npy file to look at")
       ->required();
   line.add_option("--masks", options.question.mask_folder,
                   "Folder of the masks, where --data is that of the pictures");

@@ -100,6 +100,8 @@ const FieldSpec& AugmentBuilder::first(const char* what, bool (*fits)(const Fiel
 }
 
 std::string AugmentBuilder::picture() const {
+  if (!context_.mixes.empty())
+    throw ConfigError("works on pictures, these records are arrays; leave it out");
   return first("a picture, uint8 [height, width, channels]", is_picture).name;
 }
 

@@ -44,7 +44,9 @@ struct AugmentContext {
   /// float32 or int16 with one.
   Schema fields{};
   std::vector<std::string> masks{};  ///< fields that go along with the pictures
-  int height = 0;                    ///< of crops that say nothing of it; 0: the pictures' own
+  /// Where there are no pictures: the field that is mixed with its partner's; empty: none may be.
+  std::string mixes{};
+  int height = 0;  ///< of crops that say nothing of it; 0: the pictures' own
   int width = 0;
   std::optional<double> mean{};  ///< of the training spectrograms: what masked cells become
   std::int64_t classes = 0;      ///< of the labels; 0: not known

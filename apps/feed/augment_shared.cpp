@@ -73,7 +73,8 @@ void add(Mix mix, AugmentBuilder& builder) {
       throw ConfigError("cannot make soft labels: how many classes there are is not known");
     mix.op.classes = static_cast<int>(context.classes);
   }
-  mix.op.field = builder.picture();
+  const bool arrays = !context.mixes.empty() && mix.op.cutmix_alpha == 0.0;
+  mix.op.field = arrays ? context.mixes : builder.picture();
   builder.on_batches(mix.op);
 }
 

@@ -1,11 +1,16 @@
 #include <headrace/apps/inspect/data_facts.h>
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/array_values.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/mask_survey.h>
 #include <headrace/monitor/process_memory.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,7 +37,7 @@ void add_survey(DataFacts& facts, const ImageSource& source, const Survey& surve
   facts.height = median(survey.heights);
 }
 
-void add_classes(DataFacts& facts, const ImageSource& source) {
+void add_classes(DataFacts& facts, const LabelledSource& source) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(source.size()));
   std::iota(rows.begin(), rows.end(), 0);
   const std::vector<std::int64_t> counts = count_classes(source, rows);
@@ -71,22 +76,63 @@ void add_masks(DataFacts& facts, const ImageSource& source) {
   }
 }
 
+// Why a record cannot be trained on; empty: it can.
+std::string fault_of(const Source& records, std::int64_t row, Sample& sample) {
+  try {
+    records.read(row, sample);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  bool finite = true;
+  for_each_value(sample[array_field],
+                 [&](std::size_t, double value) { finite = finite && std::isfinite(value); });
+  return finite ? "" : "must hold finite values, got infinite ones or nan";
+}
+
+void add_arrays(DataFacts& facts, const LabelledSource& source) {
+  const FieldSpec& field = source.fields().at(array_field);
+  const bool lengths_differ = field.kind == FieldSpec::Kind::padded && field.shape.rank() > 1;
+  record_shape(source, {.frames = lengths_differ ? std::optional<std::int64_t>(1) : std::nullopt});
+  facts.array = ArrayFacts{.record = source.fields().at(array_field)};
+  ArrayFacts& array = *facts.array;
+  const std::size_t line =
+      array.record.row_bytes() /
+      static_cast<std::size_t>(array.record.shape[array.record.shape.rank() - 1]);
+  std::vector<int> lengths;
+  for (std::int64_t row = 0; row < source.size(); ++row) {
+    const std::size_t bytes = source.working_bytes(row);
+    array.bytes += bytes;
+    if (bytes > 0) lengths.push_back(static_cast<int>(bytes / line));
+  }
+  std::ranges::sort(lengths);
+  if (array.record.kind == FieldSpec::Kind::padded) array.frames = median(lengths);
+  facts.looked_at = std::min(source.size(), most_looked_at);
+  Sample sample;
+  for (std::int64_t i = 0; i < facts.looked_at; ++i) {
+    const std::int64_t row = i * source.size() / facts.looked_at;
+    const std::string fault = fault_of(source, row, sample);
+    if (!fault.empty()) facts.bad.push_back(fmt::format("{}: {}", source.origin(row), fault));
+  }
+}
+
 }  // namespace
 
 DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   DataFacts facts{.found = question.masks ? find_masks(question.data, question.mask_folder)
                                           : find_classes(question.data)};
   const TaskData quiet{.listings = {}};
-  const auto source = open_set(facts.found.train, quiet, "data.train", question.masks);
+  const auto source = open_set(facts.found.train, quiet, "data.train", question.masks).source;
   facts.records = source->size();
   facts.groups = !source->groups().empty();
   facts.splits = !source->splits().empty();
-  if (question.masks)
-    add_masks(facts, *source);
-  else
-    add_classes(facts, *source);
-  options.most = most_looked_at;
-  add_survey(facts, *source, survey(*source, options));
+  if (!question.masks) add_classes(facts, *source);
+  if (const auto* images = dynamic_cast<const ImageSource*>(source.get())) {
+    if (question.masks) add_masks(facts, *images);
+    options.most = most_looked_at;
+    add_survey(facts, *images, survey(*images, options));
+  } else {
+    add_arrays(facts, *source);
+  }
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
   facts.gpu = ::access("/dev/nvidiactl", F_OK) == 0;

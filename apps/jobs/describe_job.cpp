@@ -8,6 +8,8 @@ void describe_job(Fields& fields, JobConfig& config, const JobSections& own) {
                  {.doc = "slowness to plant, to see whether the verdict finds it"});
   fields.section("data", own.data);
   describe_augment(fields, own.augment);
+  if (own.model != nullptr)
+    fields.section("model", [&](Fields& f) { describe(f, *own.model); }, {.doc = "the network"});
   fields.section("loss", own.loss);
   fields.section("training", [&](Fields& f) { describe(f, config.training); });
 }

@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/model_settings.h>
 
 #include <functional>
 
@@ -12,6 +13,7 @@ namespace headrace::inline v1::app {
 struct JobSections {
   std::function<void(Fields&)> data{};
   AugmentList& augment;
+  ModelSettings* model = nullptr;  ///< null: the network is not to be chosen
   std::function<void(Fields&)> loss{};
 };
 

@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 
 namespace headrace::inline v1::app {
@@ -11,6 +12,8 @@ void JobConfig::describe_keys(Fields& fields) {
   describe(fields, static_cast<RunSettings&>(*this));
   fields.section("training", [this](Fields& f) { describe(f, training); });
 }
+
+void JobConfig::settle(const Fields&) {}
 
 void JobConfig::check() const {
   app::check(training);
@@ -29,6 +32,10 @@ LoaderJob JobConfig::loader_job() const {
 std::vector<DataPart> JobConfig::data_parts() const {
   const auto records = loader_job().source.outline;
   return {{.records = records, .fields = records->fields()}};
+}
+
+std::optional<MaskFormat> JobConfig::mask_format() const {
+  return std::nullopt;
 }
 
 }  // namespace headrace::inline v1::app

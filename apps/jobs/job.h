@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Command;
 struct DataFacts;
 struct DataPart;
 struct LoaderJob;
+struct MaskFormat;
 struct Proposal;
 
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
@@ -26,6 +28,8 @@ struct HEADRACE_API JobConfig : RunSettings {
 
   /// Adds all keys beside `kind`. Default: those of RunSettings and the section `training`.
   virtual void describe_keys(Fields& fields);
+  /// Called with what was read, before check(): defaults that depend on other keys. Default: none.
+  virtual void settle(const Fields& read);
   /// Looks at keys that must fit each other, once all are read. Throws ConfigError.
   virtual void check() const;
   /// Batches that are made ready ahead of the trainer. Default: 4.
@@ -36,6 +40,8 @@ struct HEADRACE_API JobConfig : RunSettings {
   /// What `headrace inspect` looks at (`feed/data_part.h`), one part or more. Default: the records
   /// of that loader.
   virtual std::vector<DataPart> data_parts() const;
+  /// How predictions are written that are masks (`task/mask_settings.h`). Default: they are none.
+  virtual std::optional<MaskFormat> mask_format() const;
 
  protected:
   JobConfig() = default;

@@ -3,8 +3,10 @@
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/sample/subset.h>
 
-#include <cmath>
 #include <utility>
+#include <vector>
+
+#include <ATen/ops/tensor.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -14,10 +16,18 @@ std::shared_ptr<const Source> rows_of(std::shared_ptr<const Source> source,
   return std::make_shared<const Subset>(std::move(source), rows);
 }
 
+at::Tensor of_channels(const std::vector<float>& values, const at::Tensor& like) {
+  return at::tensor(values, at::kFloat).to(like.device()).view({1, -1, 1, 1});
+}
+
 }  // namespace
 
 NetworkShape PictureCourse::shape() const {
-  return {.outputs = parts_.outputs, .side = task().image.decode.side};
+  NetworkShape shape = parts_.record.rank() == 0
+                           ? picture_shape(parts_.outputs, task().image.decode.side)
+                           : array_shape(parts_.outputs, parts_.record);
+  shape.dense = parts_.feed.whole;
+  return shape;
 }
 
 std::vector<training::Stage> PictureCourse::stages() const {
@@ -30,10 +40,14 @@ std::unique_ptr<models::Network> PictureCourse::network() const {
   return make_task_network(task().model, shape(), parts_.trains);
 }
 
+void PictureCourse::try_network(models::Network& network, at::Device device) const {
+  try_task_network(task().model, shape(), network, device);
+}
+
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
   const auto& rows = parts_.member.train;
-  return training_pipeline(rows_of(parts_.records.train, rows),
-                           labels_at(*parts_.records.train, rows), parts_.feed, stage.batch,
+  return training_pipeline(rows_of(parts_.records.train.source, rows),
+                           labels_at(*parts_.records.train.source, rows), parts_.feed, stage.batch,
                            feed.device);
 }
 
@@ -43,9 +57,10 @@ bool PictureCourse::evaluates(training::Split split) const {
 
 Pipeline PictureCourse::evaluation(training::Split split, const training::Feed& feed) const {
   const bool test = split == training::Split::test;
-  return evaluation_pipeline(rows_of(test ? parts_.records.test : parts_.records.validation,
-                                     test ? parts_.member.test : parts_.member.validation),
-                             parts_.feed, feed.batch, feed.device);
+  return evaluation_pipeline(
+      rows_of((test ? parts_.records.test : parts_.records.validation).source,
+              test ? parts_.member.test : parts_.member.validation),
+      parts_.feed, feed.batch, feed.device);
 }
 
 std::vector<training::Term> PictureCourse::loss(const training::Output& output,
@@ -66,11 +81,31 @@ training::Selection PictureCourse::selected_by() const {
           .goal = figure == "loss" ? training::Goal::minimum : training::Goal::maximum};
 }
 
+at::Tensor PictureCourse::pictures(const training::Example& example) const {
+  at::Tensor values = training::only(example.inputs, "input").to(at::kFloat);
+  if (values.dim() == 3) values = values.unsqueeze(1);
+  if (values.dim() != 4) return {};
+  if (parts_.record.rank() == 0) {
+    const Normalize& by = parts_.feed.normalize;
+    values = values * of_channels(by.std, values) + of_channels(by.mean, values);
+  } else {
+    values = values.mean(at::IntArrayRef{1}, /*keepdim=*/true);
+    const at::Tensor least = values.amin({2, 3}, true);
+    values = (values - least) / (values.amax({2, 3}, true) - least).clamp_min(1e-12);
+    values = values.expand({-1, 3, -1, -1});
+  }
+  return (values * 255.0)
+      .round()
+      .clamp(0.0, 255.0)
+      .to(at::kByte)
+      .permute({0, 2, 3, 1})
+      .contiguous();
+}
+
 std::uint64_t PictureCourse::step_bytes(const training::Stage& stage) const {
-  const models::Activations floats = traits_of(task().model, shape()).activations;
-  const std::int64_t side = task().image.decode.side;
-  return step_memory(stage, side * side, static_cast<std::uint64_t>(std::ceil(floats.training)),
-                     static_cast<std::uint64_t>(std::ceil(floats.evaluation)));
+  const NetworkShape seen = shape();
+  const std::int64_t cells = seen.vectors ? 1 : seen.sides[0] * seen.sides[1];
+  return step_memory(stage, cells, traits_of(task().model, seen).activations);
 }
 
 }  // namespace headrace::inline v1::app

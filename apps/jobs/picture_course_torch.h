@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/apps/task/pipelines.h>
@@ -14,7 +15,7 @@
 
 namespace headrace::inline v1::app {
 
-/// What the courses of both tasks on pictures have in common.
+/// What the courses of both tasks have in common, on pictures or arrays.
 class PictureCourse : public training::Course {
  public:
   /// What a course is made of.
@@ -23,13 +24,16 @@ class PictureCourse : public training::Course {
     TaskFeed feed{};
     TaskRecords records{};
     training::Member member{};
-    std::int64_t outputs = 0;  ///< of the network
-    bool trains = true;        ///< else its weights come from elsewhere
-    LossContext loss{};        ///< weights are on the compute device
+    std::int64_t outputs = 0;        ///< of the network
+    Shape record{};                  ///< of arrays; without axes: pictures
+    ChannelStatistics statistics{};  ///< that arrays are normalised by
+    bool trains = true;              ///< else its weights come from elsewhere
+    LossContext loss{};              ///< weights are on the compute device
   };
 
   std::vector<training::Stage> stages() const override;
   std::unique_ptr<models::Network> network() const override;
+  void try_network(models::Network& network, at::Device device) const override;
   Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
   bool evaluates(training::Split split) const override;
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
@@ -37,6 +41,10 @@ class PictureCourse : public training::Course {
                                    const training::Moment& moment) const override;
   std::unique_ptr<training::Inference> inference() const override;
   training::Selection selected_by() const override;
+  bool shows_pictures() const override { return parts_.record.rank() != 1; }
+  /// As the network sees them, before they are normalised; other inputs than pictures in grey, from
+  /// the least of their values to the largest.
+  at::Tensor pictures(const training::Example& example) const override;
   std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  protected:

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/picture_job.h>
+#include <headrace/apps/task/array_statistics.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>
@@ -32,20 +33,36 @@ Shown shown(const TaskFeed& feed, const Source& records) {
   return one;
 }
 
-TaskFeed feed_of(const PictureTask& task, const ImageSource& records) {
-  return task_feed(task, static_cast<std::int64_t>(records.classes().size()),
-                   imagenet_statistics());
+// Without the statistics of the data: masked cells of arrays hold 0 where the configuration says
+// nothing.
+TaskFeed feed_of(const PictureTask& task, const LabelledSource& records) {
+  const bool arrays = holds_arrays(task.task.data);
+  return task_feed(
+      task, static_cast<std::int64_t>(records.classes().size()),
+      arrays ? ChannelStatistics{.mean = {0.0F}, .std = {1.0F}} : imagenet_statistics());
+}
+
+PlannedSource planned(const RecordSet& set, const std::vector<std::int64_t>& rows) {
+  const auto subset = [rows](std::shared_ptr<const Source> source) {
+    return std::make_shared<const Subset>(std::move(source), rows);
+  };
+  return {.outline = subset(set.source),
+          .resident_bytes = set.resident_bytes,
+          .open = [set, subset] { return subset(set.load ? set.load() : set.source); }};
 }
 
 }  // namespace
 
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics) {
+  const bool arrays = holds_arrays(task.task.data);
   return {.task = task.task,
           .delay = task.config.delay,
           .seed = task.config.seed,
           .classes = classes,
           .whole = task.mask.has_value(),
+          .arrays = arrays,
+          .middle = arrays ? middle_of(task.task.array, statistics) : std::nullopt,
           .mask = task.mask.value_or(MaskFeed{}),
           .normalize = {.mean = statistics.mean,
                         .std = statistics.std,
@@ -57,31 +74,36 @@ TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
 LoaderJob picture_loader_job(const PictureTask& task) {
   const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
   const std::vector<std::int64_t>& rows = records.members.front().train;
-  const std::shared_ptr<const Source> outline = std::make_shared<const Subset>(records.train, rows);
-  const TaskFeed feed = feed_of(task, *records.train);
+  const TaskFeed feed = feed_of(task, *records.train.source);
   const Device device = task.config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
-  return {
-      .source = {.outline = outline, .resident_bytes = 0, .open = [outline] { return outline; }},
-      .pipeline =
-          [feed, device, labels = labels_at(*records.train, rows),
-           batch = task.config.training.batch](std::shared_ptr<const Source> source) {
-            return training_pipeline(std::move(source), labels, feed, batch, device);
-          },
-      .options = loader_options(task.task.data.prefetch, task.config.threads),
-      .runtime = runtime_options(task.config.threads),
-      .consumer_delay_s = task.config.delay.consumer.seconds,
-      .cached = task.task.data.cache.enabled()};
+  return {.source = planned(records.train, rows),
+          .pipeline =
+              [feed, device, labels = labels_at(*records.train.source, rows),
+               batch = task.config.training.batch](std::shared_ptr<const Source> source) {
+                return training_pipeline(std::move(source), labels, feed, batch, device);
+              },
+          .options = loader_options(task.task.data.prefetch, task.config.threads),
+          .runtime = runtime_options(task.config.threads),
+          .consumer_delay_s = task.config.delay.consumer.seconds,
+          .cached = task.task.data.cache.enabled()};
 }
 
 std::vector<DataPart> picture_data_parts(const PictureTask& task) {
   const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
   const SplitParts& member = records.members.front();
-  const TaskFeed feed = feed_of(task, *records.train);
+  const TaskFeed feed = feed_of(task, *records.train.source);
   std::vector<DataPart> parts;
-  const auto add = [&](const char* name, const std::shared_ptr<const ImageSource>& source,
+  const auto add = [&](const char* name, const std::shared_ptr<const LabelledSource>& source,
                        const std::vector<std::int64_t>& rows) {
     if (rows.empty()) return;
     const auto subset = std::make_shared<const Subset>(source, rows);
+    if (feed.arrays) {
+      parts.push_back({.name = name,
+                       .records = subset,
+                       .fields = source->fields(),
+                       .classes = source->classes()});
+      return;
+    }
     const Shown make = shown(feed, *source);
     parts.push_back(
         {.name = name,
@@ -98,9 +120,9 @@ std::vector<DataPart> picture_data_parts(const PictureTask& task) {
              },
          .normalizes = true});
   };
-  add("training", records.train, member.train);
-  add("validation", records.validation, member.validation);
-  add("test", records.test, member.test);
+  add("training", records.train.source, member.train);
+  add("validation", records.validation.source, member.validation);
+  add("test", records.test.source, member.test);
   return parts;
 }
 

@@ -14,19 +14,19 @@
 
 namespace headrace::inline v1::app {
 
-/// A task on pictures, as far as it needs no LibTorch.
+/// A task on pictures or arrays, as far as it needs no LibTorch.
 struct PictureTask {
   const JobConfig& config;
   const TaskSettings& task;           ///< a part of it
   std::optional<MaskFeed> mask = {};  ///< how masks are read, where pictures have some
 };
 
-/// What its pipelines have in common; pictures are normalised by `statistics`.
+/// What its pipelines have in common; records are normalised by `statistics`.
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics);
 
-/// The training pipeline of the first member, for a bench; normalised by ImageNet's statistics, at
-/// the cost of any.
+/// The training pipeline of the first member, for a bench; pictures are normalised by ImageNet's
+/// statistics, at the cost of any.
 LoaderJob picture_loader_job(const PictureTask& task);
 
 /// The records of the first member, for `headrace inspect`: training, validation, test.

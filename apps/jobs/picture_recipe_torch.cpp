@@ -1,13 +1,18 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/picture_recipe_torch.h>
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/array_statistics.h>
+#include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
 #include <headrace/training/checkpoint_error.h>
+#include <headrace/training/vote.h>
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -16,20 +21,33 @@
 namespace headrace::inline v1::app {
 namespace {
 
-ChannelStatistics resolve(const TaskSettings& task, const TaskRecords& records) {
-  const Normalise& normalise = task.image.normalise;
-  if (std::holds_alternative<NormaliseAsWeights>(normalise))
-    return statistics_of_weights(task.model);
-  if (const auto* values = std::get_if<NormaliseBy>(&normalise))
-    return {.mean = values->mean, .std = values->std};
-  if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
-  // What is tested is not looked at; folds share the rest.
+// What is tested is not looked at; folds share the rest.
+std::vector<std::int64_t> rows_to_look_at(const TaskRecords& records) {
   std::vector<std::int64_t> rows = records.members.front().train;
-  if (records.validation == records.train) {
+  if (records.members.size() > 1 && records.validation.source == records.train.source) {
     const auto& more = records.members.front().validation;
     rows.insert(rows.end(), more.begin(), more.end());
   }
-  return statistics_of(records.train, rows, task.image.decode.side);
+  return rows;
+}
+
+void require_batch(const TaskRecords& records, std::int64_t batch) {
+  for (const SplitParts& member : records.members) {
+    const auto count = static_cast<std::int64_t>(member.train.size());
+    if (batch > count)
+      throw ConfigError(
+          "[config] training.batch must be at most the number of records to train on, " +
+          std::to_string(count) + ", got " + std::to_string(batch));
+  }
+}
+
+void require_validation(const TaskRecords& records, const PredictSettings& predict) {
+  if (!std::holds_alternative<FittedThreshold>(predict.threshold)) return;
+  for (const SplitParts& member : records.members)
+    if (member.validation.empty())
+      throw ConfigError(
+          "[config] predict.threshold: fitted is chosen on records of a validation, there are "
+          "none; set data.split.validation, or predict.threshold: {at: 0.5}");
 }
 
 const std::string& note(const std::map<std::string, std::string>& notes, const char* name) {
@@ -39,14 +57,79 @@ const std::string& note(const std::map<std::string, std::string>& notes, const c
                                   "\", has not; take a file that headrace train has written");
 }
 
+// "[64, 128]", as to_string() writes it.
+Shape shape_of_note(const std::string& text) {
+  std::vector<std::int64_t> extents;
+  std::string word;
+  for (const char letter : text) {
+    if (letter >= '0' && letter <= '9') {
+      word += letter;
+    } else if (!word.empty()) {
+      extents.push_back(std::stoll(word));
+      word.clear();
+    }
+  }
+  if (extents.empty() || extents.size() > 3)
+    throw training::CheckpointError(
+        "[weights] note \"array\" must be the shape of a record, as [64, 128], got \"" + text +
+        '"');
+  return Shape(std::span<const std::int64_t>(extents));
+}
+
 }  // namespace
 
+ChannelStatistics PictureRecipe::resolve() const {
+  if (arrays())
+    return array_statistics(task_.array, channels_of(record_), [&] {
+      return statistics_of_arrays(*records_.train.source, rows_to_look_at(records_));
+    });
+  const Normalise& normalise = task_.image.normalise;
+  if (std::holds_alternative<NormaliseAsWeights>(normalise))
+    return statistics_of_weights(task_.model);
+  if (const auto* values = std::get_if<NormaliseBy>(&normalise))
+    return {.mean = values->mean, .std = values->std};
+  if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
+  return statistics_of(records_.train.source, rows_to_look_at(records_), task_.image.decode.side);
+}
+
+NetworkShape PictureRecipe::shape() const {
+  const auto outputs = static_cast<std::int64_t>(classes_.size());
+  if (!arrays()) return picture_shape(outputs, task_.image.decode.side);
+  return array_shape(outputs, record_);
+}
+
 monitor::MemoryForecast PictureRecipe::plan() {
-  check_network(task_.model, mask_ ? models::Task::segmentation : models::Task::classification);
+  const auto check = [&] {
+    check_network(
+        task_.model,
+        models::network_names(mask_ ? models::Task::segmentation : models::Task::classification),
+        shape());
+  };
+  if (!arrays()) check();
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
+  require_batch(records_, config_->training.batch);
+  require_validation(records_, task_.predict);
   classes_ = class_names();
-  statistics_ = resolve(task_, records_);
-  return {};
+  if (arrays()) {
+    record_ = record_shape(*records_.train.source, task_.array);
+    for (const RecordSet* part : {&records_.validation, &records_.test})
+      require_record(*part->source);
+    if (record_.rank() == 1 && config_->training.batch < 2)
+      throw ConfigError(
+          "[config] training.batch must be at least 2 for vectors, whose network normalises over "
+          "the batch, got 1");
+    check();
+  }
+  statistics_ = resolve();
+  monitor::MemoryForecast forecast;
+  const std::size_t held = records_.resident_bytes();
+  if (held > 0) forecast.add("data in memory", held);
+  return forecast;
+}
+
+std::uint64_t PictureRecipe::open() {
+  load(records_);
+  return records_.resident_bytes();
 }
 
 std::vector<training::Member> PictureRecipe::members() const {
@@ -64,11 +147,13 @@ std::vector<training::Member> PictureRecipe::members() const {
 }
 
 std::map<std::string, std::string> PictureRecipe::notes() const {
-  return {{"task", mask_ ? "segmentation" : "classification"},
-          {"network", network_name(task_.model)},
-          {"classes", std::to_string(classes_.size())},
-          {"class_names", nlohmann::json(classes_).dump()},
-          {"normalisation", to_text(statistics_)}};
+  std::map<std::string, std::string> notes = network_notes(task_.model);
+  notes.insert({{"task", mask_ ? "segmentation" : "classification"},
+                {"classes", std::to_string(classes_.size())},
+                {"class_names", nlohmann::json(classes_).dump()},
+                {"normalisation", to_text(statistics_)}});
+  if (arrays()) notes["array"] = to_string(record_);
+  return notes;
 }
 
 void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
@@ -80,36 +165,86 @@ void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
                                     error.what());
   }
   statistics_ = parse_statistics(note(notes, "normalisation"));
+  if (arrays()) record_ = shape_of_note(note(notes, "array"));
+}
+
+void PictureRecipe::require_record(const Source& records) const {
+  if (record_shape(records, task_.array) == record_) return;
+  throw ConfigError("[data] " + records.name() + ": records must be " + to_string(record_) +
+                    " as those that are trained on, got " +
+                    to_string(records.fields().at(array_field)));
 }
 
 Pipeline PictureRecipe::prediction(const std::filesystem::path& data,
                                    const training::Feed& feed) const {
-  return evaluation_pipeline(open_pictures(data), this->feed(), feed.batch, feed.device);
+  const DataSet& like = task_.data.train;
+  if (!arrays()) {
+    const auto pictures =
+        is_list(data)
+            ? open_image_data(
+                  {.data = data, .root = like.root, .columns = {.path = like.columns.path}})
+            : open_pictures(data);
+    return evaluation_pipeline(pictures, this->feed(), feed.batch, feed.device);
+  }
+  const auto records = open_unlabelled_arrays(data, like, record_);
+  require_record(*records);
+  return evaluation_pipeline(records, this->feed(), feed.batch, feed.device);
+}
+
+// As they are found; what only the configuration says of such data is taken from there.
+FoundData PictureRecipe::found_in(const std::filesystem::path& data) const {
+  const DataSet& like = task_.data.train;
+  if (like.source == RecordsIn::hdf5 && is_hdf5(data))
+    return {.train = {.source = RecordsIn::hdf5,
+                      .file = data,
+                      .data = like.data,
+                      .labels = like.labels,
+                      .classes = like.classes,
+                      .multi_label = like.multi_label}};
+  FoundData found = mask_ ? find_masks(data) : find_classes(data);
+  if (holds_arrays(found.train.source) != arrays())
+    throw ConfigError("[evaluate] " + data.string() + ": must hold " +
+                      (arrays() ? "arrays" : "pictures") + " as the data trained on, got " +
+                      (arrays() ? "pictures" : "arrays"));
+  DataSet& set = found.train;
+  if (set.source == RecordsIn::manifest || is_list(set.file)) {
+    set.columns = like.columns;
+    set.root = like.root;
+  }
+  if (arrays()) set.multi_label = like.multi_label;
+  return found;
 }
 
 std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& data,
                                                  const std::string& split) {
-  const FoundData found = mask_ ? find_masks(data) : find_classes(data);
-  const auto part =
-      split.empty() || split == "all" ? std::optional(DataSplit::test) : split_named(split);
-  if (!part)
-    throw ConfigError("[evaluate] --split must be train, validation, test or all, got \"" + split +
-                      '"');
-  DataSet set = found.train;
-  if (*part == DataSplit::validation && found.validation) set = *found.validation;
-  if (*part == DataSplit::test && found.test) set = *found.test;
-  if (set.source == RecordsIn::manifest) set.columns = task_.data.train.columns;
+  const FoundData found = found_in(data);
+  const std::optional<DataSet> part = part_of(found, split);
   TaskData quiet;
   quiet.listings.clear();
-  records_.test = open_set(set, quiet, "data.test", mask_.has_value(), classes_);
-  const std::vector<DataSplit> said = records_.test->splits();
+  records_.test =
+      open_set(part.value_or(found.train), quiet, "data.test", mask_.has_value(), classes_);
+  const LabelledSource& test = *records_.test.source;
+  if (arrays()) require_record(test);
+  const std::vector<DataSplit> said = test.splits();
+  if (part || split == "all" || (said.empty() && split.empty())) return all_rows(test);
+  if (said.empty())
+    throw ConfigError("[evaluate] --split " + split + ": " + data.string() +
+                      " must have parts (folders, or a column \"split\"), has none; leave --split "
+                      "out to judge all of it");
+  const DataSplit wanted = split.empty() ? DataSplit::test : split_named(split).value();
   std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < records_.test->size(); ++i)
-    if (said.empty() || split == "all" || said[static_cast<std::size_t>(i)] == *part)
-      rows.push_back(i);
+  for (std::int64_t i = 0; i < test.size(); ++i)
+    if (said[static_cast<std::size_t>(i)] == wanted) rows.push_back(i);
   if (rows.empty())
     throw DataError("[evaluate] " + data.string() + ": must have a record of the part, has none");
   return rows;
+}
+
+std::unique_ptr<training::Metric> PictureRecipe::metric_of_vote(
+    std::span<const training::TensorMap> fitted) const {
+  const std::vector<training::Member> all = members();
+  return begin(all.empty() ? training::Member{} : all.front())
+      ->metric(training::Split::test, training::mean_of(fitted));
 }
 
 PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const {
@@ -117,7 +252,9 @@ PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const 
           .feed = feed(),
           .records = records_,
           .member = member,
-          .trains = records_.train != nullptr};
+          .record = record_,
+          .statistics = statistics_,
+          .trains = records_.train.source != nullptr};
 }
 
 TaskFeed PictureRecipe::feed() const {

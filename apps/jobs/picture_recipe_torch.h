@@ -3,9 +3,12 @@
 #include <headrace/apps/jobs/job.h>
 #include <headrace/apps/jobs/picture_course_torch.h>
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/apps/task/task_settings.h>
+#include <headrace/engine/tensor/shape.h>
+#include <headrace/loaders/listing/data_split.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -13,25 +16,31 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
 
-/// What both tasks on pictures have in common: records listed and divided, statistics, pipelines.
+/// What both tasks have in common, on pictures or arrays: records listed and divided, statistics,
+/// pipelines.
 class PictureRecipe : public training::Recipe {
  public:
   monitor::MemoryForecast plan() override;
-  std::uint64_t open() override { return 0; }
+  std::uint64_t open() override;
   std::vector<training::Member> members() const override;
   std::map<std::string, std::string> notes() const override;
   void recall(const std::map<std::string, std::string>& notes) override;
-  /// Pictures in a folder of any layout, one picture, a manifest or a pack.
+  /// Pictures in a folder of any layout, one picture, a manifest or a pack; arrays likewise
+  /// (open_unlabelled_arrays()).
   Pipeline prediction(const std::filesystem::path& data, const training::Feed& feed) const override;
   /// Labelled data of any layout that training takes; parts are "train", "validation" and "test".
   std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                     const std::string& split) override;
+  /// Decided by the mean of the members' thresholds.
+  std::unique_ptr<training::Metric> metric_of_vote(
+      std::span<const training::TensorMap> fitted) const override;
 
  protected:
   /// `task` is a part of `config`; `mask`: how masks are read, where pictures have some.
@@ -45,17 +54,24 @@ class PictureRecipe : public training::Recipe {
   const std::vector<std::string>& classes() const { return classes_; }
   /// Of its pipelines.
   TaskFeed feed() const;
+  bool arrays() const { return holds_arrays(task_.data); }
   /// Names of what is told apart, in the order of the network's scores, after the records are
   /// known.
   virtual std::vector<std::string> class_names() const = 0;
 
  private:
+  NetworkShape shape() const;
+  ChannelStatistics resolve() const;
+  void require_record(const Source& records) const;
+  FoundData found_in(const std::filesystem::path& data) const;
+
   std::shared_ptr<const JobConfig> config_;
   const TaskSettings& task_;
   std::optional<MaskFeed> mask_;
   TaskRecords records_;
   ChannelStatistics statistics_;
   std::vector<std::string> classes_;
+  Shape record_;  // of arrays
 };
 
 }  // namespace headrace::inline v1::app

@@ -36,6 +36,31 @@ std::int64_t batch_for(std::int64_t records, std::int64_t most) {
   return batch;
 }
 
+void propose_size(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side) {
+  const int most = facts.gpu ? most_side : std::min(most_side, most_side_without_gpu);
+  task.image.decode.side = side_for(facts, most);
+  proposal.reasons["image.size"] =
+      fmt::format("half of the pictures are at least {} pixels on their shorter side{}",
+                  std::min(facts.width, facts.height),
+                  facts.gpu ? "" : ", and without a GPU no more than 128 are worth their time");
+}
+
+void propose_array(Proposal& proposal, TaskSettings& task, const DataFacts& facts) {
+  const ArrayFacts& array = *facts.array;
+  task.augment.clear();
+  proposal.reasons["augment"] = "vectors have none of their own; mixup, perhaps";
+  if (array.frames > 0) {
+    task.array.frames = array.frames;
+    proposal.reasons["array.frames"] = "the records' lengths differ; this is their median";
+  }
+  if (facts.vectors()) return;
+  const bool real = array.record.dtype == DType::float16 || array.record.dtype == DType::float32 ||
+                    array.record.dtype == DType::bfloat16;
+  if (real) task.augment = augment_list("[spec_augment]");
+  proposal.reasons["augment"] = real ? "usual of spectrograms; cells are masked with the mean"
+                                     : "spec_augment needs float16 or float32";
+}
+
 }  // namespace
 
 void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side) {
@@ -43,23 +68,22 @@ void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   TrainingSettings& training = proposal.config->training;
   const std::int64_t trained = facts.records_to_train();
 
-  const int most = facts.gpu ? most_side : std::min(most_side, most_side_without_gpu);
-  task.image.decode.side = side_for(facts, most);
-  proposal.reasons["image.size"] =
-      fmt::format("half of the pictures are at least {} pixels on their shorter side{}",
-                  std::min(facts.width, facts.height),
-                  facts.gpu ? "" : ", and without a GPU no more than 128 are worth their time");
-  if (!facts.gpu) {
+  if (facts.array)
+    propose_array(proposal, task, facts);
+  else
+    propose_size(proposal, task, facts, most_side);
+  if (!facts.gpu && !facts.vectors()) {
     task.model.width = 0.5;
     proposal.reasons["model.width"] =
         "without a GPU: a quarter of the arithmetic; weights of "
         "others need 1";
   }
-  proposal.reasons["model.weights"] =
-      "none; with weights of others (a file model.safetensors, downloaded by hand) a few hundred "
-      "pictures are often enough: set width: 1 then";
+  if (!facts.array)
+    proposal.reasons["model.weights"] =
+        "none; with weights of others (a file model.safetensors, downloaded by hand) a few hundred "
+        "pictures are often enough: set width: 1 then";
 
-  training.batch = batch_for(trained, facts.gpu ? 64 : 32);
+  training.batch = batch_for(trained, facts.vectors() ? 256 : facts.gpu ? 64 : 32);
   training.evaluation_batch = 2 * training.batch;
   proposal.reasons["training.batch"] =
       fmt::format("about {} steps an epoch", std::max<std::int64_t>(1, trained / training.batch));

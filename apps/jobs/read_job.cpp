@@ -86,6 +86,7 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   add_kind(fields, kind, job.help);
   config->describe_keys(fields);
   fields.read(document);
+  config->settle(fields);
   const Node written = fields.write();
   return {.config = config,
           .name = job.name,

@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/stage_torch.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace headrace::inline v1::app {
 
@@ -27,6 +28,12 @@ std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,
   const auto evaluated =
       static_cast<std::uint64_t>(stage.evaluation_batch > 0 ? stage.evaluation_batch : stage.batch);
   return std::max(trained * sample * training_floats, evaluated * sample * evaluation_floats);
+}
+
+std::uint64_t step_memory(const training::Stage& stage, std::int64_t pixels,
+                          const models::Activations& activations) {
+  return step_memory(stage, pixels, static_cast<std::uint64_t>(std::ceil(activations.training)),
+                     static_cast<std::uint64_t>(std::ceil(activations.evaluation)));
 }
 
 }  // namespace headrace::inline v1::app

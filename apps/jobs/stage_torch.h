@@ -2,6 +2,7 @@
 
 #include <headrace/apps/jobs/training_settings.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/activations.h>
 #include <headrace/training/stage.h>
 
 #include <cstdint>
@@ -16,5 +17,9 @@ HEADRACE_API training::Stage stage_of(const TrainingSettings& training);
 HEADRACE_API std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,
                                        std::uint64_t training_floats,
                                        std::uint64_t evaluation_floats);
+
+/// The same of a network that takes so many for each pixel.
+HEADRACE_API std::uint64_t step_memory(const training::Stage& stage, std::int64_t pixels,
+                                       const models::Activations& activations);
 
 }  // namespace headrace::inline v1::app

@@ -85,10 +85,7 @@ void describe(Fields& fields, TrainingSettings& training) {
   fields.key("early_stopping", training.early_stopping,
              {.doc = "epochs without a better figure of the validation; 0: never", .min = 0.0});
   fields.key("min_delta", training.min_delta,
-             {.doc = "that a figure must be better by to begin these epochs anew",
-              .min = 0.0,
-              .used_if = [&training] { return training.early_stopping > 0; },
-              .used_when = "training.early_stopping is above 0"});
+             {.doc = "that a figure must be better by to begin these epochs anew", .min = 0.0});
   fields.key("checkpoint_every", training.checkpoint_every,
              {.doc = "steps between checkpoints inside an epoch; 0: none", .min = 0.0});
   fields.key("member", training.member,
@@ -99,7 +96,8 @@ void check(const TrainingSettings& training) {
   const auto* cosine = std::get_if<CosineRate>(&training.schedule);
   if (cosine != nullptr && cosine->warmup_epochs > training.epochs)
     throw ConfigError(fmt::format(
-        "[config] training.schedule: warmup_epochs must not be above training.epochs = {}, got {}",
+        "[config] training.schedule: warmup_epochs must not be above training.epochs = {}, got {}; "
+        "lower it: training.schedule.cosine.warmup_epochs=0",
         training.epochs, cosine->warmup_epochs));
 }
 

@@ -87,6 +87,25 @@ void Canvas::disc(Spot centre, double radius, Colour colour) {
              cv::FILLED, cv::LINE_AA, shift);
 }
 
+void Canvas::picture(const Pixels& picture, const Box& box) {
+  const double scale = std::min(box.width / picture.width, box.height / picture.height);
+  const auto fine = [](double length) {
+    return std::max(1, static_cast<int>(std::lround(fineness * length)));
+  };
+  const cv::Size size(fine(scale * picture.width), fine(scale * picture.height));
+  const cv::Rect whole(0, 0, fineness * width_, fineness * height_);
+  const cv::Rect place =
+      cv::Rect(fine(box.left + box.width / 2.0) - size.width / 2,
+               fine(box.top + box.height / 2.0) - size.height / 2, size.width, size.height) &
+      whole;
+  std::vector<std::uint8_t> rgb = picture.rgb;
+  const cv::Mat from(picture.height, picture.width, CV_8UC3, rgb.data());
+  cv::Mat resized;
+  const bool shrinks = size.width < picture.width;
+  cv::resize(from, resized, size, 0.0, 0.0, shrinks ? cv::INTER_AREA : cv::INTER_NEAREST);
+  resized(cv::Rect(0, 0, place.width, place.height)).copyTo(view(rgb_, width_, height_)(place));
+}
+
 void Canvas::text(const std::string& text, Spot spot, const TextStyle& style) {
   const double width = text_width(text, style);
   const double from = style.anchor == Anchor::left    ? 0.0

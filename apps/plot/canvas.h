@@ -33,6 +33,13 @@ struct Box {
   double bottom() const { return top + height; }
 };
 
+/// A picture in packed red, green and blue, rows of 3 * width bytes.
+struct Pixels {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb{};
+};
+
 /// What of a text stands at its spot, along the line; its middle is at the spot's height.
 enum class Anchor : unsigned char { left, middle, right };
 
@@ -56,6 +63,9 @@ class Canvas {
   void line(std::span<const Spot> spots, Colour colour, double thickness);
   void rectangle(const Box& box, Colour colour);
   void disc(Spot centre, double radius, Colour colour);
+  /// As large as the box lets it be without being stretched, in its middle. A small one is shown
+  /// pixel by pixel.
+  void picture(const Pixels& picture, const Box& box);
   void text(const std::string& text, Spot spot, const TextStyle& style);
   /// How wide the text would be.
   static double text_width(const std::string& text, const TextStyle& style);

@@ -1,4 +1,5 @@
 #include <headrace/apps/task/channel_statistics.h>
+#include <headrace/apps/task/records.h>
 #include <headrace/augment/normalize.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
@@ -20,15 +21,6 @@ namespace {
 constexpr std::size_t most_pictures = 1000;
 constexpr std::size_t channels = 3;
 
-std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows) {
-  if (rows.size() <= most_pictures) return rows;
-  std::vector<std::int64_t> some;
-  some.reserve(most_pictures);
-  for (std::size_t i = 0; i < most_pictures; ++i)
-    some.push_back(rows[i * rows.size() / most_pictures]);
-  return some;
-}
-
 }  // namespace
 
 ChannelStatistics imagenet_statistics() {
@@ -38,7 +30,7 @@ ChannelStatistics imagenet_statistics() {
 
 ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
                                 const std::vector<std::int64_t>& rows, int side) {
-  const auto some = std::make_shared<const Subset>(pictures, evenly_spread(rows));
+  const auto some = std::make_shared<const Subset>(pictures, evenly_spread(rows, most_pictures));
   Loader loader = Pipeline::from(some)
                       .then(DecodeImage{.crop = ResizeTo{.height = side, .width = side}})
                       .named("statistics")

@@ -1,4 +1,5 @@
 #include <headrace/apps/task/data_facts.h>
+#include <headrace/apps/task/find_arrays.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
@@ -20,6 +21,18 @@ std::string class_line(const DataFacts& facts) {
         fmt::format("{}{} {}", i == 0 ? "" : ", ", facts.classes[i].first, facts.classes[i].second);
   }
   return line;
+}
+
+std::string record_line(const DataFacts& facts) {
+  if (!facts.array)
+    return fmt::format("{} pictures, median {} x {} pixels", facts.records, facts.width,
+                       facts.height);
+  const ArrayFacts& array = *facts.array;
+  return fmt::format(
+      "{} {} {} {}{}, {} in all", facts.records, facts.vectors() ? "vectors" : "spectrograms",
+      name_of(array.record.dtype), to_string(array.record.shape),
+      array.frames > 0 ? fmt::format(" at most, median {} frames", array.frames) : "",
+      monitor::format_bytes(array.bytes));
 }
 
 }  // namespace
@@ -48,15 +61,18 @@ double imbalance_of(const DataFacts& facts) {
 }
 
 std::vector<std::string> describe(const DataFacts& facts) {
-  std::vector<std::string> lines{
-      fmt::format("{} pictures, median {} x {} pixels", facts.records, facts.width, facts.height)};
+  std::vector<std::string> lines{record_line(facts)};
+  for (std::string& line : describe_choice(facts.found.train))
+    lines.push_back(std::move(line));
   if (!facts.classes.empty()) lines.push_back(class_line(facts));
   if (facts.looked_at < facts.records)
     lines.push_back(fmt::format("{} of them were read, evenly spread", facts.looked_at));
-  lines.push_back(facts.bad.empty() ? std::string("no bad file among those read")
-                                    : fmt::format("{} bad files among those read: \"headrace "
-                                                  "inspect\" names them all",
-                                                  facts.bad.size()));
+  lines.push_back(facts.bad.empty()
+                      ? std::string("no bad file among those read")
+                      : fmt::format("{} bad files among those read{}", facts.bad.size(),
+                                    facts.array ? ""
+                                                : ": \"headrace inspect\" names them "
+                                                  "all"));
   for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
     lines.push_back("bad: " + facts.bad[i]);
   lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,

@@ -2,15 +2,24 @@
 
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/mask_settings.h>
+#include <headrace/engine/tensor/field.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// What was found out about records that are arrays.
+struct ArrayFacts {
+  FieldSpec record{};       ///< the largest, padded where lengths differ
+  std::int64_t frames = 0;  ///< median length of the last axis, where lengths differ
+  std::uint64_t bytes = 0;  ///< of all records
+};
 
 /// What was found out about data and machine before a configuration is proposed.
 struct DataFacts {
@@ -25,10 +34,12 @@ struct DataFacts {
   bool splits = false;          ///< whether every record says what it is for
   int width = 0;                ///< median, pixels
   int height = 0;
+  std::optional<ArrayFacts> array{};  ///< records are no pictures
   int cores = 1;
   std::uint64_t memory = 0;  ///< bytes that the process may take
   bool gpu = false;
 
+  bool vectors() const { return array && array->record.shape.rank() == 1; }
   /// Of `records` what is left when a validation and a test are set apart.
   std::int64_t records_to_train() const;
 };

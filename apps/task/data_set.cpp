@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,6 +52,25 @@ void describe(Fields& fields, ManifestColumns& columns, bool masks) {
              {.doc = "train, validation or test of every picture; default split"});
 }
 
+void describe_arrays(Fields& fields, DataSet& set, const SourceKeys& keys) {
+  using enum RecordsIn;
+  fields.key("data", set.data, keys.only({hdf5}, "hdf5", "dataset of the features"));
+  fields.key("labels", set.labels,
+             keys.only({npy, hdf5}, "npy or hdf5",
+                       "dataset, of npy the file, of their labels: whole numbers [records], or "
+                       "flags, 0 or 1, [records, classes]"));
+  fields.key("groups", set.groups,
+             keys.only({npy, hdf5}, "npy or hdf5",
+                       "dataset, of npy the file, of whole numbers [records]: who has the same "
+                       "there is never on two sides of a split; empty: none"));
+  fields.key("classes", set.classes,
+             keys.only({npy, hdf5}, "npy or hdf5",
+                       "names by label; []: the attribute class_names, else class0, class1, ..."));
+  fields.key("multi_label", set.multi_label,
+             keys.only({npy, hdf5}, "npy or hdf5",
+                       "flags of a record may be any number of ones; false: exactly one"));
+}
+
 void describe(Fields& fields, DataSet& set, const std::string& section, bool masks) {
   using enum RecordsIn;
   const SourceKeys keys(set, section);
@@ -63,27 +83,93 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
     fields.key("mask_suffix", set.mask_suffix,
                keys.only({pairs}, "pairs", "of a mask's name, before its extension"));
   } else {
-    fields.choice("source", set.source,
-                  {{"images", images}, {"manifest", manifest}, {"pack", pack}},
-                  {.doc = "a folder of pictures, a list of them, or a pack"});
-    fields.key("folder", set.folder, keys.only({images}, "images", "a folder for each class"));
+    fields.choice(
+        "source", set.source,
+        {{"images", images}, {"manifest", manifest}, {"pack", pack}, {"npy", npy}, {"hdf5", hdf5}},
+        {.doc = "a folder of pictures, a list of them, or a pack; arrays in .npy files, or "
+                "in datasets of an HDF5 file (docs/array-data.md)"});
+    fields.key("folder", set.folder,
+               keys.only({images, npy}, "images or npy", "a folder for each class"));
   }
-  fields.key("file", set.file,
-             keys.only({manifest, pack}, "manifest or pack",
-                       "manifest (.csv, .tsv, .jsonl: docs/image-data.md) or pack"));
+  std::vector<RecordsIn> files{manifest, pack};
+  std::vector<RecordsIn> lists{manifest};
+  if (!masks) {
+    files.insert(files.end(), {npy, hdf5});
+    lists.push_back(npy);
+  }
+  const std::string list_words = masks ? "manifest" : "manifest or npy";
+  fields.key(
+      "file", set.file,
+      keys.only(files, masks ? "manifest or pack" : "manifest, pack, npy or hdf5",
+                masks ? "manifest (.csv, .tsv, .jsonl: docs/image-data.md) or pack"
+                      : "manifest (.csv, .tsv, .jsonl: docs/image-data.md) or pack; of npy a "
+                        "list of .npy files, or one with all features; HDF5 file"));
   fields.key("root", set.root,
-             keys.only({manifest}, "manifest", "folder of the manifest's paths; empty: its own"));
+             keys.only(lists, list_words, "folder of the manifest's paths; empty: its own"));
   fields.section(
       "columns", [&](Fields& f) { describe(f, set.columns, masks); },
-      keys.only({manifest}, "manifest",
+      keys.only(lists, list_words,
                 "names of the manifest's columns; empty: the default, if it is there"));
+  if (!masks) describe_arrays(fields, set, keys);
 }
 
 std::string where(const DataSet& set) {
   return (set.folder.empty() ? set.file : set.folder).string();
 }
 
+void check_group(const TaskData& data) {
+  const bool list = data.train.source == RecordsIn::manifest ||
+                    (data.train.source == RecordsIn::npy && is_list(data.train.file));
+  if (data.split.group.empty() || list) return;
+  if (holds_arrays(data))
+    throw ConfigError(fmt::format(
+        "[config] data.split.group names a column (\"{}\") of a list of files, and data.train is "
+        "none; name groups by data.train.groups",
+        data.split.group));
+  throw ConfigError(
+      fmt::format("[config] data.split.group names a column (\"{}\"), so data.train must be a "
+                  "manifest; write "
+                  "one with columns image, label and {}",
+                  data.split.group, data.split.group));
+}
+
+// Keys of records without the place where they lie.
+void check_given(const DataSet& set, const char* section) {
+  if (set.is_given() || (set.data.empty() && set.labels.empty() && set.groups.empty() &&
+                         set.masks.empty() && set.mask_suffix.empty() && set.root.empty()))
+    return;
+  throw ConfigError(fmt::format(
+      "[config] {0} must name its records ({0}.file or {0}.folder), got other keys alone",
+      section));
+}
+
+// All pictures, or all arrays.
+void check_kinds(const TaskData& data) {
+  const auto same = [&](const DataSet& set, const char* name) {
+    if (!set.is_given() || holds_arrays(set.source) == holds_arrays(data)) return;
+    throw ConfigError(fmt::format(
+        "[config] data.{}.source must be {}, as data.train has {}, got {}; give both the same kind",
+        name, holds_arrays(data) ? "npy or hdf5" : "images, manifest or pack",
+        holds_arrays(data) ? "arrays" : "pictures",
+        holds_arrays(set.source) ? "arrays" : "pictures"));
+  };
+  same(data.validation, "validation");
+  same(data.test, "test");
+}
+
 }  // namespace
+
+bool holds_arrays(RecordsIn source) {
+  return source == RecordsIn::npy || source == RecordsIn::hdf5;
+}
+
+bool is_list(const std::filesystem::path& file) {
+  std::string extension = file.extension().native();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
+}
 
 void describe(Fields& fields, TaskData& data, bool masks) {
   if (masks)
@@ -101,11 +187,27 @@ void describe(Fields& fields, TaskData& data, bool masks) {
                  {.doc = "how the records of train are divided"});
   fields.key("listings", data.listings,
              {.doc = "folder that keeps listings between runs; empty: none is kept"});
-  describe_cache(fields, data.cache);
+  const auto only = [&data](bool (*fits)(RecordsIn), const char* kinds) {
+    return KeyOptions{.used_if = [&data, fits] { return fits(data.train.source); },
+                      .used_when = std::string("data.train.source is ") + kinds};
+  };
+  if (masks) {
+    describe_cache(fields, data.cache);
+  } else {
+    describe_cache(
+        fields, data.cache,
+        only([](RecordsIn source) { return !holds_arrays(source); }, "images, manifest or pack"));
+    describe_resident(fields, data.resident,
+                      only([](RecordsIn source) { return holds_arrays(source); }, "npy or hdf5"));
+    describe_stage(fields, data.stage,
+                   only([](RecordsIn source) { return source == RecordsIn::hdf5; }, "hdf5"));
+  }
   describe_prefetch(fields, data.prefetch);
 }
 
 void check(const TaskData& data) {
+  check_given(data.validation, "data.validation");
+  check_given(data.test, "data.test");
   check(data.split);
   check(data.cache);
   const auto refuse_both = [](const DataSet& set, const char* name,
@@ -121,12 +223,8 @@ void check(const TaskData& data) {
         "[config] data.split.folds must be 0 where data.validation names records of its own ({}), "
         "got {}; set one of them",
         where(data.validation), data.split.folds));
-  if (!data.split.group.empty() && data.train.source != RecordsIn::manifest)
-    throw ConfigError(
-        fmt::format("[config] data.split.group names a column (\"{}\"), so data.train must be a "
-                    "manifest; write "
-                    "one with columns image, label and {}",
-                    data.split.group, data.split.group));
+  check_group(data);
+  check_kinds(data);
   if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);
   refuse_both(data.test, "test", data.split.test);
 }

@@ -7,20 +7,26 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
-enum class RecordsIn : unsigned char { images, manifest, pairs, pack };
+enum class RecordsIn : unsigned char { images, manifest, pairs, pack, npy, hdf5 };
 
 /// Where records lie: a section of `data`.
 struct DataSet {
   RecordsIn source = RecordsIn::images;
-  std::filesystem::path folder{};  ///< images: a folder for each class; pairs: the images
+  std::filesystem::path folder{};  ///< images, npy: a folder for each class; pairs: the images
   std::filesystem::path masks{};   ///< pairs: the masks
   std::string mask_suffix{};       ///< pairs: of a mask's name before its extension
-  std::filesystem::path file{};    ///< manifest, pack
-  std::filesystem::path root{};    ///< manifest: of its paths; empty: its own folder
-  ManifestColumns columns{};       ///< manifest
+  std::filesystem::path file{};    ///< manifest, pack, hdf5; npy: a list of files, or the features
+  std::filesystem::path root{};    ///< of a list's paths; empty: its own folder
+  ManifestColumns columns{};       ///< of a list
+  std::string data{};              ///< hdf5: dataset of the features
+  std::string labels{};            ///< hdf5: their dataset; npy: the file of those of `file`
+  std::string groups{};            ///< likewise; empty: none are known
+  std::vector<std::string> classes{};  ///< hdf5, npy: names by label; empty: as the data say
+  bool multi_label = false;            ///< flags of a record may be any number of ones
 
   bool is_given() const { return !folder.empty() || !file.empty(); }
 };
@@ -33,8 +39,19 @@ struct TaskData {
   SplitSettings split{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
   CacheSettings cache{};
-  int prefetch = 4;  ///< batches ahead of the trainer
+  Bytes resident{2ULL << 30};     ///< npy, hdf5: most of each set that is kept in memory
+  std::filesystem::path stage{};  ///< hdf5: folder that files are copied to; empty: none
+  int prefetch = 4;               ///< batches ahead of the trainer
 };
+
+/// Whether records are arrays of numbers, features and spectrograms, and no pictures.
+bool holds_arrays(RecordsIn source);
+inline bool holds_arrays(const TaskData& data) {
+  return holds_arrays(data.train.source);
+}
+
+/// Whether a file is a list of files (.csv, .tsv, .jsonl), by its name.
+bool is_list(const std::filesystem::path& file);
 
 /// Its keys; `masks`: whether pictures have some.
 void describe(Fields& fields, TaskData& data, bool masks);

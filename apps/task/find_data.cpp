@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/task/find_arrays.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_formats.h>
@@ -51,15 +52,10 @@ std::optional<fs::path> folder_called(const fs::path& folder,
   return std::nullopt;
 }
 
-bool is_manifest(const fs::path& file) {
-  const std::string extension = lower(file.extension().native());
-  return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
-}
-
 std::optional<DataSet> in_a_file(const fs::path& data) {
   std::error_code failed;
   if (!fs::is_regular_file(data, failed)) return std::nullopt;
-  if (is_manifest(data)) return DataSet{.source = RecordsIn::manifest, .file = data};
+  if (is_list(data)) return DataSet{.source = RecordsIn::manifest, .file = data};
   if (is_pack(data)) return DataSet{.source = RecordsIn::pack, .file = data};
   return std::nullopt;
 }
@@ -98,8 +94,52 @@ std::optional<DataSet> pairs_in(const fs::path& folder) {
 }
 
 std::optional<DataSet> classes_in(const fs::path& folder) {
+  if (has_class_folders_of_arrays(folder))
+    return DataSet{.source = RecordsIn::npy, .folder = folder};
+  std::vector<DataSet> tables = array_tables_in(folder);
+  if (tables.size() == 1) return std::move(tables.front());
   if (folders_in(folder).empty()) return std::nullopt;
   return DataSet{.source = RecordsIn::images, .folder = folder};
+}
+
+// What a word of a file's name says, "x_train".
+std::optional<DataSplit> split_in_name(const fs::path& file) {
+  const std::string stem = file.stem().native();
+  for (std::size_t begin = 0; begin <= stem.size();) {
+    const std::size_t end = std::min(stem.find_first_of("_-", begin), stem.size());
+    if (auto split = split_named(stem.substr(begin, end - begin))) return split;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+// Several tables in a folder, each for what its name says; nothing for one or none.
+std::optional<FoundData> parts_of_tables(const fs::path& folder) {
+  std::vector<DataSet> tables = array_tables_in(folder);
+  if (tables.size() < 2) return std::nullopt;
+  FoundData found;
+  for (DataSet& table : tables) {
+    const auto split = split_in_name(table.file);
+    const fs::path file = table.file;
+    bool fresh = split.has_value();
+    if (split == DataSplit::train) {
+      fresh = !found.train.is_given();
+      found.train = std::move(table);
+    } else if (split) {
+      auto& part = *split == DataSplit::validation ? found.validation : found.test;
+      fresh = !part;
+      part = std::move(table);
+    }
+    if (!fresh)
+      throw ConfigError(fmt::format(
+          "[data] {}: files of features must be one, or one each called x_train, x_validation and "
+          "x_test, got {}, too; name one file, or write a configuration that names them",
+          folder.string(), file.filename().string()));
+  }
+  if (!found.train.is_given())
+    throw ConfigError(fmt::format(
+        "[data] {}: must hold features to train on (x_train.npy), has none", folder.string()));
+  return found;
 }
 
 // The folder itself, or its parts.
@@ -128,10 +168,37 @@ FoundData find(const fs::path& data,
 
 }  // namespace
 
+std::optional<DataSet> part_of(const FoundData& found, const std::string& split) {
+  const std::optional<DataSplit> part =
+      split.empty() || split == "all" ? DataSplit::test : split_named(split);
+  if (!part)
+    throw ConfigError("[evaluate] --split must be train, validation, test or all, got \"" + split +
+                      '"');
+  if (!found.validation && !found.test) return std::nullopt;
+  const std::string parts = std::string("train") + (found.validation ? ", validation" : "") +
+                            (found.test ? ", test" : "");
+  if (split == "all")
+    throw ConfigError("[evaluate] --split all: the data lie in parts, " + parts + "; name one");
+  if (*part == DataSplit::train) return found.train;
+  const std::optional<DataSet>& set =
+      *part == DataSplit::validation ? found.validation : found.test;
+  if (!set)
+    throw ConfigError("[evaluate] --split must be one of the parts of the data, " + parts +
+                      ", got " + (split.empty() ? "none, and there is no test" : split));
+  return set;
+}
+
 FoundData find_classes(const fs::path& data) {
-  return find(data, classes_in,
-              "a folder with a folder for each class (or folders train, validation, test of such), "
-              "a manifest (.csv, .tsv, .jsonl) or a pack");
+  std::error_code failed;
+  if (fs::is_directory(data, failed))
+    if (auto parts = parts_of_tables(data)) return std::move(*parts);
+  if (fs::is_regular_file(data, failed))
+    if (auto arrays = arrays_in_file(data)) return {.train = std::move(*arrays)};
+  return find(
+      data, classes_in,
+      "a folder with a folder for each class (or folders train, validation, test of such), "
+      "a manifest (.csv, .tsv, .jsonl), a pack, an HDF5 file (.h5), or .npy files of features "
+      "and labels (x.npy, y.npy)");
 }
 
 FoundData find_masks(const fs::path& data, const fs::path& masks) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace headrace::inline v1::app {
 
@@ -14,9 +15,15 @@ struct FoundData {
   std::optional<DataSet> test{};
 };
 
+/// What an evaluation asks for by `split`: train, validation, test, "all", or "" for the test where
+/// there is one. Nothing where the records lie together, so that a column decides, or all are
+/// meant. Throws ConfigError for another word, and for a part that is not among those found.
+std::optional<DataSet> part_of(const FoundData& found, const std::string& split);
+
 /// Of pictures with a class each: a manifest (.csv, .tsv, .jsonl), a pack, a folder with a folder
-/// for each class, or one of folders train, validation (val, valid) and test of such. Throws
-/// ConfigError that says what a data set must look like.
+/// for each class, or one of folders train, validation (val, valid) and test of such; of arrays the
+/// same with .npy files, or what find_arrays.h finds. Throws ConfigError that says what a data set
+/// must look like.
 FoundData find_classes(const std::filesystem::path& data);
 
 /// Of pictures with masks: a manifest, a pack, a folder with a folder of pictures and one of masks

@@ -107,6 +107,22 @@ MaskFeed mask_feed(const MaskSettings& mask) {
   return feed;
 }
 
+MaskFormat mask_format(const MaskSettings& mask) {
+  MaskFormat format;
+  for (std::size_t label = 0; label < mask.classes.size(); ++label) {
+    const MaskClass& one = mask.classes[label];
+    if (!one.colours.empty()) {
+      const auto& [red, green, blue] = one.colours.front();
+      format.colours.push_back({static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(green),
+                                static_cast<std::uint8_t>(blue)});
+      continue;
+    }
+    format.values.push_back(
+        static_cast<std::uint16_t>(one.values.empty() ? label : one.values.front()));
+  }
+  return format;
+}
+
 std::vector<std::string> class_names(const MaskSettings& mask) {
   std::vector<std::string> names;
   for (const MaskClass& one : mask.classes)

@@ -39,6 +39,16 @@ void check(const MaskSettings& mask);
 /// How mask files are read by it: labels are places in the list.
 MaskFeed mask_feed(const MaskSettings& mask);
 
+/// What stands for each class in mask files that are written: values, or where masks are in colour
+/// colours. What reads masks by the same settings reads them back.
+struct MaskFormat {
+  std::vector<std::uint16_t> values{};
+  std::vector<std::array<std::uint8_t, 3>> colours{};
+};
+
+/// Of several values or colours of a class the first.
+MaskFormat mask_format(const MaskSettings& mask);
+
 /// Their names.
 std::vector<std::string> class_names(const MaskSettings& mask);
 

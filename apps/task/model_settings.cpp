@@ -30,7 +30,11 @@ void describe(Fields& fields, ModelSettings& model) {
              {.doc = "safetensors file with timm's names to start from; empty: random values"});
   fields.key(
       "in_channels", model.in_channels,
-      of_a_name({.doc = "of the network's input; 3 of pictures", .min = 1.0, .max = 1024.0}));
+      of_a_name({.doc =
+                     "of the network's input, which the records decide: 3 of pictures, of vectors "
+                     "their length; null: as they have",
+                 .min = 1.0,
+                 .max = 1e6}));
   fields.key(
       "width", model.width,
       of_a_name({.doc = "factor of the number of features, for trials", .above = 0.0, .max = 8.0}));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,10 @@ struct ModelSettings {
   std::string main{};  ///< of a script's outputs by name, what predictions are made of
   std::vector<std::string> non_persistent{};  ///< buffers of a script that are no state
   std::filesystem::path weights{};            ///< safetensors; empty: from random values
-  std::int64_t in_channels = 3;
-  double width = 1.0;                 ///< factor of the number of features
-  std::string encoder = "resnet18";   ///< of unet
-  std::vector<std::string> frozen{};  ///< parameters that are not trained
+  std::optional<std::int64_t> in_channels{};  ///< none: those of the data
+  double width = 1.0;                         ///< factor of the number of features
+  std::string encoder = "resnet18";           ///< of unet
+  std::vector<std::string> frozen{};          ///< parameters that are not trained
   bool allow_random_frozen = false;
 };
 

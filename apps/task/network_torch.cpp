@@ -1,68 +1,135 @@
-#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/task/network_torch.h>
+#include <headrace/apps/task/start_network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/script_network.h>
 #include <headrace/models/networks/try_forward.h>
-#include <headrace/training/pretrained.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace headrace::inline v1::app {
 namespace {
 
+constexpr std::int64_t tried_rows = 2;  // norms need more than one
+
+void require_word(const char* key, const std::string& word, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, word) != known.end()) return;
+  std::string listed;
+  for (const std::string& name : known)
+    listed += (listed.empty() ? "" : ", ") + name;
+  const auto meant = nearest_name(word, known);
+  throw ConfigError(std::string("[config] ") + key + " must be one of " + listed + ", got \"" +
+                    word + '"' + (meant ? "; did you mean \"" + *meant + "\"?" : std::string()));
+}
+
 models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape& shape) {
   models::NetworkOptions options{.name = model.name,
-                                 .in_channels = model.in_channels,
+                                 .in_channels = shape.channels,
                                  .classes = shape.outputs,
-                                 .width = model.width,
-                                 .sides = {shape.side, shape.side}};
-  if (!models::network_encoders(model.name).empty()) options.encoder = model.encoder;
+                                 .width = model.width};
+  if (!shape.sides.empty()) options.sides = shape.sides;
+  const std::vector<std::string> encoders = models::network_encoders(model.name);
+  if (encoders.empty()) return options;
+  require_word("model.encoder", model.encoder, encoders);
+  options.encoder = model.encoder;
   return options;
 }
 
-void require_side(const ModelSettings& model, const models::NetworkTraits& traits, int side) {
-  const std::int64_t divisor = *std::ranges::max_element(traits.side_divisors);
-  if (side >= traits.least_side && side % divisor == 0) return;
-  const std::int64_t least = std::max(traits.least_side, divisor);
-  const std::int64_t near = std::max(least, (side + divisor / 2) / divisor * divisor);
-  throw ConfigError("[config] image.size must be a multiple of " + std::to_string(divisor) +
-                    " and at least " + std::to_string(least) + " for the network " + model.name +
-                    ", got " + std::to_string(side) + "; take " + std::to_string(near));
+std::string text_of(c10::IntArrayRef sides) {
+  std::string text;
+  for (const std::int64_t side : sides)
+    text += (text.empty() ? "" : " x ") + std::to_string(side);
+  return text;
 }
 
-std::unique_ptr<models::Network> read_script(const ModelSettings& model,
-                                             const NetworkShape& shape) {
-  std::unique_ptr<models::Network> network = models::read_script_network(
-      model.torchscript, {.main = model.main, .non_persistent = model.non_persistent});
-  const models::Output output = models::try_forward(*network, {2, 3, shape.side, shape.side},
-                                                    at::kCPU, model.torchscript.string());
-  if (output.main.dim() >= 2 && output.main.size(1) == shape.outputs) return network;
-  throw ConfigError(
-      "[config] model.torchscript " + model.torchscript.string() +
-      ": must have an output for each of " + std::to_string(shape.outputs) +
-      " classes along its second axis, got " +
-      (output.main.dim() < 2 ? std::string("one axis") : std::to_string(output.main.size(1))) +
-      "; script it with num_classes=" + std::to_string(shape.outputs));
+void require_sides(const ModelSettings& model, const models::NetworkTraits& traits,
+                   const NetworkShape& shape) {
+  const std::int64_t divisor = *std::ranges::max_element(traits.side_divisors);
+  const std::int64_t least = std::max(traits.least_side, divisor);
+  for (const std::int64_t side : shape.sides) {
+    if (side >= least && side % divisor == 0) continue;
+    const std::string rule = " must be a multiple of " + std::to_string(divisor) +
+                             " and at least " + std::to_string(least) + " for the network " +
+                             model.name + ", got ";
+    if (shape.sides_of_data)
+      throw ConfigError("[config] model.name: sides" + rule + text_of(shape.sides) +
+                        " in the data; name another network");
+    const std::int64_t near = std::max(least, (side + divisor / 2) / divisor * divisor);
+    throw ConfigError("[config] image.size" + rule + std::to_string(side) + "; take " +
+                      std::to_string(near));
+  }
+}
+
+void require_channels(const ModelSettings& model, const NetworkShape& shape) {
+  if (model.in_channels.value_or(shape.channels) == shape.channels) return;
+  throw ConfigError("[config] model.in_channels must be " + std::to_string(shape.channels) +
+                    (shape.vectors ? ", the length of the records' vectors, got "
+                                   : ", the channels of the data, got ") +
+                    std::to_string(*model.in_channels) + "; leave it out");
+}
+
+bool takes_vectors(const std::string& name) {
+  const std::vector<std::string> known = models::network_names(models::Task::classification);
+  return std::ranges::find(known, name) != known.end() &&
+         models::network_traits({.name = name}).takes_vectors;
+}
+
+void require_kind(const ModelSettings& model, const std::vector<std::string>& names,
+                  const NetworkShape& shape) {
+  if (takes_vectors(model.name) == shape.vectors) return;
+  std::string fitting;
+  for (const std::string& name : names)
+    if (takes_vectors(name) == shape.vectors) fitting += (fitting.empty() ? "" : ", ") + name;
+  throw ConfigError("[config] model.name: \"" + model.name + "\" takes " +
+                    (shape.vectors ? "pictures and spectrograms, but the records are vectors"
+                                   : "vectors, but the records are pictures or spectrograms") +
+                    "; take one of " + fitting);
+}
+
+std::string who_of(const ModelSettings& model) {
+  return "[config] model.torchscript " + model.torchscript.string();
+}
+
+void require_outputs(const ModelSettings& model, const NetworkShape& shape, c10::IntArrayRef got) {
+  if (got.size() < 2 || got[1] != shape.outputs)
+    throw ConfigError(who_of(model) + ": must have an output for each of " +
+                      std::to_string(shape.outputs) + " classes along its second axis, got " +
+                      (got.size() < 2 ? std::string("one axis") : std::to_string(got[1])) +
+                      "; script it with num_classes=" + std::to_string(shape.outputs));
+  const c10::IntArrayRef sides = got.slice(2);
+  const c10::IntArrayRef wanted = shape.dense ? c10::IntArrayRef(shape.sides) : c10::IntArrayRef();
+  if (sides == wanted) return;
+  throw ConfigError(who_of(model) + ": must give " +
+                    (shape.dense ? "masks of the pictures' sides, " + text_of(wanted)
+                                 : std::string("one value for each picture and class")) +
+                    ", got " + (sides.empty() ? "one value" : text_of(sides)));
 }
 
 }  // namespace
 
-void check_network(const ModelSettings& model, models::Task task) {
+NetworkShape picture_shape(std::int64_t outputs, int side) {
+  return {.outputs = outputs, .sides = {side, side}};
+}
+
+NetworkShape array_shape(std::int64_t outputs, const Shape& record) {
+  NetworkShape shape{.outputs = outputs, .sides_of_data = true, .vectors = record.rank() == 1};
+  const auto extents = record.extents();
+  shape.channels = record.rank() == 2 ? 1 : extents[0];
+  shape.sides.assign(extents.begin() + (record.rank() == 2 ? 0 : 1), extents.end());
+  return shape;
+}
+
+void check_network(const ModelSettings& model, const std::vector<std::string>& names,
+                   const NetworkShape& shape) {
   if (!model.torchscript.empty()) return;
-  if (model.in_channels != 3)
-    throw ConfigError(
-        "[config] model.in_channels must be 3, since pictures are red, green and "
-        "blue, got " +
-        std::to_string(model.in_channels));
-  const std::vector<std::string> names = models::network_names(task);
-  if (std::ranges::find(names, model.name) != names.end()) return;
-  std::string known;
-  for (const std::string& name : names)
-    known += (known.empty() ? "" : ", ") + name;
-  const auto meant = nearest_name(model.name, names);
-  throw ConfigError("[config] model.name must be one of " + known + ", got \"" + model.name + '"' +
-                    (meant ? "; did you mean \"" + *meant + "\"?" : std::string()));
+  require_word("model.name", model.name, names);
+  require_channels(model, shape);
+  require_kind(model, names, shape);
+  if (shape.sides.empty()) return;
+  NetworkShape seen = shape;
+  seen.outputs = 1;  // it may not be known yet
+  require_sides(model, traits_of(model, seen), seen);
 }
 
 models::NetworkTraits traits_of(const ModelSettings& model, const NetworkShape& shape) {
@@ -73,28 +140,40 @@ models::NetworkTraits traits_of(const ModelSettings& model, const NetworkShape& 
 std::unique_ptr<models::Network> make_task_network(const ModelSettings& model,
                                                    const NetworkShape& shape, bool starts) {
   const models::NetworkTraits traits = traits_of(model, shape);
-  if (model.torchscript.empty()) require_side(model, traits, shape.side);
-  std::unique_ptr<models::Network> network = model.torchscript.empty()
-                                                 ? models::make_network(options_of(model, shape))
-                                                 : read_script(model, shape);
-  if (!starts || model.weights.empty()) return network;
-  const training::LoadedWeights loaded =
-      training::load_pretrained(*network, model.weights, traits.weights);
-  log_data(LogLevel::info, "[weights] " + model.weights.string() + ": " + summary(loaded));
+  std::unique_ptr<models::Network> network;
+  if (model.torchscript.empty()) {
+    require_sides(model, traits, shape);
+    network = models::make_network(options_of(model, shape));
+  } else {
+    network = models::read_script_network(
+        model.torchscript, {.main = model.main, .non_persistent = model.non_persistent});
+  }
+  if (starts) start_network(model, *network, traits.weights);
   return network;
 }
 
+void try_task_network(const ModelSettings& model, const NetworkShape& shape,
+                      models::Network& network, c10::Device device) {
+  if (model.torchscript.empty()) return;
+  std::vector<std::int64_t> batch{tried_rows, shape.channels};
+  batch.insert(batch.end(), shape.sides.begin(), shape.sides.end());
+  const models::Output output = models::try_forward(network, batch, device, who_of(model));
+  require_outputs(model, shape, output.main.sizes());
+}
+
 ChannelStatistics statistics_of_weights(const ModelSettings& model) {
-  const models::ChannelStatistics known = traits_of(model, {.outputs = 2, .side = 256}).statistics;
+  const models::ChannelStatistics known = traits_of(model, {.outputs = 2}).statistics;
   if (known.mean.empty()) return imagenet_statistics();
   return {.mean = {known.mean.begin(), known.mean.end()},
           .std = {known.stddev.begin(), known.stddev.end()}};
 }
 
-std::string network_name(const ModelSettings& model) {
-  if (!model.torchscript.empty()) return model.torchscript.filename().string();
-  if (models::network_encoders(model.name).empty()) return model.name;
-  return model.name + " of " + model.encoder;
+std::map<std::string, std::string> network_notes(const ModelSettings& model) {
+  if (!model.torchscript.empty())
+    return {{"network", model.torchscript.filename().string()},
+            {"torchscript", model.torchscript.string()}};
+  if (models::network_encoders(model.name).empty()) return {{"network", model.name}};
+  return {{"network", model.name + " of " + model.encoder}};
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,7 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/apps/feed/pictures.h>
+#include <headrace/apps/task/array_samples.h>
+#include <headrace/apps/task/picture_size.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/decode_image.h>
@@ -32,16 +34,21 @@ void require_size(const Schema& fields, int side) {
       to_string(wanted), to_string(image)));
 }
 
+ListedSamples listed_samples(const TaskFeed& feed, const std::shared_ptr<const Source>& records) {
+  if (feed.arrays) return array_samples(feed, records, true);
+  return picture_samples({.image = feed.task.image.decode,
+                          .augment = feed.task.augment,
+                          .cache = feed.task.data.cache,
+                          .delay = feed.delay,
+                          .mask = feed.mask},
+                         records);
+}
+
 }  // namespace
 
 Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                             const Batching& batching, Device device) {
-  ListedSamples samples = picture_samples({.image = feed.task.image.decode,
-                                           .augment = feed.task.augment,
-                                           .cache = feed.task.data.cache,
-                                           .delay = feed.delay,
-                                           .mask = feed.mask},
-                                          slow_read(std::move(records), feed.delay.read));
+  ListedSamples samples = listed_samples(feed, slow_read(std::move(records), feed.delay.read));
   samples.context.classes = feed.classes;
   samples.context.seed = feed.seed;
   samples.context.batch = batching.size;
@@ -49,7 +56,7 @@ Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFee
   samples.context.device = device;
   samples.context.normalized = true;
   const AugmentSteps steps = make_augment_steps(samples.list, samples.context);
-  require_size(steps.fields, feed.task.image.decode.side);
+  if (!feed.arrays) require_size(steps.fields, feed.task.image.decode.side);
   Pipeline pipeline =
       steps.before_batch(std::move(samples.pipeline)).named("train").seed(feed.seed);
   pipeline = slow_augment(std::move(pipeline), feed.delay.augment).batch(batching).to(device);
@@ -60,8 +67,8 @@ Pipeline training_pipeline(std::shared_ptr<const Source> records,
                            const std::vector<std::int64_t>& labels, const TaskFeed& feed,
                            std::int64_t batch, Device device) {
   Pipeline pipeline =
-      augmented_pipeline(std::move(records), feed, {.size = batch, .tail = Tail::drop}, device)
-          .then(feed.normalize);
+      augmented_pipeline(std::move(records), feed, {.size = batch, .tail = Tail::drop}, device);
+  if (!feed.arrays) pipeline = std::move(pipeline).then(feed.normalize);
   pipeline = slow_transfer(std::move(pipeline), feed.delay.transfer);
   if (feed.task.imbalance.sampler == Sampler::balanced)
     return std::move(pipeline).order(Balanced{.labels = labels, .seed = feed.seed});
@@ -70,17 +77,22 @@ Pipeline training_pipeline(std::shared_ptr<const Source> records,
 
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                              std::int64_t batch, Device device) {
+  const auto in_batches = [&](Pipeline pipeline) {
+    return std::move(pipeline)
+        .named("evaluation")
+        .order(Sequential{})
+        .batch({.size = batch, .tail = Tail::shorter})
+        .to(device);
+  };
+  if (feed.arrays) return in_batches(array_samples(feed, records, false).pipeline);
   DecodeImage decode = evaluation_decoder(feed.task.image, feed.whole);
   take_masks(decode, feed.mask, *records);
   const bool mapped = !decode.masks.empty() && feed.mask.map.has_value();
-  Pipeline pipeline = Pipeline::from(std::move(records)).then(std::move(decode));
+  Pipeline pipeline = Pipeline::from(std::move(records));
+  if (feed.whole) pipeline = std::move(pipeline).then(PictureSize{});
+  pipeline = std::move(pipeline).then(std::move(decode));
   if (mapped) pipeline = std::move(pipeline).then(*feed.mask.map);
-  return std::move(pipeline)
-      .named("evaluation")
-      .order(Sequential{})
-      .batch({.size = batch, .tail = Tail::shorter})
-      .to(device)
-      .then(feed.normalize);
+  return in_batches(std::move(pipeline)).then(feed.normalize);
 }
 
 }  // namespace headrace::inline v1::app

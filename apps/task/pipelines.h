@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -20,25 +21,28 @@ struct TaskFeed {
   PlantedDelays delay{};
   std::uint64_t seed = 0;
   std::int64_t classes = 0;
-  bool whole = false;  ///< an evaluation looks at whole pictures, not at their middle
+  bool whole = false;              ///< an evaluation looks at whole pictures, not at their middle
+  bool arrays = false;             ///< records are arrays and no pictures
+  std::optional<double> middle{};  ///< of arrays: what padded frames and masked cells hold
   MaskFeed mask{};
-  Normalize normalize{};  ///< last of all
+  Normalize normalize{};  ///< of pictures, last of all; arrays are normalised by the course
 };
 
-/// Samples decoded and through the list augment, in batches, whose order is still to be said; not
-/// normalised.
+/// Samples decoded (arrays: cut to frames) and through the list augment, in batches, whose order is
+/// still to be said; not normalised.
 Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                             const Batching& batching, Device device);
 
 /// Records to train on: decoded, the list augment, batches in a fresh order every epoch, normalised
-/// on the device. Batches: `image`, and with classes `label` int64 [N], with masks `mask` uint8 [N,
-/// H, W]. `labels` are those of `records`, for a balanced sampler.
+/// on the device. Batches: `image`, or `array` [N, ...] as the records have it, and with classes
+/// `label` int64 [N], with masks `mask` uint8 [N, H, W]. `labels` are those of `records`, for a
+/// balanced sampler.
 Pipeline training_pipeline(std::shared_ptr<const Source> records,
                            const std::vector<std::int64_t>& labels, const TaskFeed& feed,
                            std::int64_t batch, Device device);
 
 /// The same records in order and without the list: the middle of each picture, with masks all of
-/// it.
+/// it, and the size that it is kept in (`task/picture_size.h`).
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                              std::int64_t batch, Device device);
 

@@ -1,9 +1,13 @@
 #include <headrace/apps/feed/image_data.h>
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/named_place.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,16 +16,42 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using Images = std::shared_ptr<const ImageSource>;
+using Labelled = std::shared_ptr<const LabelledSource>;
 
-void require_same_classes(const Images& part, const Images& train, const char* section) {
+void require_same_classes(const Labelled& part, const Labelled& train, const char* section) {
   if (part->classes() == train->classes()) return;
   throw DataError(fmt::format(
       "[data] {}: must have the classes of data.train ({}), got {}; give both the same classes",
       section, fmt::join(train->classes(), ", "), fmt::join(part->classes(), ", ")));
 }
 
-SplitRecords split_view(const ImageSource& source) {
+void require_two_classes(const LabelledSource& train) {
+  if (train.classes().size() > 1 || train.multi_label()) return;
+  throw DataError(fmt::format(
+      "[data] {}: must have at least two classes to tell apart, got one, \"{}\"; name the column "
+      "of the labels (data.train.columns.label), or the folder above the class folders",
+      train.name(), train.classes().front()));
+}
+
+const std::filesystem::path& place_of(const DataSet& set) {
+  return set.file.empty() ? set.folder : set.file;
+}
+
+// What is judged must not be what was learnt.
+void require_other_place(const DataSet& set, const DataSet& train, const char* section) {
+  std::error_code failed;
+  const auto dataset = [](const DataSet& one) {
+    return one.data.starts_with('/') ? one.data.substr(1) : one.data;
+  };
+  if (dataset(set) != dataset(train)) return;  // others of one file
+  if (!std::filesystem::equivalent(place_of(set), place_of(train), failed)) return;
+  throw ConfigError(fmt::format(
+      "[config] {0}: must be other records than data.train, both are {1}; leave {0} out to set "
+      "a share of them apart (data.split), or give the list a column \"split\"",
+      section, place_of(set).native()));
+}
+
+SplitRecords split_view(const LabelledSource& source) {
   SplitRecords records{.size = source.size(), .groups = source.groups()};
   if (source.classes().empty()) return records;
   for (std::int64_t i = 0; i < source.size(); ++i)
@@ -30,7 +60,7 @@ SplitRecords split_view(const ImageSource& source) {
 }
 
 // As a column of the manifest says, or by shares.
-std::vector<SplitParts> members_of(const ImageSource& source, const TaskData& data,
+std::vector<SplitParts> members_of(const LabelledSource& source, const TaskData& data,
                                    std::uint64_t seed) {
   const std::vector<DataSplit> said = source.splits();
   SplitSettings split = data.split;
@@ -55,43 +85,98 @@ std::vector<SplitParts> members_of(const ImageSource& source, const TaskData& da
   return {parts};
 }
 
-std::vector<std::int64_t> all_rows(const ImageSource& source) {
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(source.size()));
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
+// A group of the records to train on may not be judged.
+void require_other_groups(const LabelledSource& part, const LabelledSource& train,
+                          const char* section) {
+  const std::vector<std::string>& names = part.group_names();
+  for (const std::string& name : train.group_names())
+    if (std::ranges::find(names, name) != names.end())
+      throw DataError(fmt::format(
+          "[data] {}: must have other groups than data.train, both have \"{}\"; take its records "
+          "out of one of them",
+          section, name));
 }
 
-void require_every_class(const ImageSource& source, const SplitParts& member) {
-  const std::vector<std::int64_t> counts = count_classes(source, member.train);
-  const auto none = std::find(counts.begin(), counts.end(), 0);
-  if (none == counts.end()) return;
-  throw DataError(fmt::format(
-      "[data] {}: every class must have a record to train on, \"{}\" has none; give it more "
-      "records, or leave it out",
-      source.name(), source.classes()[static_cast<std::size_t>(none - counts.begin())]));
+void require_same_labels(const LabelledSource& part, const LabelledSource& train,
+                         const char* section) {
+  if (part.multi_label() == train.multi_label()) return;
+  const auto several = [](const LabelledSource& one) {
+    return one.multi_label() ? "any number of classes a record" : "one class a record";
+  };
+  throw ConfigError(fmt::format("[config] {}: must have {} as data.train, got {} ({}.multi_label)",
+                                section, several(train), several(part), section));
 }
 
-}  // namespace
+// Networks have one input.
+void require_same_fields(const Labelled& part, const Labelled& train, const char* section) {
+  const FieldSpec own = part->fields()[0];
+  const FieldSpec wanted = train->fields()[0];
+  if (own.dtype == wanted.dtype && own.shape.rank() == wanted.shape.rank()) return;
+  throw ConfigError(fmt::format("[data] {}: must have records as data.train, {}, got {} in {}",
+                                section, to_string(wanted), to_string(own), part->name()));
+}
 
-Images open_set(const DataSet& set, const TaskData& data, const std::string& section, bool masks,
-                const std::vector<std::string>& classes) {
+Labelled open_pictures_of(const DataSet& set, const TaskData& data, const std::string& section,
+                          bool masks, const std::vector<std::string>& classes) {
   ImageData where = image_data_of(set, data, section);
   if (!masks) where.classes = classes;
-  Images images = open_image_data(where);
+  std::shared_ptr<const ImageSource> images = open_image_data(where);
   if (masks && !images->has_masks())
     throw DataError(fmt::format(
         "[data] {}: must have a mask for every picture, has none; name a folder of masks "
         "({}.masks), or give the manifest a column \"mask\"",
         images->name(), section));
-  if (!masks && images->classes().empty())
-    throw DataError(fmt::format(
-        "[data] {}: must have a class for every picture, has none; give the manifest a column "
-        "\"label\", or make a folder for each class",
-        images->name()));
+  if (images->origin(0).ends_with(".npy"))
+    throw ConfigError(fmt::format(
+        "[config] {0}.source must be npy for a list of .npy files ({1}), got manifest; write {0}: "
+        "{{source: npy, file: {2}}}",
+        section, images->origin(0), where.data.string()));
   return images;
 }
 
-std::vector<std::int64_t> labels_at(const ImageSource& source,
+void require_every_class(const LabelledSource& source, const SplitParts& member) {
+  const std::vector<std::int64_t> counts = count_classes(source, member.train);
+  const auto none = std::find(counts.begin(), counts.end(), 0);
+  if (none == counts.end()) return;
+  throw DataError(fmt::format(
+      "[data] {}: every class must have a record to train on, \"{}\" has none; give it more "
+      "records, or leave it out; labels that are numbers count from 0",
+      source.name(), source.classes()[static_cast<std::size_t>(none - counts.begin())]));
+}
+
+}  // namespace
+
+RecordSet open_set(const DataSet& set, const TaskData& data, const std::string& section, bool masks,
+                   const std::vector<std::string>& classes) {
+  require_places(set, section);
+  RecordSet opened =
+      holds_arrays(set.source)
+          ? open_arrays(set, data, section, classes)
+          : RecordSet{.source = open_pictures_of(set, data, section, masks, classes)};
+  if (!masks && opened.source->classes().empty())
+    throw DataError(fmt::format(
+        "[data] {}: must have a class for every record, has none; give the manifest a column "
+        "\"label\", or make a folder for each class",
+        opened.source->name()));
+  return opened;
+}
+
+std::vector<std::int64_t> all_rows(const LabelledSource& source) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(source.size()));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  std::vector<std::int64_t> some;
+  some.reserve(most);
+  for (std::size_t i = 0; i < most; ++i)
+    some.push_back(rows[i * rows.size() / most]);
+  return some;
+}
+
+std::vector<std::int64_t> labels_at(const LabelledSource& source,
                                     const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> labels;
   labels.reserve(rows.size());
@@ -100,7 +185,7 @@ std::vector<std::int64_t> labels_at(const ImageSource& source,
   return labels;
 }
 
-std::vector<std::int64_t> count_classes(const ImageSource& source,
+std::vector<std::int64_t> count_classes(const LabelledSource& source,
                                         const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> counts(source.classes().size(), 0);
   if (counts.empty()) return counts;
@@ -113,22 +198,47 @@ std::vector<std::int64_t> count_classes(const ImageSource& source,
 TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed) {
   TaskRecords records;
   records.train = open_set(data.train, data, "data.train", masks);
+  if (!masks) require_two_classes(*records.train.source);
   const auto part = [&](const DataSet& set, const char* section) {
     if (!set.is_given()) return records.train;
-    Images own = open_set(set, data, section, masks, records.train->classes());
-    if (!masks) require_same_classes(own, records.train, section);
+    require_other_place(set, data.train, section);
+    RecordSet own = open_set(set, data, section, masks, records.train.source->classes());
+    if (!masks) {
+      require_same_classes(own.source, records.train.source, section);
+      require_same_labels(*own.source, *records.train.source, section);
+    }
+    require_other_groups(*own.source, *records.train.source, section);
+    if (holds_arrays(data)) require_same_fields(own.source, records.train.source, section);
     return own;
   };
   records.validation = part(data.validation, "data.validation");
   records.test = part(data.test, "data.test");
 
-  records.members = members_of(*records.train, data, seed);
+  records.members = members_of(*records.train.source, data, seed);
   for (SplitParts& member : records.members) {
-    if (!masks) require_every_class(*records.train, member);
-    if (data.validation.is_given()) member.validation = all_rows(*records.validation);
-    if (data.test.is_given()) member.test = all_rows(*records.test);
+    if (!masks) require_every_class(*records.train.source, member);
+    if (data.validation.is_given()) member.validation = all_rows(*records.validation.source);
+    if (data.test.is_given()) member.test = all_rows(*records.test.source);
   }
   return records;
+}
+
+std::size_t TaskRecords::resident_bytes() const {
+  std::size_t bytes = train.resident_bytes;
+  for (const RecordSet* part : {&validation, &test})
+    if (part->source != train.source) bytes += part->resident_bytes;
+  return bytes;
+}
+
+void load(TaskRecords& records) {
+  const Labelled outline = records.train.source;
+  if (records.train.load) records.train.source = records.train.load();
+  for (RecordSet* part : {&records.validation, &records.test}) {
+    if (part->source == outline)
+      part->source = records.train.source;
+    else if (part->load)
+      part->source = part->load();
+  }
 }
 
 }  // namespace headrace::inline v1::app

@@ -2,40 +2,60 @@
 
 #include <headrace/apps/task/data_set.h>
 #include <headrace/apps/task/split.h>
-#include <headrace/loaders/image/image_source.h>
+#include <headrace/loaders/listing/labelled_source.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
 
-/// The pictures of a task, listed and divided; nothing of them is read.
-struct TaskRecords {
-  std::shared_ptr<const ImageSource> train{};
-  std::shared_ptr<const ImageSource>
-      validation{};                           ///< the same as `train` where it is a share of it
-  std::shared_ptr<const ImageSource> test{};  ///< likewise
-  std::vector<SplitParts> members{};          ///< rows of these sources, each of its own
+/// Records of one section, listed; nothing of their data is in memory.
+struct RecordSet {
+  std::shared_ptr<const LabelledSource> source{};
+  std::size_t resident_bytes = 0;  ///< what load() will keep in memory
+  /// The same records as they are trained on; empty: `source` is that.
+  std::function<std::shared_ptr<const LabelledSource>()> load{};
 };
 
-/// The pictures of one section ("data.train"); `classes` are those that other data have fixed.
+/// The records of a task, listed and divided.
+struct TaskRecords {
+  RecordSet train{};
+  RecordSet validation{};             ///< the same as `train` where it is a share of it
+  RecordSet test{};                   ///< likewise
+  std::vector<SplitParts> members{};  ///< rows of these, each of its own
+
+  /// What load() will keep in memory of all.
+  std::size_t resident_bytes() const;
+};
+
+/// The records of one section ("data.train"); `classes` are those that other data have fixed.
 /// Throws what the sources throw; DataError where they have no labels, with `masks` no masks.
-std::shared_ptr<const ImageSource> open_set(const DataSet& set, const TaskData& data,
-                                            const std::string& section, bool masks,
-                                            const std::vector<std::string>& classes = {});
+RecordSet open_set(const DataSet& set, const TaskData& data, const std::string& section, bool masks,
+                   const std::vector<std::string>& classes = {});
 
 /// Lists and divides. Throws what the sources throw; DataError where parts have other classes than
-/// those to train on, or where a class has no record to train on.
+/// those to train on, or where a class has no record to train on; ConfigError where arrays differ.
 TaskRecords open_records(const TaskData& data, bool masks, std::uint64_t seed);
 
+/// 0 to its size.
+std::vector<std::int64_t> all_rows(const LabelledSource& source);
+
+/// At most so many of these rows, all the same distance apart.
+std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& rows, std::size_t most);
+
+/// Reads what is kept in memory.
+void load(TaskRecords& records);
+
 /// The label of each of these rows; -1 without one.
-std::vector<std::int64_t> labels_at(const ImageSource& source,
+std::vector<std::int64_t> labels_at(const LabelledSource& source,
                                     const std::vector<std::int64_t>& rows);
 
 /// How many records of each class there are among these rows; empty where there are no labels.
-std::vector<std::int64_t> count_classes(const ImageSource& source,
+std::vector<std::int64_t> count_classes(const LabelledSource& source,
                                         const std::vector<std::int64_t>& rows);
 
 }  // namespace headrace::inline v1::app

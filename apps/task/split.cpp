@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -87,10 +88,15 @@ double gain(const Group& group, const std::vector<double>& missing,
 void require_part(const std::vector<std::int64_t>& part, const char* name, const std::string& key,
                   const SplitRecords& records) {
   if (!part.empty()) return;
+  const std::set<std::int64_t> groups(records.groups.begin(), records.groups.end());
   throw DataError(fmt::format(
-      "[split] {}: must leave records for the {}, but {} records{} leave none; give it a larger "
-      "share, or 0 to do without",
-      key, name, records.size, records.groups.empty() ? "" : " in groups that stay whole"));
+      "[split] {}: must leave records for the {}, but {} records{} leave none; give it {}", key,
+      name, records.size,
+      groups.empty()
+          ? ""
+          : fmt::format(" in {} group{} that stay{} whole (data.split.group)", groups.size(),
+                        groups.size() == 1 ? "" : "s", groups.size() == 1 ? "s" : ""),
+      key == "data.split.folds" ? "fewer folds" : "a larger share, or 0 to do without"));
 }
 
 std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& parts,

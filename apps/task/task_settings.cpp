@@ -3,6 +3,7 @@
 #include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,8 +39,18 @@ void check_loss(const LossList& loss) {
 }  // namespace
 
 void describe(Fields& fields, TaskSettings& task, bool masks) {
-  fields.section("image", [&](Fields& f) { describe(f, task.image, !masks); },
-                 {.doc = "what a picture becomes"});
+  KeyOptions image{.doc = "what a picture becomes"};
+  if (!masks) {
+    image.used_if = [&task] { return !holds_arrays(task.data); };
+    image.used_when = "data.train.source is images, manifest or pack";
+  }
+  fields.section(
+      "image", [&](Fields& f) { describe(f, task.image, !masks); }, std::move(image));
+  if (!masks)
+    fields.section("array", [&](Fields& f) { describe(f, task.array); },
+                   {.doc = "what an array becomes",
+                    .used_if = [&task] { return holds_arrays(task.data); },
+                    .used_when = "data.train.source is npy or hdf5"});
   describe_augment(fields, task.augment);
   fields.section("model", [&](Fields& f) { describe(f, task.model); }, {.doc = "the network"});
   describe_loss(fields, task.loss, masks);
@@ -58,7 +69,9 @@ void check(const TaskSettings& task, std::span<const std::string> figures) {
   check(task.imbalance);
   check_loss(task.loss);
   check_figure(task.selected_by, figures);
-  flipped_axes(task.predict);
+  if (!flipped_axes(task.predict).empty() && holds_arrays(task.data))
+    throw ConfigError(
+        "[config] predict.tta: flips are of pictures, but data.train has arrays; leave it out");
 }
 
 }  // namespace headrace::inline v1::app

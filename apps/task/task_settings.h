@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
+#include <headrace/apps/task/array_settings.h>
 #include <headrace/apps/task/data_set.h>
 #include <headrace/apps/task/image_settings.h>
 #include <headrace/apps/task/imbalance.h>
@@ -14,10 +15,11 @@
 
 namespace headrace::inline v1::app {
 
-/// What a configuration of a task says of pictures, network, loss and figures.
+/// What a configuration of a task says of pictures or arrays, network, loss and figures.
 struct TaskSettings {
   TaskData data{};
   ImageSettings image{};
+  ArraySettings array{};  ///< in its place where records are arrays
   AugmentList augment{};
   ModelSettings model{};
   LossList loss{};

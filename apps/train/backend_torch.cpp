@@ -40,7 +40,7 @@ ExitCode TorchBackend::evaluate(const EvaluateOptions& options) {
 }
 
 ExitCode TorchBackend::export_weights(const ExportOptions& options) {
-  return app::export_weights(options);
+  return app::export_weights(options, jobs_, make_recipe_);
 }
 
 ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {

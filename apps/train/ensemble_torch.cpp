@@ -30,8 +30,6 @@ Ensemble::Ensemble(const EnsembleOptions& options, const std::vector<Job>& jobs,
       recipe_(make_recipe(job_.name, *job_.config, device_.device)) {
   at::set_num_threads(headrace::usable_cores());
   recipe_->recall(members_.front().weights.notes);
-  for (const Predictor& one : members_)
-    fitted_.push_back(one.weights.fitted);
 }
 
 std::vector<std::string> Ensemble::class_names() const {
@@ -43,22 +41,45 @@ std::string Ensemble::votes() const {
   return all == "1" ? "" : ", " + std::to_string(members_.size()) + " of " + all + " votes";
 }
 
-ReadyMember Ensemble::ready(const Predictor& one, std::vector<std::int64_t> records) const {
-  training::Member member = one.member;
-  member.test = std::move(records);
-  ReadyMember ready{.course = recipe_->begin(member)};
-  const training::Stage stage = ready.course->stages().back();
-  ready.network = ready.course->network();
-  training::load_weights(*ready.network, one.weights.weights);
-  ready.options = {.split = training::Split::test,
-                   .device = torch_device(device_.device),
-                   .stage = stage,
-                   .fitted = one.weights.fitted,
-                   .origins = true};
-  ready.network->move_to(ready.options.device, stage.channels_last);
-  ready.feed = {.batch = batch_ > 0 ? batch_ : training::evaluation_batch(stage),
-                .device = device_.device};
-  return ready;
+Team Ensemble::ready(const std::vector<std::int64_t>& records) const {
+  Team team;
+  for (const Predictor& one : members_) {
+    training::Member member = one.member;
+    member.test = records;
+    team.add(*recipe_, member, one.weights, device());
+  }
+  return team;
+}
+
+training::Feed Ensemble::feed(const Team& team) const {
+  return {.batch = batch_ > 0 ? batch_ : training::evaluation_batch(team.course().stages().back()),
+          .device = device_.device};
+}
+
+void Team::add(const training::Recipe& recipe, const training::Member& member,
+               const training::BestWeights& weights, at::Device device) {
+  courses_.push_back(recipe.begin(member));
+  const training::Course& course = *courses_.back();
+  networks_.push_back(course.network());
+  models::Network& network = *networks_.back();
+  training::load_weights(network, weights.weights);
+  network.move_to(device, course.stages().back().channels_last);
+  voters_.push_back(
+      {.course = course, .network = network, .member = member.index, .fitted = weights.fitted});
+}
+
+std::vector<training::TensorMap> Team::fitted() const {
+  std::vector<training::TensorMap> all;
+  for (const training::Voter& voter : voters_)
+    all.push_back(voter.fitted);
+  return all;
+}
+
+training::EvaluationOptions Team::options(at::Device device) const {
+  return {.split = training::Split::test,
+          .device = device,
+          .stage = course().stages().back(),
+          .origins = true};
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/jobs/device_torch.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/predictors_torch.h>
@@ -13,12 +14,24 @@
 
 namespace headrace::inline v1::app {
 
-/// A member of a run, ready to look at data.
-struct ReadyMember {
-  std::unique_ptr<training::Course> course{};
-  std::unique_ptr<models::Network> network{};
-  training::EvaluationOptions options{};  ///< of a pass; its cases have origins
-  training::Feed feed{};
+/// Trained members of a run, ready to look at data together.
+class Team {
+ public:
+  /// A network with these weights on the device; `member` has the records of the test.
+  void add(const training::Recipe& recipe, const training::Member& member,
+           const training::BestWeights& weights, at::Device device);
+
+  const training::Course& course() const { return *courses_.front(); }
+  const std::vector<training::Voter>& voters() const { return voters_; }
+  /// What the validation of each has fitted.
+  std::vector<training::TensorMap> fitted() const;
+  /// Of a pass over the test, on that device; its cases have origins.
+  training::EvaluationOptions options(at::Device device) const;
+
+ private:
+  std::vector<std::unique_ptr<training::Course>> courses_;
+  std::vector<std::unique_ptr<models::Network>> networks_;
+  std::vector<training::Voter> voters_;
 };
 
 /// Trained members of one run with their recipe, as the notes of their weights say. Used by one
@@ -31,16 +44,17 @@ class Ensemble {
 
   const std::vector<Predictor>& members() const { return members_; }
   training::Recipe& recipe() { return *recipe_; }
-  const std::string& kind() const { return job_.name; }
-  /// What the validation of each member has fitted, in their order.
-  const std::vector<training::TensorMap>& fitted() const { return fitted_; }
+  const TrainingJob& job() const { return job_; }
   /// The names of the classes; none where the notes have none.
   std::vector<std::string> class_names() const;
   /// ", 2 of 5 votes" for a person; empty where the run has one member.
   std::string votes() const;
 
-  /// A network with the member's weights on the device. `records` are those of its test.
-  ReadyMember ready(const Predictor& one, std::vector<std::int64_t> records = {}) const;
+  /// All members with their networks on the device. `records` are those of the test.
+  Team ready(const std::vector<std::int64_t>& records = {}) const;
+  at::Device device() const { return torch_device(device_.device); }
+  /// Of the data that the team looks at.
+  training::Feed feed(const Team& team) const;
 
  private:
   int batch_;
@@ -48,7 +62,6 @@ class Ensemble {
   std::vector<Predictor> members_;
   TrainingJob job_;
   std::unique_ptr<training::Recipe> recipe_;
-  std::vector<training::TensorMap> fitted_;
 };
 
 }  // namespace headrace::inline v1::app

@@ -2,10 +2,11 @@
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/evaluate_torch.h>
 #include <headrace/apps/train/evaluation_report.h>
+#include <headrace/apps/train/gallery_torch.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/training/vote.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,24 +14,30 @@
 namespace headrace::inline v1::app {
 namespace {
 
-// What one member says of the data.
-training::MemberScores judge(const Ensemble& ensemble, const Predictor& one,
-                             const std::vector<std::int64_t>& records, EvaluationReport& report) {
-  ReadyMember ready = ensemble.ready(one, records);
-  training::ScoreKeeper keeper;
-  // One alone has nobody to vote with; its scores may be large.
-  if (ensemble.members().size() > 1)
-    ready.options.on_cases = [&](const training::Cases& cases) { keeper.add(cases); };
-  Loader loader = ready.course->evaluation(training::Split::test, ready.feed).build();
-  const auto evaluation = training::evaluate(*ready.course, *ready.network, loader, ready.options);
-  report.samples = evaluation->samples;
-  report.members.push_back({.member = one.member.name,
-                            .figures = evaluation->figures,
-                            .confusion = named(evaluation->confusion, ensemble.class_names())});
-  training::MemberScores scores = keeper.result();
-  scores.member = one.member.index;
-  scores.fitted = one.weights.fitted;
-  return scores;
+void require_pictures(const EvaluateOptions& options, const Ensemble& ensemble, const Team& team) {
+  if (options.worst.empty()) return;
+  if (!team.course().shows_pictures())
+    throw ConfigError("[evaluate] --worst: the kind " + ensemble.job().name +
+                      " has no pictures to draw; leave it out");
+  if (options.worst.extension() != ".png")
+    throw ConfigError("[evaluate] --worst must be a file that ends in .png, got " +
+                      options.worst.string());
+}
+
+// The figures of each member and of all together, in one pass.
+EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensemble,
+                           const training::JointEvaluation& evaluation) {
+  EvaluationReport report{.data = options.data, .split = options.split};
+  for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
+    const training::Evaluation& one = evaluation.members[i];
+    report.samples = one.samples;
+    report.members.push_back({.member = ensemble.members()[i].member.name,
+                              .figures = one.figures,
+                              .confusion = named(one.confusion, ensemble.class_names())});
+  }
+  if (evaluation.vote)
+    report.vote = EvaluationReport::Line{.member = "vote", .figures = *evaluation.vote};
+  return report;
 }
 
 }  // namespace
@@ -39,16 +46,23 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
                   const MakeRecipe& make_recipe) {
   Ensemble ensemble(options.ensemble, jobs, make_recipe);
   const std::vector<std::int64_t> records = ensemble.recipe().test_on(options.data, options.split);
-  EvaluationReport report{.data = options.data, .split = options.split};
-  std::vector<training::MemberScores> scores;
-  for (const Predictor& one : ensemble.members())
-    scores.push_back(judge(ensemble, one, records, report));
+  const Team team = ensemble.ready(records);
+  require_pictures(options, ensemble, team);
+  Loader loader = team.course().evaluation(training::Split::test, ensemble.feed(team)).build();
+  training::EvaluationOptions pass = team.options(ensemble.device());
+  std::optional<GalleryKeeper> gallery;
+  if (!options.worst.empty()) {
+    gallery.emplace(ensemble.recipe(), team.course(), team.fitted(),
+                    GalleryKeeper::Options{.classes = ensemble.class_names(), .some = 0});
+    pass.on_cases = [&](const training::Cases& cases) { gallery->add(cases); };
+  }
+  const auto evaluation =
+      training::evaluate_together(ensemble.recipe(), team.voters(), loader, pass);
+  const EvaluationReport report = report_of(options, ensemble, *evaluation);
   if (report.samples == 0)
     throw DataError("[evaluate] " + options.data.string() + " must hold samples, got none");
-  if (scores.size() > 1)
-    if (auto voted = training::vote_on_test(ensemble.recipe(), scores))
-      report.vote = EvaluationReport::Line{.member = "vote", .figures = std::move(*voted)};
   if (!options.output.empty()) write_file_atomically(options.output, evaluation_json(report));
+  if (gallery) write_file_atomically(options.worst, worst_png(gallery->result()));
   std::fputs(evaluation_text(report).c_str(), stdout);
   std::fprintf(stderr, "evaluate: %lld samples%s\n", static_cast<long long>(report.samples),
                ensemble.votes().c_str());

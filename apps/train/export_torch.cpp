@@ -1,18 +1,23 @@
+#include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/export_torch.h>
 #include <headrace/apps/train/prediction_text.h>
 #include <headrace/apps/train/predictors_torch.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/models/networks/script_network.h>
 #include <headrace/training/safetensors.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* script_extension = ".torchscript";
 
 // Those notes that are of use where nothing of the run is known.
 constexpr const char* kept_notes[] = {"task",        "network",       "classes",
@@ -44,9 +49,31 @@ std::vector<Predictor> wanted(const ExportOptions& options) {
   return all;
 }
 
+// Of a network from TorchScript: adds its tensors' second names, which a strict load in Python
+// wants, to the file, and writes the script with the member's weights.
+void export_script(const fs::path& path, const Ensemble& ensemble, training::TensorFile& file) {
+  std::error_code failed;
+  const std::string& original = ensemble.members().front().note("torchscript");
+  if (fs::equivalent(path, original, failed))
+    throw ConfigError("[export] --output must leave the script that was trained, " + original +
+                      ", as it is; name another file");
+  const Team team = ensemble.ready();
+  models::Network& network = team.voters().front().network;
+  for (const models::ScriptAlias& alias : models::script_aliases(network))
+    if (const auto found = file.tensors.find(alias.of); found != file.tensors.end())
+      file.tensors.emplace(alias.name, found->second);
+  models::save_script(network, path);
+  std::printf("%s: the network as TorchScript\n", path.c_str());
+}
+
 // "net.safetensors", of several members "net-fold-0.safetensors".
 fs::path file_of(const ExportOptions& options, const Predictor& one, bool alone) {
   fs::path file = options.output;
+  if (file.extension() == script_extension)
+    throw ConfigError(
+        "[export] --output must name the safetensors file, the TorchScript file has "
+        "its name with " +
+        std::string(script_extension) + "; got " + file.string());
   if (file.empty())
     file = (fs::is_directory(options.run) ? options.run : options.run.parent_path()) /
            "model.safetensors";
@@ -57,11 +84,16 @@ fs::path file_of(const ExportOptions& options, const Predictor& one, bool alone)
 
 }  // namespace
 
-ExitCode export_weights(const ExportOptions& options) {
+ExitCode export_weights(const ExportOptions& options, const std::vector<Job>& jobs,
+                        const MakeRecipe& make_recipe) {
   const std::vector<Predictor> all = wanted(options);
   for (const Predictor& one : all) {
     const fs::path path = file_of(options, one, all.size() == 1);
-    const training::TensorFile file = exported(one);
+    training::TensorFile file = exported(one);
+    if (one.weights.notes.contains("torchscript"))
+      export_script(fs::path(path).replace_extension(script_extension),
+                    Ensemble({.checkpoints = {one.file}, .device = "cpu"}, jobs, make_recipe),
+                    file);
     training::write_safetensors(path, file);
     std::printf("%s: %zu tensors of %s\n", path.c_str(), file.tensors.size(), one.file.c_str());
   }

@@ -1,79 +1,81 @@
 #include <headrace/apps/train/ensemble_torch.h>
+#include <headrace/apps/train/mask_writer_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/prediction_text.h>
 #include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/training/vote.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
 
+// Masks among the pictures would replace them, or be taken for pictures the next time.
+void require_apart(const std::filesystem::path& output, const std::filesystem::path& data) {
+  std::error_code failed;
+  const std::string masks = std::filesystem::weakly_canonical(output, failed).string() + '/';
+  std::string pictures = std::filesystem::weakly_canonical(data, failed).string() + '/';
+  if (!std::filesystem::is_directory(data, failed))
+    pictures = std::filesystem::path(pictures).parent_path().parent_path().string() + '/';
+  if (!masks.starts_with(pictures) && !pictures.starts_with(masks)) return;
+  throw ConfigError("[predict] --output must be a folder apart from the pictures in " +
+                    data.string() + ", got " + output.string() + "; name one beside it");
+}
+
 class PredictCommand {
  public:
   PredictCommand(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe)
-      : options_(options), ensemble_(options.ensemble, jobs, make_recipe) {}
+      : options_(options),
+        ensemble_(options.ensemble, jobs, make_recipe),
+        team_(ensemble_.ready()) {
+    fitted_ = team_.fitted();
+  }
 
   ExitCode run() {
-    if (ensemble_.members().size() == 1)
-      one_alone();
-    else
-      vote();
-    if (!text_)
-      throw DataError("[predict] " + options_.data.string() + " must hold samples, got none");
-    write_file_atomically(options_.output, text_->text());
-    std::fprintf(stderr, "predict: %lld samples%s, %s\n", static_cast<long long>(text_->cases()),
-                 ensemble_.votes().c_str(), options_.output.c_str());
-    return ExitCode::done;
+    const std::optional<MaskFormat> format = ensemble_.job().config->mask_format();
+    return format ? write_masks(*format) : write_rows();
   }
 
  private:
-  void look(const Predictor& one, const std::function<void(const training::Cases&)>& at) {
-    ReadyMember ready = ensemble_.ready(one);
-    ready.options.on_cases = at;
-    Loader loader = ensemble_.recipe().prediction(options_.data, ready.feed).build();
-    training::predict(*ready.course, *ready.network, loader, ready.options);
+  ExitCode write_masks(const MaskFormat& format) {
+    require_apart(options_.output, options_.data);
+    MaskWriter writer(ensemble_.recipe(), MaskFolder(options_.output, options_.overwrite), format);
+    look([&](const training::Cases& cases) { writer.add(cases, fitted_); });
+    return done(writer.count(), "masks in " + options_.output.string());
   }
 
-  void one_alone() {
-    const Predictor& member = ensemble_.members().front();
-    look(member, [&](const training::Cases& cases) {
-      require(cases);
-      const training::Cases said{.scores = cases.scores, .member = member.member.index};
-      add(ensemble_.recipe().vote({&said, 1}).scores, files_of(cases));
-    });
+  ExitCode write_rows() {
+    if (std::filesystem::is_directory(options_.output))
+      throw ConfigError("[predict] --output must be a file, since the kind " +
+                        ensemble_.job().name + " predicts a row for each record, got the folder " +
+                        options_.output.string() + "; name a .csv or .jsonl file");
+    std::optional<PredictionText> text;
+    look([&](const training::Cases& cases) { add(text, cases); });
+    if (text) write_file_atomically(options_.output, text->text());
+    return done(text ? text->cases() : 0, options_.output.string());
   }
 
-  void vote() {
-    std::vector<training::Cases> of_members;
-    std::vector<std::string> files;
-    for (const Predictor& one : ensemble_.members()) {
-      training::ScoreKeeper keeper;
-      look(one, [&](const training::Cases& cases) {
-        require(cases);
-        keeper.add(cases);
-        if (!of_members.empty()) return;
-        const std::vector<std::string> more = files_of(cases);
-        files.insert(files.end(), more.begin(), more.end());
-      });
-      of_members.push_back({.scores = keeper.result().scores, .member = one.member.index});
-      if (!of_members.back().scores.defined()) return;  // no samples
-    }
-    add(ensemble_.recipe().vote(of_members).scores, files);
+  // Every batch goes through the networks of all members.
+  void look(const std::function<void(const training::Cases&)>& at) {
+    training::EvaluationOptions pass = team_.options(ensemble_.device());
+    pass.on_cases = at;
+    Loader loader = ensemble_.recipe().prediction(options_.data, ensemble_.feed(team_)).build();
+    training::predict_together(ensemble_.recipe(), team_.voters(), loader, pass);
   }
 
-  static std::vector<std::string> files_of(const training::Cases& cases) {
-    std::vector<std::string> files;
-    files.reserve(cases.origins.size());
-    for (const Origin& origin : cases.origins)
-      files.push_back(origin.file);
-    return files;
+  ExitCode done(std::int64_t samples, const std::string& where) const {
+    if (samples == 0)
+      throw DataError("[predict] " + options_.data.string() + " must hold samples, got none");
+    std::fprintf(stderr, "predict: %lld samples%s, %s\n", static_cast<long long>(samples),
+                 ensemble_.votes().c_str(), where.c_str());
+    return ExitCode::done;
   }
 
   // A row of the file is a case and its classes.
@@ -83,26 +85,28 @@ class PredictCommand {
       classes_ = cases.scores.size(1);
       return;
     }
-    throw ConfigError("[predict] scores of the kind " + ensemble_.kind() +
+    throw ConfigError("[predict] scores of the kind " + ensemble_.job().name +
                       " must be [cases, classes] to be written as rows, got " +
                       (cases.scores.defined() ? std::to_string(cases.scores.dim()) + " axes"
                                               : std::string("none")));
   }
 
-  void add(const at::Tensor& scores, const std::vector<std::string>& files) {
-    const at::Tensor rows = scores.to(at::kCPU, at::kFloat).contiguous();
-    const at::Tensor predicted = ensemble_.recipe()
-                                     .predicted(scores, ensemble_.fitted())
-                                     .to(at::kCPU, at::kLong)
-                                     .contiguous();
+  void add(std::optional<PredictionText>& text, const training::Cases& cases) {
+    require(cases);
+    const at::Tensor rows = cases.scores.to(at::kCPU, at::kFloat).contiguous();
+    const at::Tensor predicted =
+        ensemble_.recipe().predicted(cases.scores, fitted_).to(at::kCPU, at::kLong).contiguous();
     const bool of_each = predicted.dim() == 2 && predicted.sizes() == rows.sizes();
-    if (rows.dim() != 2 || predicted.size(0) != rows.size(0) || !(predicted.dim() == 1 || of_each))
-      throw ConfigError("[predict] the kind " + ensemble_.kind() +
+    if (predicted.size(0) != rows.size(0) || !(predicted.dim() == 1 || of_each))
+      throw ConfigError("[predict] the kind " + ensemble_.job().name +
                         " must predict one class, or each of its classes, for every row of its "
                         "scores");
-    if (!text_)
-      text_.emplace(prediction_format(options_.output), rows.size(1), ensemble_.class_names());
-    text_->add(
+    std::vector<std::string> files;
+    for (const Origin& origin : cases.origins)
+      files.push_back(origin.file);
+    if (!text)
+      text.emplace(prediction_format(options_.output), rows.size(1), ensemble_.class_names());
+    text->add(
         {.probabilities = {rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())},
          .predicted = {predicted.const_data_ptr<std::int64_t>(),
                        static_cast<std::size_t>(predicted.numel())},
@@ -111,7 +115,8 @@ class PredictCommand {
 
   const PredictOptions& options_;
   Ensemble ensemble_;
-  std::optional<PredictionText> text_;
+  Team team_;
+  std::vector<training::TensorMap> fitted_;
   std::int64_t classes_ = 0;
 };
 

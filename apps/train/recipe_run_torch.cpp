@@ -3,11 +3,14 @@
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>
+#include <headrace/apps/train/ensemble_torch.h>
+#include <headrace/apps/train/gallery_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/training/vote.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -25,6 +28,17 @@ std::string shown_name(std::string name) {
   for (char& letter : name)
     if (letter == '-') letter = ' ';
   return name;
+}
+
+// Throws what is wrong with a fresh network of the course; gives the number of its parameters.
+std::int64_t try_network(const training::Course& course, at::Device device) {
+  const std::vector<training::Stage> stages = course.stages();
+  const std::unique_ptr<models::Network> network = course.network();
+  network->move_to(device, stages.front().channels_last);
+  for (const training::Stage& stage : stages)
+    training::parameter_groups(stage, network->parameters());
+  course.try_network(*network, device);
+  return models::parameter_count(*network);
 }
 
 }  // namespace
@@ -74,9 +88,9 @@ monitor::MemoryForecast RecipeRun::forecast() const {
             ->evaluation(training::Split::validation,
                          {.batch = training::evaluation_batch(stage), .device = device_.device})
             .build(loader_options()));
+  const std::int64_t parameters = try_network(*course, torch_device(device_.device));
   if (!device_.device.is_cuda())
-    add_training_memory(forecast,
-                        static_cast<std::uint64_t>(models::parameter_count(*course->network())),
+    add_training_memory(forecast, static_cast<std::uint64_t>(parameters),
                         course->step_bytes(stage));
   const int configured = job_.config->threads.torch;
   const int torch_threads = configured > 0 ? configured : headrace::usable_cores();
@@ -140,19 +154,71 @@ std::vector<FoldOutcome> RecipeRun::finished(const std::filesystem::path& folder
   return outcomes;
 }
 
-std::optional<FoldOutcome> RecipeRun::vote(const std::filesystem::path& folder) const {
-  if (members_.size() < 2 || finished(folder).size() < members_.size()) return std::nullopt;
+std::vector<training::Member> RecipeRun::done_members(const std::filesystem::path& folder) const {
+  std::vector<training::Member> done;
+  for (const training::Member& member : members_)
+    if (read_fold_outcome(folder / member.name)) done.push_back(member);
+  return done;
+}
+
+std::optional<training::Figures> RecipeRun::vote_of_kept_scores(
+    const std::filesystem::path& folder) const {
   std::vector<training::MemberScores> scores;
   for (const training::Member& member : members_) {
     scores.push_back(training::read_member_scores(folder / member.name));
     scores.back().member = member.index;
   }
-  const std::optional<training::Figures> test = training::vote_on_test(*recipe_, scores);
-  if (!test) return std::nullopt;
-  const auto course = recipe_->begin(members_.front());
-  return FoldOutcome{.member = "all together",
-                     .selected_by = course->selected_by().figure,
-                     .test = by_name(*test)};
+  return training::vote_on_test(*recipe_, scores);
+}
+
+std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
+                                            std::stop_token stop) const {
+  const std::vector<training::Member> done = done_members(folder);
+  const bool all = members_.size() > 1 && done.size() == members_.size();
+  TestReview review;
+  std::optional<training::Figures> vote = all ? vote_of_kept_scores(folder) : std::nullopt;
+  const bool same_test = std::ranges::all_of(
+      done, [&](const training::Member& member) { return member.test == done.front().test; });
+  if (!done.empty() && same_test) {
+    const auto course = recipe_->begin(done.front());
+    const bool wanted = course->shows_pictures() || (all && !vote);
+    if (wanted && course->evaluates(training::Split::test)) {
+      auto seen = look_at_test(done, folder, std::move(stop));
+      if (!seen) return std::nullopt;
+      review.gallery = std::move(seen->gallery);
+      if (all && !vote) vote = std::move(seen->vote);
+    }
+  }
+  if (vote)
+    review.vote = FoldOutcome{.member = "all together",
+                              .selected_by = recipe_->begin(members_.front())->selected_by().figure,
+                              .test = by_name(*vote)};
+  return review;
+}
+
+std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<training::Member>& done,
+                                                       const std::filesystem::path& folder,
+                                                       std::stop_token stop) const {
+  const at::Device device = torch_device(device_.device);
+  Team team;
+  for (const training::Member& member : done)
+    team.add(*recipe_, member,
+             training::read_best_weights(folder / member.name / "best.safetensors"), device);
+  training::EvaluationOptions pass = team.options(device);
+  Loader loader =
+      team.course()
+          .evaluation(training::Split::test,
+                      {.batch = training::evaluation_batch(pass.stage), .device = device_.device})
+          .build(loader_options());
+  GalleryKeeper gallery(
+      *recipe_, team.course(), team.fitted(),
+      {.classes = class_names(recipe_->notes()), .records = loader.samples_per_epoch()});
+  if (team.course().shows_pictures())
+    pass.on_cases = [&](const training::Cases& cases) { gallery.add(cases); };
+  auto evaluation =
+      training::evaluate_together(*recipe_, team.voters(), loader, pass, std::move(stop));
+  if (!evaluation) return std::nullopt;
+  return Seen{.vote = std::move(evaluation->vote), .gallery = gallery.result()};
 }
 
 }  // namespace headrace::inline v1::app

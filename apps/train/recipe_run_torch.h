@@ -6,7 +6,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -23,13 +25,23 @@ class RecipeRun final : public TrainingRun {
   FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
                     const monitor::MemoryWatch& memory, std::stop_token stop) override;
   std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const override;
-  std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const override;
+  std::optional<TestReview> review(const std::filesystem::path& folder,
+                                   std::stop_token stop) const override;
 
  private:
   LoaderOptions loader_options() const;
   training::MemberOptions member_options(const training::Member& member,
                                          const std::filesystem::path& folder) const;
   const training::Member& member(std::int64_t index) const;
+  std::vector<training::Member> done_members(const std::filesystem::path& folder) const;
+  std::optional<training::Figures> vote_of_kept_scores(const std::filesystem::path& folder) const;
+  // What a pass over the test shows.
+  struct Seen {
+    std::optional<training::Figures> vote{};
+    Gallery gallery{};
+  };
+  std::optional<Seen> look_at_test(const std::vector<training::Member>& done,
+                                   const std::filesystem::path& folder, std::stop_token stop) const;
 
   TrainingJob job_;
   ChosenDevice device_;

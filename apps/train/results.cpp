@@ -54,12 +54,14 @@ std::string results_csv(const std::vector<FoldOutcome>& outcomes,
 }
 
 void write_results(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
-                   const std::optional<FoldOutcome>& vote) {
+                   const TestReview& review) {
   if (outcomes.empty()) return;
-  write_file_atomically(folder / "results.csv", results_csv(outcomes, vote));
+  write_file_atomically(folder / "results.csv", results_csv(outcomes, review.vote));
+  if (review.gallery.records > 0)
+    write_file_atomically(folder / "worst.png", worst_png(review.gallery));
   const CsvTable metrics = read_metrics(folder / "metrics.csv");
   if (metrics.rows.empty()) return;
-  write_file_atomically(folder / "results.png", results_png(metrics, outcomes, vote));
+  write_file_atomically(folder / "results.png", results_png(metrics, outcomes, review));
 }
 
 }  // namespace headrace::inline v1::app

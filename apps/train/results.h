@@ -2,6 +2,7 @@
 
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/test_review.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -16,17 +17,18 @@ namespace headrace::inline v1::app {
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
                         const std::optional<FoldOutcome>& vote);
 
-/// A PNG of 1200 x 800 pixels: the loss and the figure that selects (where that is the loss, the
+/// A PNG 1200 pixels wide: the loss and the figure that selects (where that is the loss, the
 /// learning rate) over the epochs, of several members each faintly and their mean; beside them the
 /// confusion matrix of the test, of all members together, where there is one, with their figures
-/// below. `metrics` is the run's metrics.csv.
+/// below; and below all, where there are some, pictures of the test with what is true of them and
+/// what was predicted. `metrics` is the run's metrics.csv.
 std::vector<std::byte> results_png(const CsvTable& metrics,
                                    const std::vector<FoldOutcome>& outcomes,
-                                   const std::optional<FoldOutcome>& vote = {});
+                                   const TestReview& review = {});
 
-/// Writes both into the run folder, results.csv and results.png; no picture where the run has no
-/// epochs.
+/// Writes both into the run folder, results.csv and results.png, and worst.png (see worst_png())
+/// where pictures of the test can be shown; no results.png where the run has no epochs.
 void write_results(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
-                   const std::optional<FoldOutcome>& vote);
+                   const TestReview& review);
 
 }  // namespace headrace::inline v1::app

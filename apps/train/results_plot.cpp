@@ -17,7 +17,8 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr int width = 1200;
-constexpr int height = 800;
+constexpr int height = 800;    // of the charts
+constexpr double edge = 20.0;  // beside the pictures
 
 // Members faintly, their mean or the only one boldly, behind those that are there already.
 void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& column,
@@ -115,12 +116,8 @@ TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
   return table;
 }
 
-}  // namespace
-
-std::vector<std::byte> results_png(const CsvTable& metrics,
-                                   const std::vector<FoldOutcome>& outcomes,
-                                   const std::optional<FoldOutcome>& vote) {
-  Canvas canvas(width, height);
+void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<FoldOutcome>& outcomes,
+                 const std::optional<FoldOutcome>& vote) {
   const MatrixChart matrix = matrix_of(outcomes);
   const double left = matrix.counts.empty() ? width : 0.55 * width;
   const double half = (height - 16.0) / 2.0;
@@ -136,7 +133,7 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
   draw(canvas, {.left = 8.0, .top = 8.0, .width = left - 8.0, .height = half - gap}, loss);
   draw(canvas, {.left = 8.0, .top = 8.0 + half + gap, .width = left - 8.0, .height = half - gap},
        second);
-  if (matrix.counts.empty()) return canvas.png();
+  if (matrix.counts.empty()) return;
   const double end = draw(
       canvas, {.left = left + 34.0, .top = 8.0, .width = width - left - 42.0, .height = 2.0 * half},
       matrix);
@@ -146,6 +143,20 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
         .width = width - left - 60.0,
         .height = height - end - 24.0},
        figures_of(outcomes, vote));
+}
+
+}  // namespace
+
+std::vector<std::byte> results_png(const CsvTable& metrics,
+                                   const std::vector<FoldOutcome>& outcomes,
+                                   const TestReview& review) {
+  const PictureGrid pictures = strip_of(review.gallery);
+  const double strip = pictures.cells.empty() ? 0.0 : height_of(pictures, width - 2.0 * edge);
+  Canvas canvas(width, height + static_cast<int>(std::ceil(strip)));
+  if (strip > 0.0)
+    draw(canvas, {.left = edge, .top = height, .width = width - 2.0 * edge, .height = strip},
+         pictures);
+  draw_charts(canvas, metrics, outcomes, review.vote);
   return canvas.png();
 }
 

@@ -101,14 +101,20 @@ class TrainCommand {
       if (outcome.interrupted) return stopped(folder, view, signals, guard);
       outcomes.push_back(outcome);
     }
-    const std::optional<FoldOutcome> vote = run.vote(folder.checkpoints());
+    // What was trained is written before anything else can fail.
     const std::vector<FoldOutcome> finished = run.finished(folder.checkpoints());
-    write_run_result(folder.path(), finished, vote);
-    write_results(folder.path(), finished, vote);
-    const std::string text = results_text(outcomes, vote);
+    write_run_result(folder.path(), finished, {});
+    write_results(folder.path(), finished, {});
+    const std::optional<TestReview> review = run.review(folder.checkpoints(), signals.token());
+    if (!review) return stopped(folder, view, signals, guard);
+    write_run_result(folder.path(), finished, review->vote);
+    write_results(folder.path(), finished, *review);
+    const std::string text = results_text(outcomes, review->vote);
     view.note(text);
     fmt::print("{}\n", text);
-    view.info("figures and curves: results.csv, results.png in " + folder.path().string());
+    view.info(fmt::format("figures and curves: results.csv, results.png{} in {}",
+                          review->gallery.records > 0 ? ", worst mistakes: worst.png" : "",
+                          folder.path().string()));
     return ExitCode::done;
   }
 

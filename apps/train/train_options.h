@@ -31,7 +31,8 @@ struct EnsembleOptions {
 struct PredictOptions {
   EnsembleOptions ensemble{};
   std::filesystem::path data{};
-  std::filesystem::path output{};
+  std::filesystem::path output{};  ///< a file for rows, a folder for masks
+  bool overwrite = false;          ///< masks that are in the folder
 };
 
 /// Of `headrace evaluate`.
@@ -40,6 +41,7 @@ struct EvaluateOptions {
   std::filesystem::path data{};
   std::string split{};             ///< a part of the data; empty: see Recipe::test_on()
   std::filesystem::path output{};  ///< JSON file; empty: none
+  std::filesystem::path worst{};   ///< PNG file for the worst mistakes; empty: none
 };
 
 /// Of `headrace export`.

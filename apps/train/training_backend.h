@@ -4,6 +4,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/test_review.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory_forecast.h>
@@ -36,7 +37,8 @@ class TrainingRun {
 
   /// The numbers of the members that are to be trained.
   virtual std::vector<std::int64_t> members() const = 0;
-  /// All that the run will hold in memory; reads no samples.
+  /// All that the run will hold in memory; reads no samples. Makes the network and tries it on the
+  /// device. Throws ConfigError; CheckpointError for weights that do not fit.
   virtual monitor::MemoryForecast forecast() const = 0;
   /// Reads what is kept in memory; gives its bytes.
   virtual std::uint64_t open() = 0;
@@ -46,9 +48,9 @@ class TrainingRun {
                             const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
   /// What each member that is done came to, by now or before, in their order.
   virtual std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const = 0;
-  /// What all members say together of the test; nothing where they are one, one is not done, or
-  /// they were tested on records of their own.
-  virtual std::optional<FoldOutcome> vote(const std::filesystem::path& folder) const = 0;
+  /// Looks back at the test once members are done; nothing where `stop` asked to end before.
+  virtual std::optional<TestReview> review(const std::filesystem::path& folder,
+                                           std::stop_token stop) const = 0;
 };
 
 /// What a program that trains needs of LibTorch, whose headers bring another fmt with them: no file

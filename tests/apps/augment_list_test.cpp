@@ -117,7 +117,8 @@ TEST_CASE("every public operation of augment has its file in the list's folder")
     files += headrace::test::content_of(entry.path());
   for (const char* folder : {"augment", "augment/spectrogram"}) {
     for (const auto& entry : fs::directory_iterator(root / folder)) {
-      if (entry.path().extension() != ".h") continue;
+      // The window of a task's arrays is their section `array`.
+      if (entry.path().extension() != ".h" || entry.path().stem() == "frame_window") continue;
       const std::string header = std::string(folder) + "/" + entry.path().filename().string();
       CHECK_MESSAGE(contains(files, "#include <headrace/" + header + ">"), header);
     }

@@ -100,6 +100,9 @@ TEST_CASE("evaluate on the test gives what the run itself said of it, each fold 
   const Finished wrong = job.evaluate({"--split", "tests"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "must be test, train or all"));
+  const Finished pictures = job.evaluate({"--worst", "worst.png"});
+  CHECK(pictures.status == 2);
+  CHECK(contains(pictures.err, "the kind glaucoma has no pictures to draw"));
 }
 
 TEST_CASE("predict writes JSON lines for a name that says so") {

@@ -195,3 +195,19 @@ TEST_CASE("the statistics of integer images go to a device once") {
   CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
   CHECK(copies.allowed() == 6);
 }
+
+TEST_CASE("the statistics of arrays go to a device once") {
+  const training::Unpack unpack =
+      training::unpack_arrays({.mean = {1, 2, 3, 4}, .stddev = {1, 1, 1, 1}});
+  Loader loader = Pipeline::from(zero_rows(FieldSpec::fixed("array", DType::float32, {4}), 3))
+                      .batch({.size = 2})
+                      .build();
+  HostCopies copies;
+  for (int number = 0; number < 3; ++number) {
+    const NextBatch next = loader.next();
+    copies.allow(next.batch);
+    static_cast<void>(unpack(next.batch, at::kMeta));
+  }
+  CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
+  CHECK(copies.allowed() == 6);
+}

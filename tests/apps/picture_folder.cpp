@@ -6,18 +6,55 @@
 #include <utility>
 
 namespace headrace::test {
+namespace {
+
+// A square picture of `channels` equal values a pixel, in it a square that lies elsewhere for each
+// number.
+Bytes square_png(int inside, int around, int number, int side, int channels) {
+  const auto has = [&](int y, int x) {
+    return y >= side / 6 + number % 8 && y < side / 2 + number % 8 &&
+           x >= side / 12 + number % 16 && x < side / 2 + number % 16;
+  };
+  Pixels pixels;
+  for (int y = 0; y < side; ++y)
+    for (int x = 0; x < side; ++x)
+      pixels.insert(pixels.end(), static_cast<std::size_t>(channels),
+                    static_cast<std::uint8_t>(has(y, x) ? inside : around));
+  return encode_png({.width = side,
+                     .height = side,
+                     .colour = channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY},
+                    pixels, static_cast<std::size_t>(channels * side));
+}
+
+}  // namespace
+
+void write_bytes(const std::filesystem::path& file, std::span<const std::byte> bytes) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+void write_square_mask(const std::filesystem::path& file, int inside) {
+  write_bytes(file, square_png(inside, 0, 0, 48, 1));
+}
+
+void write_squares(const std::filesystem::path& images, const std::filesystem::path& masks,
+                   int count, int inside, int side) {
+  for (int i = 0; i < count; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    write_bytes(images / name, square_png(220, 30, i, side, 3));
+    write_bytes(masks / name, square_png(inside, 0, i, side, 1));
+  }
+}
 
 void write_png_pictures(const std::filesystem::path& folder, int count) {
   for (int i = 0; i < count; ++i) {
     const int width = 60 + i;
-    const auto of_class = folder / (i % 2 == 0 ? "a" : "b");
-    std::filesystem::create_directories(of_class);
-    const auto bytes = encode_png({.width = width, .height = 70, .colour = PNG_COLOR_TYPE_RGB},
-                                  picture(width, 70, 3, static_cast<unsigned>(i)),
-                                  static_cast<std::size_t>(3 * width));
-    std::ofstream(of_class / (std::to_string(i) + ".png"), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
+    write_bytes(folder / (i % 2 == 0 ? "a" : "b") / (std::to_string(i) + ".png"),
+                encode_png({.width = width, .height = 70, .colour = PNG_COLOR_TYPE_RGB},
+                           picture(width, 70, 3, static_cast<unsigned>(i)),
+                           static_cast<std::size_t>(3 * width)));
   }
 }
 

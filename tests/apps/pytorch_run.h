@@ -26,7 +26,8 @@ class PytorchRun {
  public:
   static constexpr std::int64_t steps = 20;
 
-  /// Runs the script; `mode` is "batches" or "windows".
+  /// Runs the script; `job` is a folder beside it, with `:class` another than its class Job, `mode`
+  /// "batches" or "windows".
   PytorchRun(const std::string& python, const std::string& job, const std::string& mode);
 
   /// Losses of the steps, float64 `[20]`, of the run in "float32" or "float64".
@@ -50,7 +51,7 @@ class PytorchRun {
 
 /// A job as its program trains it, but for dropout.
 struct JobRecipe {
-  std::unique_ptr<models::Network> (*make_network)() = nullptr;
+  std::function<std::unique_ptr<models::Network>()> make_network{};
   std::shared_ptr<const training::Course> course;
   training::Stage stage;  ///< of these, optimizer, clip_norm and schedule
   std::int64_t steps_per_epoch = 1;

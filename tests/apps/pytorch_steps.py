@@ -1,8 +1,8 @@
 """Twenty training steps of a job in PyTorch, for tests/apps/<job>/<job>_pytorch_test.cpp.
 
-    python3 pytorch_steps.py JOB batches|windows FOLDER
+    python3 pytorch_steps.py JOB[:CLASS] batches|windows FOLDER
 
-Networks, losses and schedules are those of <job>/pytorch_job.py, and as the optimiser PyTorch's own: put together from
+Networks, losses and schedules are those of class Job, or another, of <job>/pytorch_job.py, and as the optimiser PyTorch's own: put together from
 the jobs' description and not from the C++ code, whose names of parameters they share. Nothing is dropped out, one thread computes, all values are drawn as
 float32 from a seeded generator, so that float64 begins from the same numbers. `windows` makes each step of two
 micro-batches of unequal size, one with rows that do not count. Into FOLDER go, as safetensors,
@@ -42,11 +42,13 @@ def write_safetensors(path, tensors):
 
 def draw_weights(network, generator):
     """Away from what a fresh network has, so that each parameter matters from the first step on."""
+    scales = {f"{name}.weight" for name, module in network.named_modules()
+              if isinstance(module, nn.modules.batchnorm._BatchNorm)}
     for name, parameter in network.named_parameters():
         if parameter.dim() > 1:
             values = torch.randn(parameter.shape, generator=generator) * math.sqrt(1 / parameter[0].numel())
         else:
-            centre = 1.0 if "norm" in name and name.endswith("weight") else 0.0
+            centre = 1.0 if name in scales else 0.0
             values = centre + torch.rand(parameter.shape, generator=generator) - 0.5
         parameter.data.copy_(values)
 
@@ -54,12 +56,15 @@ def draw_weights(network, generator):
 def draw_batches(job, mode, generator):
     """Noise and a pattern of each class. Absent rows hold what would change the loss."""
     patterns = torch.randn((job.classes, *job.input_shape), generator=generator)
+    masks = getattr(job, "masks", None)
     steps = []
     for _ in range(STEPS):
         parts = []
         for part, size in enumerate(job.sizes[mode]):
             target = torch.randint(job.classes, (size,), generator=generator)
             values = torch.randn((size, *job.input_shape), generator=generator) + patterns[target]
+            if masks is not None:
+                target = masks(target)
             present = torch.ones(size, dtype=torch.bool)
             if part == 1:
                 present[torch.randperm(size, generator=generator)[: size // 3]] = False
@@ -123,7 +128,8 @@ def train(job, mode, start, steps, dtype, before_step):
 def main(name, mode, folder):
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
-    job = importlib.import_module(f"{name}.pytorch_job").Job()
+    folder_of_job, _, kind = name.partition(":")
+    job = getattr(importlib.import_module(f"{folder_of_job}.pytorch_job"), kind or "Job")()
     generator = torch.Generator().manual_seed(11)
     network = job.network()
     draw_weights(network, generator)

@@ -193,6 +193,44 @@ TEST_CASE("results.png of folds shows their means, of a run without validation w
   CHECK(decode(short_run).count(app::look::blue, 60, 60, 1200, 400) > 100);
 }
 
+TEST_CASE("pictures of the test stand below the charts and in a sheet of the worst") {
+  app::Pixels square{.width = 40, .height = 30};
+  square.rgb.assign(40 * 30 * 3, 128);
+  app::Gallery gallery{.records = 90, .classes = {"ground", "cat"}};
+  for (int i = 0; i < 10; ++i)
+    gallery.worst.push_back({.file = "a/long/folder/with/a/picture-" + std::to_string(i) + ".jpg",
+                             .picture = square,
+                             .truth = "cat",
+                             .predicted = "dog 0.9" + std::to_string(i),
+                             .badness = 0.9});
+  gallery.some.assign(gallery.worst.begin(), gallery.worst.begin() + 8);
+  const app::CsvTable table = metrics(1, 30);
+  const auto png = app::results_png(table, {outcome(table, true)}, {.gallery = gallery});
+  keep("strip.png", png);
+  const Picture all = decode(png);
+  CHECK(all.height > 900);
+  CHECK(all.count({128, 128, 128}, 0, 800, 1200, all.height) > 8 * 5000);
+  CHECK(all.count(app::look::orange, 0, 800, 1200, all.height) > 100);
+  keep("worst.png", app::worst_png(gallery));
+  CHECK(decode(app::worst_png(gallery)).count({128, 128, 128}, 0, 0, 1200, 800) > 10 * 10000);
+
+  for (app::JudgedPicture& one : gallery.worst) {
+    one.true_mask.assign(40 * 30, 0);
+    one.predicted_mask.assign(40 * 30, 1);
+    one.true_mask[0] = 255;
+  }
+  const auto masks = app::worst_png(gallery);
+  keep("worst_masks.png", masks);
+  // 0.6 of the class's colour over the grey, in as many predicted masks.
+  CHECK(decode(masks).count({189, 147, 51}, 0, 0, 1200, 1000) > 10 * 5000);
+  keep("no_mistake.png", app::worst_png({.records = 7}));
+  CHECK(decode(app::worst_png({.records = 7})).height < 100);
+
+  const test::TemporaryFolder folder;
+  app::write_results(folder.path(), {{.selected_by = "f1"}}, {.gallery = gallery});
+  CHECK(std::filesystem::exists(folder.path() / "worst.png"));
+}
+
 TEST_CASE("a run without epochs has a table and no picture") {
   const test::TemporaryFolder folder;
   app::write_results(folder.path(), {{.member = "fold 0", .selected_by = "f1"}}, {});

@@ -64,7 +64,10 @@ class PretendedRun final : public app::TrainingRun {
       done.push_back({.member = "fold " + std::to_string(member)});
     return done;
   }
-  std::optional<app::FoldOutcome> vote(const std::filesystem::path&) const override { return {}; }
+  std::optional<app::TestReview> review(const std::filesystem::path&,
+                                        std::stop_token) const override {
+    return app::TestReview{};
+  }
 
  private:
   std::optional<std::int64_t> member_;

@@ -32,6 +32,10 @@ void ClassificationConfig::describe_keys(Fields& fields) {
               "weighted kappa, qwk"});
 }
 
+void ClassificationConfig::settle(const Fields& read) {
+  if (holds_arrays(task.data) && !read.was_set("augment")) task.augment.clear();
+}
+
 void ClassificationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);

@@ -15,6 +15,8 @@ struct ClassificationConfig final : JobConfig {
   bool ordinal = false;  ///< classes are steps of a scale
 
   void describe_keys(Fields& fields) override;
+  /// The list of pictures is not that of arrays, which have none of their own.
+  void settle(const Fields& read) override;
   void check() const override;
   int prefetch() const override { return task.data.prefetch; }
   LoaderJob loader_job() const override;

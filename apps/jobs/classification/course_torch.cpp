@@ -1,26 +1,30 @@
 #include <headrace/apps/jobs/classification/course_torch.h>
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/multi_label_metric.h>
 #include <headrace/training/single_label_metric.h>
 
 #include <utility>
-#include <variant>
-
-#include <ATen/ops/scalar_tensor.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-bool fits(const PredictSettings& predict) {
-  return std::holds_alternative<FittedThreshold>(predict.threshold);
-}
-
-// A threshold that the configuration gives is as one that a validation has fitted.
-training::TensorMap given(const PredictSettings& predict, const training::TensorMap& fitted) {
-  const auto* at = std::get_if<GivenThreshold>(&predict.threshold);
-  return at == nullptr
-             ? fitted
-             : training::TensorMap{{"threshold", at::scalar_tensor(at->value, at::kDouble)}};
+training::Unpack unpack_of(const PictureCourse::Parts& parts, const std::string& target,
+                           std::int64_t classes) {
+  const bool channels_last = parts.config->training.channels_last;
+  if (parts.record.rank() == 0)
+    return training::unpack_images({.target = target,
+                                    .rows_are_hwc = channels_last,
+                                    .channels_last = channels_last,
+                                    .classes = classes});
+  const ChannelStatistics& by = parts.statistics;
+  return training::unpack_arrays({.input = array_field,
+                                  .target = target,
+                                  .mean = {by.mean.begin(), by.mean.end()},
+                                  .stddev = {by.std.begin(), by.std.end()},
+                                  .channels_last = channels_last,
+                                  .classes = classes});
 }
 
 }  // namespace
@@ -29,10 +33,7 @@ ClassificationCourse::ClassificationCourse(Parts all, std::int64_t classes, bool
     : PictureCourse(std::move(all)),
       classes_(classes),
       multi_label_(multi_label),
-      unpack_(training::unpack_images({.target = multi_label ? std::string() : std::string("label"),
-                                       .rows_are_hwc = parts().config->training.channels_last,
-                                       .channels_last = parts().config->training.channels_last,
-                                       .classes = classes})) {}
+      unpack_(unpack_of(parts(), multi_label ? std::string() : std::string("label"), classes)) {}
 
 training::Example ClassificationCourse::example(const Batch& batch,
                                                 const training::Moment& moment) const {
@@ -50,16 +51,18 @@ at::Tensor ClassificationCourse::scores(const training::Output& output) const {
 }
 
 std::unique_ptr<training::Metric> ClassificationCourse::metric(
-    training::Split, const training::TensorMap& fitted) const {
+    training::Split split, const training::TensorMap& fitted) const {
   const PredictSettings& predict = task().predict;
-  const bool threshold = !std::holds_alternative<PlainThreshold>(predict.threshold);
+  const training::TensorMap thresholds =
+      thresholds_of(predict, fitted, multi_label_ ? classes_ : 0);
+  const bool fits = has_thresholds(predict, split == training::Split::validation, thresholds);
   if (multi_label_)
     return std::make_unique<training::MultiLabelMetric>(
-        training::MultiLabelOptions{.labels = classes_, .fit_thresholds = fits(predict)}, fitted);
+        training::MultiLabelOptions{.labels = classes_, .fit_thresholds = fits}, thresholds);
   return std::make_unique<training::SingleLabelMetric>(
       training::SingleLabelOptions{
-          .classes = classes_, .ordinal = config().ordinal, .fit_threshold = threshold},
-      given(predict, fitted));
+          .classes = classes_, .ordinal = config().ordinal, .fit_threshold = fits},
+      thresholds);
 }
 
 }  // namespace headrace::inline v1::app

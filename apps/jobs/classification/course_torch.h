@@ -13,8 +13,9 @@ class ClassificationCourse final : public PictureCourse {
  public:
   ClassificationCourse(Parts parts, std::int64_t classes, bool multi_label);
 
-  /// Input `image` float [N, 3, H, W]; target `label` int64 [N] or, mixed, float [N, classes], or
-  /// of several labels `labels` float [N, classes].
+  /// Input `image` float [N, 3, H, W], or `array` float [N, values] or [N, C, bins, frames]; target
+  /// `label` int64 [N] or, mixed, float [N, classes], or of several labels `labels` float [N,
+  /// classes].
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
   at::Tensor scores(const training::Output& output) const override;
   std::unique_ptr<training::Metric> metric(training::Split split,

@@ -14,7 +14,7 @@ std::vector<DataPart> ClassificationConfig::data_parts() const {
 
 Job classification_job() {
   return {.name = "classification",
-          .help = "classes of pictures of one's own",
+          .help = "classes of pictures, features or spectrograms of one's own",
           .config = [] { return std::make_shared<ClassificationConfig>(); },
           .propose = propose_classification};
 }

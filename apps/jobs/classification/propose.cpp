@@ -14,8 +14,13 @@ Proposal propose_classification(const DataFacts& facts) {
   TaskSettings& task = config->task;
   propose_task(proposal, task, facts, 224);
   Reasons& reasons = proposal.reasons;
-  task.model.name = facts.gpu ? "resnet50" : "resnet18";
-  reasons["model.name"] = facts.gpu ? "a GPU is there for it" : "the smallest, there is no GPU";
+  if (facts.vectors()) {
+    task.model.name = "mlp";
+    reasons["model.name"] = "records are vectors";
+  } else {
+    task.model.name = facts.gpu ? "resnet50" : "resnet18";
+    reasons["model.name"] = facts.gpu ? "a GPU is there for it" : "the smallest, there is no GPU";
+  }
   if (facts.several_labels) {
     task.loss = {LossEntry{.term = BinaryCrossEntropyTerm{}}};
     reasons["loss"] = "a record may have several classes";

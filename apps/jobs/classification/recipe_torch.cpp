@@ -1,10 +1,12 @@
 #include <headrace/apps/jobs/classification/course_torch.h>
 #include <headrace/apps/jobs/classification/recipe_torch.h>
 #include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/class_weights.h>
 #include <headrace/training/multi_label_metric.h>
 #include <headrace/training/single_label_metric.h>
+#include <headrace/training/vote.h>
 
 #include <algorithm>
 #include <utility>
@@ -59,7 +61,7 @@ ClassificationRecipe::ClassificationRecipe(std::shared_ptr<const ClassificationC
 
 monitor::MemoryForecast ClassificationRecipe::plan() {
   monitor::MemoryForecast forecast = PictureRecipe::plan();
-  multi_label_ = records().train->multi_label();
+  multi_label_ = records().train.source->multi_label();
   check_loss(config_->task.loss, multi_label_);
   if (multi_label_ && config_->task.imbalance.sampler == Sampler::balanced)
     throw ConfigError(
@@ -70,7 +72,7 @@ monitor::MemoryForecast ClassificationRecipe::plan() {
 }
 
 std::vector<std::string> ClassificationRecipe::class_names() const {
-  return records().train->classes();
+  return records().train.source->classes();
 }
 
 std::map<std::string, std::string> ClassificationRecipe::notes() const {
@@ -85,15 +87,26 @@ void ClassificationRecipe::recall(const std::map<std::string, std::string>& note
   multi_label_ = found != notes.end() && found->second == several;
 }
 
+std::vector<std::int64_t> ClassificationRecipe::test_on(const std::filesystem::path& data,
+                                                        const std::string& split) {
+  std::vector<std::int64_t> rows = PictureRecipe::test_on(data, split);
+  if (records().test.source->multi_label() != multi_label_)
+    throw DataError("[evaluate] " + data.string() + ": records must have " +
+                    (multi_label_ ? "any number of classes" : "one class each") +
+                    " as those that were trained on");
+  return rows;
+}
+
 std::unique_ptr<training::Course> ClassificationRecipe::begin(
     const training::Member& member) const {
   PictureCourse::Parts all = parts(member);
   all.outputs = static_cast<std::int64_t>(classes().size());
   if (all.trains) {
-    const at::Tensor weights = on_device(
-        loss_weights(config_->task.imbalance.weights, count_classes(*records().train, member.train),
-                     static_cast<std::int64_t>(member.train.size()), multi_label_),
-        device_);
+    const at::Tensor weights =
+        on_device(loss_weights(config_->task.imbalance.weights,
+                               count_classes(*records().train.source, member.train),
+                               static_cast<std::int64_t>(member.train.size()), multi_label_),
+                  device_);
     (multi_label_ ? all.loss.positive_weights : all.loss.class_weights) = weights;
   }
   return std::make_unique<ClassificationCourse>(
@@ -102,10 +115,10 @@ std::unique_ptr<training::Course> ClassificationRecipe::begin(
 
 at::Tensor ClassificationRecipe::predicted(const at::Tensor& scores,
                                            std::span<const training::TensorMap> fitted) const {
-  const training::TensorMap none;
-  const training::TensorMap& first = fitted.empty() ? none : fitted.front();
-  return multi_label_ ? training::decided_labels(scores, first)
-                      : training::decided_classes(scores, first);
+  const training::TensorMap thresholds = thresholds_of(
+      config_->task.predict, training::mean_of(fitted), multi_label_ ? scores.size(1) : 0);
+  return multi_label_ ? training::decided_labels(scores, thresholds)
+                      : training::decided_classes(scores, thresholds);
 }
 
 std::unique_ptr<training::Recipe> classification_recipe(const JobConfig& config, Device device) {

@@ -19,6 +19,9 @@ class ClassificationRecipe final : public PictureRecipe {
 
   /// Throws ConfigError where loss and thresholds do not suit what the records hold.
   monitor::MemoryForecast plan() override;
+  /// Throws DataError for records of one class each where several were learnt, or the reverse.
+  std::vector<std::int64_t> test_on(const std::filesystem::path& data,
+                                    const std::string& split) override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   std::map<std::string, std::string> notes() const override;
   void recall(const std::map<std::string, std::string>& notes) override;

@@ -35,6 +35,7 @@ void describe(Fields& fields, GlaucomaLoss& loss) {
 
 GlaucomaConfig::GlaucomaConfig() {
   augment = augment_list("[{flip: 0.5}, {rotate: 10}]");
+  model.name = "efficient_glaucoma_cnn";
   training = {.epochs = 50,
               .schedule = training::PlateauOptions{.factor = 0.5, .patience = 5},
               .early_stopping = 10};
@@ -59,6 +60,7 @@ void describe(Fields& fields, GlaucomaConfig& config) {
   describe_job(fields, config,
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,
+                .model = &config.model,
                 .loss = [&](Fields& f) { describe(f, config.loss); }});
 }
 

@@ -4,6 +4,7 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/model_settings.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -36,6 +37,7 @@ struct GlaucomaConfig final : JobConfig {
 
   GlaucomaData data;
   AugmentList augment;
+  ModelSettings model;
   GlaucomaLoss loss;
 
   void describe_keys(Fields& fields) override;

@@ -3,9 +3,7 @@
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/focal_loss.h>
-#include <headrace/models/networks/efficient_glaucoma_cnn.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -19,12 +17,26 @@ GlaucomaCourse::GlaucomaCourse(const GlaucomaConfig& config, GlaucomaRecords rec
                                        .channels_last = config.training.channels_last,
                                        .classes = glaucoma_classes})) {}
 
+NetworkShape GlaucomaCourse::shape() const {
+  NetworkShape shape{.outputs = glaucoma_classes, .channels = 3, .sides_of_data = true};
+  if (!records_.source) return shape;
+  const Shape map = records_.source->fields().at(glaucoma_map_names[0]).shape;
+  shape.sides.assign(map.extents().begin(), map.extents().end());
+  return shape;
+}
+
 std::vector<training::Stage> GlaucomaCourse::stages() const {
-  return {stage_of(config_.training)};
+  training::Stage stage = stage_of(config_.training);
+  stage.frozen = config_.model.frozen;
+  return {stage};
 }
 
 std::unique_ptr<models::Network> GlaucomaCourse::network() const {
-  return models::make_efficient_glaucoma_cnn({.channels = 3, .classes = glaucoma_classes});
+  return make_task_network(config_.model, shape(), !member_.train.empty());
+}
+
+void GlaucomaCourse::try_network(models::Network& network, at::Device device) const {
+  try_task_network(config_.model, shape(), network, device);
 }
 
 Pipeline GlaucomaCourse::train(const training::Stage&, const training::Feed& feed) const {
@@ -70,13 +82,8 @@ training::Selection GlaucomaCourse::selected_by() const {
 }
 
 std::uint64_t GlaucomaCourse::step_bytes(const training::Stage& stage) const {
-  // Floats a pixel. Saved: the layer table of the network, each output that the backward pass needs
-  // once; on top gradients and working memory of the widest layers.
-  constexpr std::uint64_t trained = 231 + 160;
-  // Input and output of the widest layer, with the picture itself and oneDNN's scratch.
-  constexpr std::uint64_t evaluated = 160;
   const Shape map = records_.source->fields().at(glaucoma_map_names[0]).shape;
-  return step_memory(stage, map.elements(), trained, evaluated);
+  return step_memory(stage, map.elements(), traits_of(config_.model, shape()).activations);
 }
 
 }  // namespace headrace::inline v1::app

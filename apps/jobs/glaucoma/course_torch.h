@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/glaucoma/data.h>
+#include <headrace/apps/task/network_torch.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -9,13 +10,14 @@
 
 namespace headrace::inline v1::app {
 
-/// One fold of the job: the small network for maps of an eye, its loss and figures.
+/// One fold of the job: a network for maps of an eye, its loss and figures.
 class GlaucomaCourse final : public training::Course {
  public:
   GlaucomaCourse(const GlaucomaConfig& config, GlaucomaRecords records, training::Member member);
 
   std::vector<training::Stage> stages() const override;
   std::unique_ptr<models::Network> network() const override;
+  void try_network(models::Network& network, at::Device device) const override;
   Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
   /// Input `image` float [N, 3, H, W], target `label` int64 [N] or, mixed, float [N, 5].
@@ -28,6 +30,8 @@ class GlaucomaCourse final : public training::Course {
   std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  private:
+  NetworkShape shape() const;
+
   GlaucomaConfig config_;
   GlaucomaRecords records_;
   training::Member member_;

@@ -8,6 +8,7 @@ namespace headrace::inline v1::app {
 
 void GlaucomaConfig::check() const {
   JobConfig::check();
+  app::check(model);
   if (training.member && *training.member >= data.folds) {
     throw ConfigError(fmt::format("[config] training.member must be below data.folds = {}, got {}",
                                   data.folds, *training.member));

@@ -31,6 +31,8 @@ void check_rows(const GlaucomaRows& rows, const std::filesystem::path& file) {
 }  // namespace
 
 monitor::MemoryForecast GlaucomaRecipe::plan() {
+  check_network(config_.model, models::network_names(models::Task::classification),
+                {.channels = 3});
   rows_ = read_glaucoma_rows(config_.data.file, config_.seed);
   check_rows(rows_, config_.data.file);
   planned_ = plan_glaucoma_source(config_.data);
@@ -68,10 +70,11 @@ std::unique_ptr<training::Course> GlaucomaRecipe::begin(const training::Member& 
 }
 
 std::map<std::string, std::string> GlaucomaRecipe::notes() const {
-  return {{"task", "classification"},
-          {"network", "efficient_glaucoma_cnn"},
-          {"classes", std::to_string(glaucoma_classes)},
-          {"normalisation", "imagenet"}};
+  std::map<std::string, std::string> notes = network_notes(config_.model);
+  notes.insert({{"task", "classification"},
+                {"classes", std::to_string(glaucoma_classes)},
+                {"normalisation", "imagenet"}});
+  return notes;
 }
 
 std::vector<std::int64_t> GlaucomaRecipe::test_on(const std::filesystem::path& data,

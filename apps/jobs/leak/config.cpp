@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/old_keys.h>
 #include <headrace/apps/jobs/describe_job.h>
 #include <headrace/apps/jobs/leak/config.h>
+#include <headrace/apps/jobs/leak/names.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -21,10 +22,14 @@ void describe(Fields& fields, LeakData& data) {
   describe_prefetch(fields, data.prefetch);
 }
 
-void describe(Fields& fields, LeakLoss& loss) {
-  fields.key("auxiliary", loss.auxiliary,
-             {.doc = "factor of the auxiliary head's term", .min = 0.0, .max = 10.0});
-  fields.key("leak_boost", loss.leak_boost,
+void describe_loss(Fields& fields, LeakConfig& config) {
+  fields.key("auxiliary", config.loss.auxiliary,
+             {.doc = "factor of the auxiliary head's term",
+              .min = 0.0,
+              .max = 10.0,
+              .used_if = [&config] { return config.is_leak_cnn(); },
+              .used_when = "model.name is leak_cnn, whose head it is"});
+  fields.key("leak_boost", config.loss.leak_boost,
              {.doc = "of the leak's class weight", .above = 0.0, .max = 100.0});
 }
 
@@ -45,12 +50,17 @@ Node with_spec_augment(const Node& document) {
 }  // namespace
 
 LeakConfig::LeakConfig() {
+  model.name = leak_network;
   training = {.epochs = 200,
               .batch = 8192,
               .evaluation_batch = 4096,
               .schedule = training::CosineRate{.warmup_epochs = 3, .lowest = 1e-6},
               .clip = 1.0,
               .early_stopping = 15};
+}
+
+bool LeakConfig::is_leak_cnn() const {
+  return model.torchscript.empty() && model.name == leak_network;
 }
 
 std::vector<MovedKey> old_leak_keys() {
@@ -73,7 +83,8 @@ void describe(Fields& fields, LeakConfig& config) {
   describe_job(fields, config,
                {.data = [&](Fields& f) { describe(f, config.data); },
                 .augment = config.augment,
-                .loss = [&](Fields& f) { describe(f, config.loss); }});
+                .model = &config.model,
+                .loss = [&](Fields& f) { describe_loss(f, config); }});
 }
 
 void LeakConfig::describe_keys(Fields& fields) {

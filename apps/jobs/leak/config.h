@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/model_settings.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -40,9 +41,14 @@ struct LeakConfig final : JobConfig {
 
   LeakData data;
   AugmentList augment;
+  ModelSettings model;
   LeakLoss loss;
 
+  /// Whether the network is the job's own, which has an auxiliary head.
+  bool is_leak_cnn() const;
+
   void describe_keys(Fields& fields) override;
+  void check() const override;
   int prefetch() const override { return data.prefetch; }
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;

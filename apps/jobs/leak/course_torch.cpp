@@ -2,7 +2,9 @@
 #include <headrace/apps/jobs/leak/metric_torch.h>
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/task/start_network_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
+#include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/networks/leak_cnn.h>
 
@@ -33,12 +35,29 @@ LeakCourse::LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources s
   if (class_weights_.defined()) class_weights_ = class_weights_.to(device);
 }
 
+NetworkShape LeakCourse::shape() const {
+  NetworkShape shape{.outputs = leak_classes, .channels = 1, .sides_of_data = true};
+  const LeakFile& segments = files_.training;
+  if (segments.mels > 0) shape.sides = {segments.mels, segments.frames};
+  return shape;
+}
+
 std::vector<training::Stage> LeakCourse::stages() const {
-  return {stage_of(config_.training)};
+  training::Stage stage = stage_of(config_.training);
+  stage.frozen = config_.model.frozen;
+  return {stage};
 }
 
 std::unique_ptr<models::Network> LeakCourse::network() const {
-  return models::make_leak_cnn({.classes = leak_classes});
+  const bool starts = sources_.training != nullptr;
+  if (!config_.is_leak_cnn()) return make_task_network(config_.model, shape(), starts);
+  std::unique_ptr<models::Network> network = models::make_leak_cnn({.classes = leak_classes});
+  if (starts) start_network(config_.model, *network, {.head = "class_head."});
+  return network;
+}
+
+void LeakCourse::try_network(models::Network& network, at::Device device) const {
+  try_task_network(config_.model, shape(), network, device);
 }
 
 Pipeline LeakCourse::train(const training::Stage&, const training::Feed& feed) const {
@@ -68,11 +87,18 @@ training::Example LeakCourse::example(const Batch& batch, const training::Moment
 std::vector<training::Term> LeakCourse::loss(const training::Output& output,
                                              const training::Example& example,
                                              const training::Moment&) const {
-  const models::LeakLossTerms terms =
-      models::leak_loss_terms(output.main, training::only(example.targets, "target"),
-                              {.class_weights = class_weights_,
-                               .auxiliary = config_.loss.auxiliary,
-                               .present = example.present});
+  const at::Tensor& target = training::only(example.targets, "target");
+  if (!config_.is_leak_cnn()) {
+    models::ClassificationWeights weights{.of_classes = class_weights_};
+    if (example.present.defined()) weights.of_samples = example.present.to(at::kFloat);
+    const models::MeanLoss mean =
+        models::mean_cross_entropy(output.main, target, {.weights = weights});
+    return {{.name = "classes", .value = mean.value, .weight = mean.weight}};
+  }
+  const models::LeakLossTerms terms = models::leak_loss_terms(output.main, target,
+                                                              {.class_weights = class_weights_,
+                                                               .auxiliary = config_.loss.auxiliary,
+                                                               .present = example.present});
   return {{.name = "classes", .value = terms.classes, .weight = terms.weight},
           {.name = "auxiliary", .value = terms.auxiliary, .factor = config_.loss.auxiliary}};
 }
@@ -94,11 +120,14 @@ training::Selection LeakCourse::selected_by() const {
 }
 
 std::uint64_t LeakCourse::step_bytes(const training::Stage& stage) const {
+  const std::int64_t cells = files_.training.mels * files_.training.frames;
+  if (!config_.is_leak_cnn())
+    return step_memory(stage, cells, traits_of(config_.model, shape()).activations);
   // Floats a cell. Saved: the outputs of three convolutions (32, 64, 64), the pooled ones (32, 32)
   // with places of eight bytes (64, 64), the input; on top the gradients of the widest layers.
   constexpr std::uint64_t trained = 370 + 200;
   constexpr std::uint64_t evaluated = 220;
-  return step_memory(stage, files_.training.mels * files_.training.frames, trained, evaluated);
+  return step_memory(stage, cells, trained, evaluated);
 }
 
 }  // namespace headrace::inline v1::app

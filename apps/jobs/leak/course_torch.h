@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/leak/data.h>
+#include <headrace/apps/task/network_torch.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -31,12 +32,13 @@ class LeakCourse final : public training::Course {
 
   std::vector<training::Stage> stages() const override;
   std::unique_ptr<models::Network> network() const override;
+  void try_network(models::Network& network, at::Device device) const override;
   Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
   /// Input `mel` float [N, 1, mels, frames], mean 0 and deviation 1 over the training set; target
   /// `label` int64 [N].
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
-  /// "classes" with class weights from the training labels, and "auxiliary".
+  /// "classes" with class weights from the training labels, and of LeakCNN "auxiliary".
   std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
                                    const training::Moment& moment) const override;
   /// [N, 2]: the softmax of the class head.
@@ -47,6 +49,8 @@ class LeakCourse final : public training::Course {
   std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  private:
+  NetworkShape shape() const;
+
   LeakConfig config_;
   LeakSplits files_;
   LeakSources sources_;

@@ -1,8 +1,21 @@
 #include <headrace/apps/jobs/leak/config.h>
 #include <headrace/apps/jobs/leak/data.h>
 #include <headrace/apps/jobs/leak/prepare.h>
+#include <headrace/engine/base/error.h>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
+
+void LeakConfig::check() const {
+  JobConfig::check();
+  app::check(model);
+  if (is_leak_cnn() && model.width != 1.0)
+    throw ConfigError(
+        fmt::format("[config] model.width must be 1 for leak_cnn, which has no width factor, got "
+                    "{}; name another network",
+                    model.width));
+}
 
 LoaderJob LeakConfig::loader_job() const {
   return make_leak_loader_job(*this);

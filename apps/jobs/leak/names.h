@@ -18,6 +18,9 @@ inline constexpr const char* leak_mel_dataset = "/segments_mel";
 inline constexpr const char* leak_label_dataset = "/labels";
 inline constexpr const char* leak_waveform_dataset = "/segments_waveform";
 
+/// The job's own network, which is known by name to this job alone.
+inline constexpr const char* leak_network = "leak_cnn";
+
 /// Classes of the binary task: 0 all others, 1 leak.
 inline constexpr int leak_classes = 2;
 

@@ -1,11 +1,13 @@
 #include <headrace/apps/jobs/device_torch.h>
 #include <headrace/apps/jobs/leak/metric_torch.h>
+#include <headrace/apps/jobs/leak/names.h>
 #include <headrace/apps/jobs/leak/recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -34,6 +36,9 @@ LeakSplits read_splits(const LeakData& data) {
 }  // namespace
 
 monitor::MemoryForecast LeakRecipe::plan() {
+  std::vector<std::string> networks = models::network_names(models::Task::classification);
+  networks.emplace_back(leak_network);
+  check_network(config_.model, networks, {.channels = 1});
   files_ = read_splits(config_.data);
   training_ = plan_leak_data(files_.training, config_.data, device_);
   validation_ = plan_leak_data(files_.validation, config_.data, device_);
@@ -58,10 +63,15 @@ std::map<std::string, std::string> LeakRecipe::notes() const {
   char normalisation[96];
   std::snprintf(normalisation, sizeof normalisation, statistics, files_.training.mean,
                 files_.training.deviation);
-  return {{"task", "classification"},
-          {"network", "leak_cnn"},
-          {"classes", "0 other, 1 LEAK"},
-          {"normalisation", normalisation}};
+  std::map<std::string, std::string> notes;
+  if (config_.is_leak_cnn())
+    notes["network"] = leak_network;
+  else
+    notes = network_notes(config_.model);
+  notes.insert({{"task", "classification"},
+                {"classes", "0 other, 1 LEAK"},
+                {"normalisation", normalisation}});
+  return notes;
 }
 
 void LeakRecipe::recall(const std::map<std::string, std::string>& notes) {

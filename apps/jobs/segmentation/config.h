@@ -4,6 +4,7 @@
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/apps/task/task_settings.h>
 
+#include <optional>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -20,6 +21,7 @@ struct SegmentationConfig final : JobConfig {
   int prefetch() const override { return task.data.prefetch; }
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
+  std::optional<MaskFormat> mask_format() const override { return app::mask_format(mask); }
 };
 
 }  // namespace headrace::inline v1::app

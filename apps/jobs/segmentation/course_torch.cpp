@@ -1,14 +1,14 @@
 #include <headrace/apps/jobs/segmentation/course_torch.h>
+#include <headrace/apps/task/picture_size.h>
+#include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/binary_segmentation_metric.h>
 #include <headrace/training/segmentation_metric.h>
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/where.h>
 
 namespace headrace::inline v1::app {
@@ -20,13 +20,6 @@ at::Tensor masks_of(const at::Tensor& labels, std::int64_t outputs) {
   const at::Tensor one = labels.unsqueeze(1);
   const at::Tensor masks = (one == classes).to(at::kFloat);
   return at::where(one == ignored_label, static_cast<float>(ignored_label), masks);
-}
-
-training::TensorMap given(const PredictSettings& predict, const training::TensorMap& fitted,
-                          std::int64_t masks) {
-  const auto* at = std::get_if<GivenThreshold>(&predict.threshold);
-  if (at == nullptr) return fitted;
-  return {{"thresholds", at::full({masks}, at->value, at::kDouble)}};
 }
 
 }  // namespace
@@ -46,6 +39,7 @@ SegmentationCourse::SegmentationCourse(Parts all, std::vector<std::string> class
 training::Example SegmentationCourse::example(const Batch& batch,
                                               const training::Moment& moment) const {
   training::Example example = unpack_(batch, moment.device);
+  if (batch.has(PictureSize::field)) example.picture_sizes = as_tensor(batch[PictureSize::field]);
   if (!batch.has("mask")) return example;
   const at::Tensor labels =
       as_tensor(batch["mask"]).to(moment.device, /*non_blocking=*/true).to(at::kLong);
@@ -59,17 +53,19 @@ at::Tensor SegmentationCourse::scores(const training::Output& output) const {
 }
 
 std::unique_ptr<training::Metric> SegmentationCourse::metric(
-    training::Split, const training::TensorMap& fitted) const {
-  const PredictSettings& predict = task().predict;
+    training::Split split, const training::TensorMap& fitted) const {
   if (!sigmoids_)
     return std::make_unique<training::SegmentationMetric>(
         training::SegmentationOptions{.classes = classes_, .ignore = ignored_label});
+  const PredictSettings& predict = task().predict;
+  const training::TensorMap thresholds = thresholds_of(predict, fitted, parts().outputs);
   return std::make_unique<training::BinarySegmentationMetric>(
       training::BinarySegmentationOptions{
           .masks = {classes_.begin() + 1, classes_.end()},
           .ignore = ignored_label,
-          .fit_thresholds = !std::holds_alternative<PlainThreshold>(predict.threshold)},
-      given(predict, fitted, parts().outputs));
+          .fit_thresholds =
+              has_thresholds(predict, split == training::Split::validation, thresholds)},
+      thresholds);
 }
 
 }  // namespace headrace::inline v1::app

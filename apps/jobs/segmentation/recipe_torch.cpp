@@ -1,6 +1,9 @@
 #include <headrace/apps/jobs/segmentation/course_torch.h>
 #include <headrace/apps/jobs/segmentation/recipe_torch.h>
+#include <headrace/apps/task/check_masks.h>
+#include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/training/binary_segmentation_metric.h>
+#include <headrace/training/vote.h>
 
 #include <utility>
 
@@ -16,6 +19,11 @@ std::vector<std::string> SegmentationRecipe::class_names() const {
   return app::class_names(config_->mask);
 }
 
+std::uint64_t SegmentationRecipe::open() {
+  check_masks(records(), feed());
+  return PictureRecipe::open();
+}
+
 std::unique_ptr<training::Course> SegmentationRecipe::begin(const training::Member& member) const {
   PictureCourse::Parts all = parts(member);
   const auto count = static_cast<std::int64_t>(classes().size());
@@ -28,8 +36,8 @@ std::unique_ptr<training::Course> SegmentationRecipe::begin(const training::Memb
 at::Tensor SegmentationRecipe::predicted(const at::Tensor& scores,
                                          std::span<const training::TensorMap> fitted) const {
   if (!are_sigmoids(*config_)) return at::argmax(scores, 1);
-  const training::TensorMap none;
-  const at::Tensor there = training::decided_masks(scores, fitted.empty() ? none : fitted.front());
+  const at::Tensor there = training::decided_masks(
+      scores, thresholds_of(config_->task.predict, training::mean_of(fitted), scores.size(1)));
   const at::Tensor best = at::argmax(at::where(there, scores, -1.0), 1);
   return at::where(there.any(1), best + 1, 0);
 }

@@ -58,6 +58,48 @@ TEST_CASE("a folder of pictures goes from new to exported weights in five comman
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 20000), "layer4.1.bn2.weight"));
 }
 
+TEST_CASE(
+    "predictions and sheets of mistakes come of a run, its weights, and pictures that are whole") {
+  const TrainingFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "pictures", 40);
+  REQUIRE(folder.train_small({"classification", "--data", "pictures"}).status == 0);
+  const fs::path run = folder.only_run();
+  CHECK(content_of(run / "worst.png").starts_with("\x89PNG"));
+  const auto predict = [&](const fs::path& weights, const std::string& output) {
+    return folder.run(
+        {"predict", "--checkpoint", weights.string(), "--data", "pictures", "--output", output});
+  };
+  REQUIRE(predict(run, "run.csv").status == 0);
+  REQUIRE(predict(run / "checkpoints/run/best.safetensors", "weights.csv").status == 0);
+  CHECK(content_of(folder.path() / "run.csv") == content_of(folder.path() / "weights.csv"));
+  fs::create_directory(folder.path() / "there");
+  const Finished in_folder = predict(run, "there");
+  CHECK(in_folder.status == 2);
+  CHECK(contains(in_folder.err, "--output must be a file"));
+
+  const Finished judged = folder.run(
+      {"evaluate", "--checkpoint", run.string(), "--data", "pictures", "--worst", "worst.png"});
+  REQUIRE_MESSAGE(judged.status == 0, judged.err);
+  CHECK(content_of(folder.path() / "worst.png").starts_with("\x89PNG"));
+
+  add(folder.path() / "pictures/a/broken.png", "no picture");
+  const Finished broken = predict(run, "broken.csv");
+  CHECK(broken.status == 3);
+  CHECK_MESSAGE(contains(broken.err, "a/broken.png"), broken.err);
+  CHECK_FALSE(fs::exists(folder.path() / "broken.csv"));
+}
+
+TEST_CASE("folds vote with one threshold, and class weights need no record of theirs") {
+  const TrainingFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "pictures", 40);
+  add(folder.path() / "job.yaml",
+      "kind: classification\ndata:\n  train: {folder: pictures}\n  split: {folds: 2, test: 0.25}\n"
+      "imbalance: {weights: inverse}\npredict: {threshold: fitted}\n");
+  const Finished trained = folder.train_small({"job.yaml"});
+  REQUIRE_MESSAGE(trained.status == 0, trained.err);
+  CHECK(contains(content_of(folder.only_run() / "results.csv"), "\nall together,macro_f1,"));
+}
+
 TEST_CASE("a kind and data are trained at once") {
   const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 40);
@@ -103,7 +145,7 @@ TEST_CASE("what cannot be trained is refused before the first step, with the way
   const std::vector<Wrong> all{
       {{"model.name=resnet19"}, "did you mean \"resnet18\"?"},
       {{"model.name=unet"}, "must be one of resnet18, resnet34, resnet50"},
-      {{"model.in_channels=1"}, "pictures are red, green and blue"},
+      {{"model.in_channels=1"}, "model.in_channels must be 3, the channels of the data, got 1"},
       {{"model.width=9"}, "\"model.width\" must be above 0.0 and at most 8.0"},
       {{"model.weights=gone.safetensors"}, "gone.safetensors"},
       {{"model.weights=notes.txt"}, "notes.txt"},

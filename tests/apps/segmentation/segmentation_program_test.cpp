@@ -1,6 +1,6 @@
 // From pictures with masks to exported weights, as a new user would.
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/training_runs.h>
-#include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/content_of.h>
 
 #include <filesystem>
@@ -16,39 +16,9 @@ using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
 using headrace::test::TrainingFolder;
+using headrace::test::write_squares;
 
 namespace fs = std::filesystem;
-
-constexpr int side = 48;
-
-void write_file(const fs::path& file, const headrace::test::Bytes& bytes) {
-  fs::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
-
-// Bright squares on dark ground; `label` is what the mask stores inside of them.
-void write_squares(const fs::path& images, const fs::path& masks, int count, int label) {
-  for (int i = 0; i < count; ++i) {
-    headrace::test::Pixels picture(static_cast<std::size_t>(side * side * 3), 30);
-    headrace::test::Pixels mask(static_cast<std::size_t>(side * side), 0);
-    for (int y = 8 + i % 8; y < 24 + i % 8; ++y)
-      for (int x = 4 + i % 16; x < 24 + i % 16; ++x) {
-        const auto at = static_cast<std::size_t>(y * side + x);
-        mask[at] = static_cast<std::uint8_t>(label);
-        for (std::size_t c = 0; c < 3; ++c)
-          picture[3 * at + c] = 220;
-      }
-    const std::string name = std::to_string(i) + ".png";
-    write_file(images / name, headrace::test::encode_png(
-                                  {.width = side, .height = side, .colour = PNG_COLOR_TYPE_RGB},
-                                  picture, static_cast<std::size_t>(3 * side)));
-    write_file(masks / name, headrace::test::encode_png(
-                                 {.width = side, .height = side, .colour = PNG_COLOR_TYPE_GRAY},
-                                 mask, static_cast<std::size_t>(side)));
-  }
-}
 
 }  // namespace
 
@@ -97,34 +67,4 @@ TEST_CASE("nnU-Net's networks learn masks, too") {
          "loss: [cross_entropy, {dice: {}, on: deep, factor: 0.5}]\n";
   const Finished trained = folder.train_small({"job.yaml"});
   CHECK_MESSAGE(trained.status == 0, trained.err);
-}
-
-TEST_CASE("masks that are not as they are said to be are refused, with file and value") {
-  const TrainingFolder folder;
-  write_squares(folder.path() / "data/images", folder.path() / "data/masks", 16, 200);
-  std::ofstream(folder.path() / "job.yaml")
-      << "kind: segmentation\ndata: {train: {folder: data/images, masks: data/masks}}\n"
-         "mask: {classes: [{name: ground, values: [0]}, {name: square, values: [255]}]}\n";
-  struct Wrong {
-    std::string setting;
-    std::string said;
-  };
-  for (const Wrong& wrong :
-       std::vector<Wrong>{{"seed=1", "got 200"},
-                          {"mask.classes=[{name: a}, {name: b}]", "got 200"},
-                          {"mask.classes=[]", "must name 2 to 254 classes"},
-                          {"mask.classes=[{name: a, values: [0]}, {name: b, values: [0]}]",
-                           "must stand for one class"},
-                          {"mask.classes=[{name: a}, {name: a}]", "stands twice"},
-                          {"mask.classes=[{values: [0]}]", "name"},
-                          {"image.size=40", "must be a multiple of 32"},
-                          {"imbalance.weights=inverse", "is not known"},
-                          {"data.train.masks=data/none", "data/none"},
-                          {"data.train.masks=\"\"", "must name a folder of masks"},
-                          {"selected_by=men_dice", "did you mean \"mean_dice\"?"}}) {
-    CAPTURE(wrong.setting);
-    const Finished finished = folder.train_small({"job.yaml", "--set", wrong.setting});
-    CHECK(finished.status != 0);
-    CHECK_MESSAGE(contains(finished.err, wrong.said), finished.err);
-  }
 }

@@ -1,0 +1,136 @@
+#include <headrace/apps/task/array_data.h>
+#include <headrace/apps/task/array_statistics.h>
+#include <headrace/apps/task/array_values.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::size_t most_arrays = 10'000;
+constexpr std::size_t block_arrays = 64;
+
+// Of values less an origin, so that large means cost no digits.
+struct Sums {
+  std::vector<double> sum{};
+  std::vector<double> squares{};
+  double count = 0.0;  ///< of each channel
+
+  void resize(std::size_t channels) {
+    sum.resize(channels);
+    squares.resize(channels);
+  }
+};
+
+std::vector<double> values_of(const Source& arrays, std::int64_t row, Sample& sample) {
+  arrays.read(row, sample);
+  const Tensor& array = sample[array_field];
+  std::vector<double> values(static_cast<std::size_t>(array.elements()));
+  bool finite = true;
+  for_each_value(array, [&](std::size_t i, double value) {
+    values[i] = value;
+    finite = finite && std::isfinite(value);
+  });
+  if (!finite)
+    throw DataError(fmt::format(
+        "[data] {}: must hold finite values, got infinite ones or nan; repair or leave it out",
+        arrays.origin(row)));
+  return values;
+}
+
+void add(Sums& sums, const std::vector<double>& values, const std::vector<double>& origin) {
+  const std::size_t channels = origin.size();
+  const std::size_t each = values.size() / channels;
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t i = c * each; i < (c + 1) * each; ++i) {
+      const double value = values[i] - origin[c];
+      sums.sum[c] += value;
+      sums.squares[c] += value * value;
+    }
+  sums.count += static_cast<double>(each);
+}
+
+std::vector<double> origin_of(const std::vector<double>& values, std::size_t channels) {
+  std::vector<double> origin(channels);
+  for (std::size_t c = 0; c < channels; ++c)
+    origin[c] = values[c * (values.size() / channels)];
+  return origin;
+}
+
+ChannelStatistics statistics_of(const std::vector<Sums>& blocks,
+                                const std::vector<double>& origin) {
+  Sums all;
+  all.resize(origin.size());
+  for (const Sums& block : blocks) {
+    for (std::size_t c = 0; c < origin.size(); ++c) {
+      all.sum[c] += block.sum[c];
+      all.squares[c] += block.squares[c];
+    }
+    all.count += block.count;
+  }
+  ChannelStatistics statistics;
+  for (std::size_t c = 0; c < origin.size(); ++c) {
+    const double mean = all.sum[c] / all.count;
+    const double deviation = std::sqrt(std::max(0.0, all.squares[c] / all.count - mean * mean));
+    const bool varies = deviation > 1e-7 * std::max(1e-30, std::abs(mean + origin[c]));
+    statistics.mean.push_back(static_cast<float>(mean + origin[c]));
+    statistics.std.push_back(varies ? static_cast<float>(deviation) : 1.0F);
+  }
+  return statistics;
+}
+
+}  // namespace
+
+ChannelStatistics statistics_of_arrays(const Source& arrays,
+                                       const std::vector<std::int64_t>& rows) {
+  const std::size_t count = std::min(rows.size(), most_arrays);
+  const auto row_at = [&](std::size_t i) { return rows[i * rows.size() / count]; };
+  const auto channels =
+      static_cast<std::size_t>(channels_of(arrays.fields().at(array_field).shape));
+  Sample first;
+  const std::vector<double> origin = origin_of(values_of(arrays, row_at(0), first), channels);
+  std::vector<Sums> blocks((count + block_arrays - 1) / block_arrays);
+  const auto make = [&] {
+    return [&, sample = Sample()](std::size_t block) mutable {
+      blocks[block].resize(channels);
+      const std::size_t end = std::min(count, (block + 1) * block_arrays);
+      for (std::size_t i = block * block_arrays; i < end; ++i)
+        add(blocks[block], values_of(arrays, row_at(i), sample), origin);
+    };
+  };
+  headrace::detail::in_parallel(blocks.size(), static_cast<std::size_t>(usable_cores()), make);
+  return statistics_of(blocks, origin);
+}
+
+ChannelStatistics array_statistics(const ArraySettings& array, std::int64_t channels,
+                                   const std::function<ChannelStatistics()>& of_data) {
+  if (std::holds_alternative<NormaliseAsData>(array.normalise)) return of_data();
+  const auto* by = std::get_if<NormaliseArraysBy>(&array.normalise);
+  if (by == nullptr) return {.mean = {0.0F}, .std = {1.0F}};
+  const auto count = static_cast<std::int64_t>(by->mean.size());
+  if (by->std.size() != by->mean.size() || (count != 1 && count != channels))
+    throw ConfigError(
+        fmt::format("[config] array.normalise: mean and std must have one value each, or {} as the "
+                    "records have "
+                    "features or channels, got {} and {}",
+                    channels, by->mean.size(), by->std.size()));
+  return {.mean = by->mean, .std = by->std};
+}
+
+std::optional<double> middle_of(const ArraySettings& array, const ChannelStatistics& statistics) {
+  if (array.fill) return array.fill;
+  if (std::holds_alternative<NotNormalised>(array.normalise)) return std::nullopt;
+  return std::accumulate(statistics.mean.begin(), statistics.mean.end(), 0.0) /
+         static_cast<double>(statistics.mean.size());
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,103 @@
+#include <headrace/apps/train/gallery_torch.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <ATen/core/Tensor.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+std::string two_digits(double value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+std::vector<std::uint8_t> bytes_of(const at::Tensor& tensor) {
+  const at::Tensor bytes = tensor.to(at::kCPU, at::kByte).contiguous();
+  const auto* first = bytes.const_data_ptr<std::uint8_t>();
+  return {first, first + bytes.numel()};
+}
+
+}  // namespace
+
+void GalleryKeeper::add(const training::Cases& cases) {
+  const at::Tensor pictures = course_.pictures(cases.example);
+  const std::optional<Judged> judged = judge(recipe_, cases, fitted_);
+  if (!pictures.defined() || !judged) return;
+  const AtHand all{.cases = cases, .judged = *judged, .pictures = pictures};
+  const at::Tensor badness = judged->badness.to(at::kDouble).contiguous();
+  const auto some = static_cast<std::int64_t>(options_.some);
+  const std::int64_t step =
+      some == 0 ? 0 : std::max<std::int64_t>(1, (options_.records + some - 1) / some);
+  for (std::int64_t row = 0; row < badness.size(0); ++row) {
+    const double bad = badness.const_data_ptr<double>()[row];
+    if (step > 0 && (cases.first + row) % step == 0) gallery_.some.push_back(picture_of(all, row));
+    if (!is_among_worst(bad)) continue;
+    std::vector<JudgedPicture>& worst = gallery_.worst;
+    const auto place = std::upper_bound(
+        worst.begin(), worst.end(), bad,
+        [](double one, const JudgedPicture& other) { return one > other.badness; });
+    worst.insert(place, picture_of(all, row));
+    if (worst.size() > options_.worst) worst.pop_back();
+  }
+  gallery_.records += badness.size(0);
+}
+
+Gallery GalleryKeeper::result() const {
+  Gallery gallery = gallery_;
+  gallery.classes = options_.classes;
+  return gallery;
+}
+
+bool GalleryKeeper::is_among_worst(double badness) const {
+  if (!(badness > 0.0)) return false;
+  return gallery_.worst.size() < options_.worst || badness > gallery_.worst.back().badness;
+}
+
+JudgedPicture GalleryKeeper::picture_of(const AtHand& all, std::int64_t row) const {
+  JudgedPicture one{.picture = {.width = static_cast<int>(all.pictures.size(2)),
+                                .height = static_cast<int>(all.pictures.size(1)),
+                                .rgb = bytes_of(all.pictures[row])},
+                    .badness = all.judged.badness[row].item<double>()};
+  if (static_cast<std::size_t>(row) < all.cases.origins.size())
+    one.file = all.cases.origins[static_cast<std::size_t>(row)].file;
+  describe(one, all.judged, row);
+  return one;
+}
+
+void GalleryKeeper::describe(JudgedPicture& one, const Judged& judged, std::int64_t row) const {
+  const at::Tensor predicted = judged.predicted[row];
+  const at::Tensor truth = judged.truth[row];
+  if (!judged.scores.defined()) {
+    one.true_mask = bytes_of(truth);
+    one.predicted_mask = bytes_of(predicted);
+    one.predicted = "Dice " + two_digits(1.0 - one.badness);
+    return;
+  }
+  const at::Tensor scores = judged.scores[row];
+  if (predicted.dim() == 0) {
+    const std::int64_t label = predicted.item<std::int64_t>();
+    one.truth = name(truth.item<std::int64_t>());
+    one.predicted = name(label) + ' ' + two_digits(scores[label].item<double>());
+    return;
+  }
+  for (std::int64_t label = 0; label < predicted.size(0); ++label) {
+    const auto add = [&](std::string& words, const std::string& word) {
+      words += (words.empty() ? "" : ", ") + word;
+    };
+    if (truth[label].item<bool>()) add(one.truth, name(label));
+    if (predicted[label].item<bool>())
+      add(one.predicted, name(label) + ' ' + two_digits(scores[label].item<double>()));
+  }
+  if (one.truth.empty()) one.truth = "none";
+  if (one.predicted.empty()) one.predicted = "none";
+}
+
+std::string GalleryKeeper::name(std::int64_t label) const {
+  const auto at = static_cast<std::size_t>(label);
+  return at < options_.classes.size() ? options_.classes[at] : std::to_string(label);
+}
+
+}  // namespace headrace::inline v1::app

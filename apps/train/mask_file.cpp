@@ -1,0 +1,98 @@
+#include <headrace/apps/plot/class_colours.h>
+#include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/train/mask_file.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/loaders/image/png_writer.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Rgb = std::array<std::uint8_t, 3>;
+
+std::vector<std::byte> colour_png(const PredictedMask& mask, const std::vector<Rgb>& colours) {
+  std::vector<std::uint8_t> rgb;
+  rgb.reserve(3 * mask.classes.size());
+  for (const std::uint8_t one : mask.classes)
+    rgb.insert(rgb.end(), colours[one].begin(), colours[one].end());
+  return encode_png(rgb.data(), mask.width, mask.height);
+}
+
+template <class Value>
+std::vector<Value> values_of(const PredictedMask& mask, const std::vector<std::uint16_t>& values) {
+  std::vector<Value> stored(mask.classes.size());
+  std::transform(mask.classes.begin(), mask.classes.end(), stored.begin(),
+                 [&](std::uint8_t one) { return static_cast<Value>(values[one]); });
+  return stored;
+}
+
+// Each class has its colour at its value.
+std::vector<Rgb> palette_of(const std::vector<std::uint16_t>& values) {
+  std::vector<Rgb> palette(256, Rgb{});
+  for (std::size_t label = 0; label < values.size(); ++label) {
+    const Colour colour = class_colour(static_cast<std::uint8_t>(label));
+    palette[values[label]] = {colour.red, colour.green, colour.blue};
+  }
+  return palette;
+}
+
+}  // namespace
+
+std::vector<std::byte> mask_png(const PredictedMask& mask, const MaskFormat& format) {
+  const std::size_t known = std::max(format.values.size(), format.colours.size());
+  const std::uint8_t largest = *std::max_element(mask.classes.begin(), mask.classes.end());
+  if (largest >= known)
+    throw ConfigError(fmt::format(
+        "[predict] masks are written of {} classes, got class {} of a pixel", known, largest));
+  if (!format.colours.empty()) return colour_png(mask, format.colours);
+  if (*std::max_element(format.values.begin(), format.values.end()) > 255)
+    return encode_grey16_png(values_of<std::uint16_t>(mask, format.values).data(), mask.width,
+                             mask.height);
+  return encode_palette_png(values_of<std::uint8_t>(mask, format.values).data(), mask.width,
+                            mask.height, palette_of(format.values));
+}
+
+MaskFolder::MaskFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)) {
+  std::error_code failed;
+  const bool there = fs::exists(folder_, failed);
+  if ((there && !fs::is_directory(folder_, failed)) || folder_.extension() == ".csv" ||
+      folder_.extension() == ".jsonl")
+    throw ConfigError(
+        fmt::format("[predict] --output must be a folder, since this kind predicts a mask for each "
+                    "picture, got {}",
+                    folder_.string()));
+  if (there && !overwrite && !fs::is_empty(folder_, failed))
+    throw ConfigError(fmt::format(
+        "[predict] --output {} must be empty, or no folder yet, since masks in it would be lost; "
+        "name another one, or add --overwrite",
+        folder_.string()));
+}
+
+void MaskFolder::write(const std::string& picture, std::span<const std::byte> png) {
+  fs::path name = fs::path(picture).relative_path().lexically_normal();
+  if (name.empty() || *name.begin() == "..")
+    throw DataError(fmt::format(
+        "[predict] {}: a picture must lie below the folder of all, since its mask gets its name; "
+        "copy it there",
+        picture));
+  name.replace_extension(".png");
+  if (!written_.insert(name).second)
+    throw DataError(
+        fmt::format("[predict] {}: each picture must have a name of its own before its extension, "
+                    "since its mask gets it, got a second one for {}; rename one of them",
+                    picture, name.string()));
+  const fs::path file = folder_ / name;
+  make_folder("predict", file.parent_path());
+  write_file_atomically(file, png, {.who = "predict"});
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/gallery.h>
+
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+/// What all members that are done say together.
+struct TestReview {
+  /// Nothing where they are one, one is not done, or they were tested on records of their own.
+  std::optional<FoldOutcome> vote{};
+  Gallery gallery{};  ///< of their vote; empty where the job has no pictures to show
+};
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,96 @@
+// The task step by step beside PyTorch, with what its program makes it of.
+#include <headrace/apps/jobs/classification/course_torch.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/tests/apps/pytorch_checks.h>
+#include <headrace/tests/apps/tensor_rows.h>
+#include <headrace/tests/support/skip.h>
+#include <headrace/tests/training/trainer_run.h>
+
+#include "../../support/torch_doctest.h"
+
+#include <memory>
+#include <utility>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randn.h>
+
+namespace headrace::test {
+namespace {
+
+constexpr std::int64_t classes = 5;
+
+std::shared_ptr<const training::Course> course_of(double width) {
+  auto config = std::make_shared<app::ClassificationConfig>();
+  config->training.epochs = 10;
+  config->task.model.width = width;
+  config->task.image.decode.side = 64;
+  config->task.loss = {app::LossEntry{.term = app::CrossEntropyTerm{.smoothing = 0.1}}};
+  app::PictureCourse::Parts parts{
+      .config = config, .feed = {.task = config->task}, .outputs = classes};
+  return std::make_shared<app::ClassificationCourse>(std::move(parts), classes, false);
+}
+
+JobRecipe classification(double width) {
+  const auto course = course_of(width);
+  return {.make_network = [course] { return course->network(); },
+          .course = course,
+          .stage = course->stages().front(),
+          .steps_per_epoch = 2};
+}
+
+}  // namespace
+
+TEST_CASE("the steps of a ResNet-18 in the task classification are PyTorch's") {
+  const std::string& python = python_with_torch();
+  if (python.empty()) return skip(no_python);
+  const training::OneThread one_thread;
+  const PytorchRun run(python, "classification", "batches");
+  const JobRecipe recipe = classification(0.25);
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
+  CHECK(noticed(with_decay_of_vectors(recipe), run));
+  CHECK(noticed(with_epsilon(recipe, 1e-6), run));
+}
+
+TEST_CASE("the steps of the task classification over micro-batches are PyTorch's") {
+  const std::string& python = python_with_torch();
+  if (python.empty()) return skip(no_python);
+  const training::OneThread one_thread;
+  const PytorchRun run(python, "classification", "windows");
+  const JobRecipe recipe = classification(0.25);
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
+  CHECK(noticed(blind_to_absence(recipe), run));
+}
+
+TEST_CASE("the steps of timm's resnet18 are those of the task classification") {
+  if (!python_has("timm")) return skip("needs Python with torch and timm (HEADRACE_TORCH_PYTHON)");
+  const training::OneThread one_thread;
+  const PytorchRun run(python_with_torch(), "classification:Timm", "batches");
+  const JobRecipe recipe = classification(1.0);
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
+}
+
+TEST_CASE("pictures and labels of a batch become an example as they are") {
+  const auto course = course_of(0.25);
+  const training::Stage stage = course->stages().front();
+  const at::Tensor pictures = at::randn({4, 64, 64, 3});
+  const at::Tensor labels = at::arange(4);
+  Loader loader = Pipeline::from(tensor_rows({{"image", pictures}, {"label", labels}}))
+                      .batch({.size = 4})
+                      .build();
+  Random random;
+  int batches = 0;
+  for (Batch& batch : loader.epoch(0)) {
+    const training::Example example =
+        course->example(batch, {.stage = stage, .training = true, .random = random});
+    CHECK(at::equal(training::only(example.inputs, "input"), pictures.permute({0, 3, 1, 2})));
+    CHECK(at::equal(training::only(example.targets, "target"), labels));
+    ++batches;
+  }
+  CHECK(batches == 1);
+}
+
+}  // namespace headrace::test

@@ -1,0 +1,75 @@
+// The leak job with another network than its own.
+#include <headrace/tests/apps/leak/data.h>
+#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace headrace::test;
+namespace fs = std::filesystem;
+
+class Job : public TrainingFolder {
+ public:
+  Job()
+      : TrainingFolder(
+            "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
+            "  validation: data/validation.h5\n  testing: data/testing.h5\n"
+            "training:\n  epochs: 1\n  batch: 64\n  evaluation_batch: 80\n"
+            "  schedule: constant\nthreads:\n  loader: 2\n  torch: 1\n") {
+    write_leak_sounds(path() / "sounds");
+    const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
+                                   "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
+    REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the leak job trains another network by name, without the auxiliary head") {
+  const Job job;
+  const auto done = [&](const std::vector<std::string>& words) {
+    const Finished finished = job.run(words);
+    REQUIRE_MESSAGE(finished.status == 0, finished.err);
+    return finished;
+  };
+  done(Job::train({"model.name=resnet18", "model.width=0.125"}));
+  const fs::path run = job.only_run();
+  CHECK(contains(content_of(run / "checkpoints/run/result.json"), "segment_auc"));
+  CHECK_FALSE(contains(content_of(run / "metrics.csv"), "auxiliary"));
+  CHECK_FALSE(contains(content_of(run / "config.yaml"), "auxiliary"));
+  done({"predict", "--checkpoint", run.string(), "--data", "data/testing.h5", "--output", "p.csv"});
+  done({"evaluate", "--checkpoint", run.string(), "--data", "data/testing.h5"});
+  done({"export", run.string()});
+  CHECK(contains(content_of(run / "model.safetensors").substr(0, 40000), "\"shape\":[8,1,7,7]"));
+}
+
+TEST_CASE("the leak job's own network starts from weights, too, and others are refused by rule") {
+  const Job job;
+  REQUIRE(job.run(Job::train({"runs=first"})).status == 0);
+  REQUIRE(
+      job.run({"export", job.only_run("first").string(), "--output", "leak.safetensors"}).status ==
+      0);
+  const Finished again =
+      job.run(Job::train({"runs=again", "model.weights=leak.safetensors", "model.frozen=[conv1]"}));
+  REQUIRE_MESSAGE(again.status == 0, again.err);
+  CHECK(contains(again.err, "leak.safetensors: 12 tensors loaded"));
+
+  const auto refusal = [&](const std::vector<std::string>& settings) {
+    const Finished finished = job.run(Job::train(settings));
+    CHECK(finished.status == 2);
+    CHECK_FALSE(fs::exists(job.path() / "runs"));
+    return finished.err;
+  };
+  CHECK(contains(refusal({"model.name=resnet18", "loss.auxiliary=0.5"}),
+                 "not used unless model.name is leak_cnn"));
+  CHECK(contains(refusal({"model.name=leak_cn"}), "did you mean \"leak_cnn\"?"));
+  CHECK(contains(refusal({"model.name=efficient_glaucoma_cnn"}), "name another network"));
+  CHECK(contains(refusal({"model.in_channels=3"}), "must be 1, the channels of the data, got 3"));
+  CHECK(contains(refusal({"model.width=0.5"}), "model.width must be 1 for leak_cnn"));
+}
