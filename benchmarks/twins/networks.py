@@ -74,6 +74,60 @@ class ResNet50(nn.Module):
         return self.head(self.trunk(x).mean((2, 3)))
 
 
+def scaled(channels, width):
+    """models/networks/width.h."""
+    return max(8, 8 * int(channels * width / 8 + 0.5))
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, channels_in, channels_out, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels_in, channels_out, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels_out)
+        self.conv2 = nn.Conv2d(channels_out, channels_out, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels_out)
+        self.downsample = None
+        if stride != 1 or channels_in != channels_out:
+            self.downsample = nn.Sequential(nn.Conv2d(channels_in, channels_out, 1, stride, bias=False),
+                                            nn.BatchNorm2d(channels_out))
+
+    def forward(self, x):
+        side = x if self.downsample is None else self.downsample(x)
+        return (self.bn2(self.conv2(self.bn1(self.conv1(x)).relu())) + side).relu()
+
+
+class ResNet18(nn.Module):
+    """models/networks/resnet.cpp of depth 18: timm's names and initial values, in any width."""
+
+    def __init__(self, classes=1000, width=1.0):
+        super().__init__()
+        self.channels = [scaled(64, width)] + [scaled(64 << i, width) for i in range(4)]
+        self.conv1 = nn.Conv2d(3, self.channels[0], 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(self.channels[0])
+        for i, (before, after) in enumerate(zip(self.channels, self.channels[1:])):
+            setattr(self, f"layer{i + 1}", nn.Sequential(BasicBlock(before, after, 1 if i == 0 else 2),
+                                                         BasicBlock(after, after, 1)))
+        self.fc = nn.Linear(self.channels[-1], classes) if classes else None
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            if isinstance(module, BasicBlock):
+                nn.init.zeros_(module.bn2.weight)
+
+    def maps(self, x):
+        """At strides 2, 4, 8, 16 and 32."""
+        x = self.bn1(self.conv1(x)).relu()
+        found = [x]
+        x = nn.functional.max_pool2d(x, 3, 2, 1)
+        for layer in (self.layer1, self.layer2, self.layer3, self.layer4):
+            x = layer(x)
+            found.append(x)
+        return found
+
+    def forward(self, x):
+        return self.fc(self.maps(x)[-1].mean((2, 3)))
+
+
 def layers(network):
     """As our programs print it with --layers."""
     return [[name, list(p.shape)] for name, p in network.named_parameters()]
