@@ -31,11 +31,11 @@ struct Picture {
   int height = 0;
   std::vector<std::uint8_t> rgb{};
 
-  /// How many pixels inside a box have about this colour.
+  /// How many pixels inside a box, as far as it lies in the picture, have about this colour.
   int count(app::Colour colour, int left, int top, int right, int bottom) const {
     int found = 0;
-    for (int y = top; y < bottom; ++y) {
-      for (int x = left; x < right; ++x) {
+    for (int y = top; y < std::min(bottom, height); ++y) {
+      for (int x = left; x < std::min(right, width); ++x) {
         const std::uint8_t* at = &rgb[3 * static_cast<std::size_t>(y * width + x)];
         const int away = std::abs(at[0] - colour.red) + std::abs(at[1] - colour.green) +
                          std::abs(at[2] - colour.blue);
