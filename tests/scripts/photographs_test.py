@@ -137,16 +137,22 @@ class Photographs(unittest.TestCase):
     @unittest.skipUnless(PROGRAM, "the program is not built with LibTorch")
     def test_pictures_in_folders_go_from_new_to_weights_in_five_commands(self):
         with trained("classification", self.made) as (work, found):
-            run(PROGRAM, "predict", "--checkpoint", found, "--data", self.made / "test", "--output", "p.csv", cwd=work)
+            run(PROGRAM, "predict", found, "--data", self.made / "test", "--output", "p.csv", cwd=work)
             with open(work / "p.csv", newline="") as file:
                 self.assertEqual(len(list(csv.DictReader(file))), 12)
-            run(PROGRAM, "evaluate", "--checkpoint", found, "--data", self.made, "--output", "e.json", cwd=work)
+            run(PROGRAM, "evaluate", found, "--data", self.made, "--output", "e.json", cwd=work)
             run(PROGRAM, "export", found, "--output", "model.safetensors", cwd=work)
             self.assertIn(b"fc.weight", (work / "model.safetensors").read_bytes()[:60000])
 
     def test_pictures_with_masks_go_from_new_to_weights(self):
         with trained("segmentation", self.masks) as (work, found):
-            run(PROGRAM, "evaluate", "--checkpoint", found, "--data", self.masks, "--output", "e.json", cwd=work)
+            pictures = self.masks / "test/images"
+            run(PROGRAM, "predict", found, "--data", pictures, "--output", "masks", cwd=work)
+            for file in pictures.iterdir():
+                with Image.open(file) as picture, Image.open(work / "masks" / (file.stem + ".png")) as mask:
+                    self.assertEqual(picture.size, mask.size)
+                    self.assertLessEqual({value for _, value in mask.getcolors()}, {0, 255})
+            run(PROGRAM, "evaluate", found, "--data", self.masks, "--output", "e.json", cwd=work)
             self.assertIn("mean_dice", (work / "e.json").read_text())
             run(PROGRAM, "export", found, "--output", "model.safetensors", cwd=work)
             self.assertIn(b"segmentation_head.0.weight", (work / "model.safetensors").read_bytes()[:60000])
