@@ -234,6 +234,14 @@ TEST_CASE("lists that cannot be learnt from are refused before the first step") 
        {},
        {"data.test={source: manifest, file: list.csv}"},
        {"data.test", "data.train"}},
+      {"a patient of the training in another list to test on",
+       [](const fs::path& folder) {
+         List others;
+         others.file = "test.csv";
+         listed(std::move(others))(folder);
+       },
+       {"data.split.group=patient", "data.test={source: manifest, file: test.csv}"},
+       {"data.test", "other groups than data.train", "\"p0\""}},
       {"JSON that is none",
        [](const fs::path& folder) {
          std::ofstream(folder / "list.jsonl") << R"({"image": "pictures/a/0.png", "label": "cat")";
