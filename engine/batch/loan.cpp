@@ -30,8 +30,8 @@ Loan::~Loan() {
   replaced_values_.clear();
   LenderLink& link = *context_.lender;
   if (slot_ != nullptr) {
-    const std::exception_ptr failure = context_.transfer->end_loan(*slot_, streams_);
-    link.call([&](Lender& lender) { lender.slot_came_back(delivered_, failure); });
+    std::exception_ptr failure = context_.transfer->end_loan(*slot_, streams_);
+    link.call([&](Lender& lender) { lender.slot_came_back(delivered_, std::move(failure)); });
   } else if (!link.call([&](Lender& lender) { lender.slab_came_back(slab_, delivered_); })) {
     context_.pool->give_back(slab_);
   }
