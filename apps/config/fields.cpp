@@ -41,10 +41,9 @@ void refuse_value(const Node& node, const std::string& path, const std::string& 
 }
 
 void refuse_word(const Node& node, const std::string& path, const std::vector<std::string>& words) {
-  const auto meant = nearest_name(node.text, words);
   throw ConfigError(fmt::format("[config] {}: key \"{}\" must be one of {}, got {}{}",
                                 node.place.text(), path, fmt::join(words, ", "), describe(node),
-                                meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+                                did_you_mean(node.text, words)));
 }
 
 Tagged tagged_entry(const Node& node, const std::string& path, const TaggedNames& names) {

@@ -106,10 +106,10 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
   }
   std::ranges::sort(lengths);
   if (array.record.kind == FieldSpec::Kind::padded) array.frames = median(lengths);
-  facts.looked_at = std::min(source.size(), most_looked_at);
+  const auto rows = evenly_spread(all_rows(source), most_looked_at);
+  facts.looked_at = static_cast<std::int64_t>(rows.size());
   Sample sample;
-  for (std::int64_t i = 0; i < facts.looked_at; ++i) {
-    const std::int64_t row = i * source.size() / facts.looked_at;
+  for (const std::int64_t row : rows) {
     const std::string fault = fault_of(source, row, sample);
     if (!fault.empty()) facts.bad.push_back(fmt::format("{}: {}", source.origin(row), fault));
   }

@@ -23,9 +23,7 @@ at::Tensor of_channels(const std::vector<float>& values, const at::Tensor& like)
 }  // namespace
 
 NetworkShape PictureCourse::shape() const {
-  NetworkShape shape = parts_.record.rank() == 0
-                           ? picture_shape(parts_.outputs, task().image.decode.side)
-                           : array_shape(parts_.outputs, parts_.record);
+  NetworkShape shape = input_shape(parts_.outputs, task().image.decode.side, parts_.record);
   shape.dense = parts_.feed.whole;
   return shape;
 }

@@ -93,9 +93,7 @@ ChannelStatistics PictureRecipe::resolve() const {
 }
 
 NetworkShape PictureRecipe::shape() const {
-  const auto outputs = static_cast<std::int64_t>(classes_.size());
-  if (!arrays()) return picture_shape(outputs, task_.image.decode.side);
-  return array_shape(outputs, record_);
+  return input_shape(static_cast<std::int64_t>(classes_.size()), task_.image.decode.side, record_);
 }
 
 monitor::MemoryForecast PictureRecipe::plan() {

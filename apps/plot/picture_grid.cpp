@@ -73,7 +73,7 @@ void draw_cell(Canvas& canvas, const Spot& at, const PictureCell& cell, const La
 
 }  // namespace
 
-double draw(Canvas& canvas, const Box& box, const PictureGrid& grid) {
+void draw(Canvas& canvas, const Box& box, const PictureGrid& grid) {
   const Layout layout(grid, box.width);
   draw_head(canvas, box, grid);
   for (std::size_t i = 0; i < grid.cells.size(); ++i)
@@ -81,7 +81,6 @@ double draw(Canvas& canvas, const Box& box, const PictureGrid& grid) {
               {box.left + static_cast<double>(i % layout.columns) * (layout.cell + between_cells),
                box.top + head + static_cast<double>(i / layout.columns) * layout.step},
               grid.cells[i], layout);
-  return box.top + layout.height();
 }
 
 double height_of(const PictureGrid& grid, double width) {

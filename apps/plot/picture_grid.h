@@ -22,9 +22,8 @@ struct PictureGrid {
   int columns = 6;
 };
 
-/// Draws a grid into a box; its pictures are squares of at most its width. Gives the height at
-/// which it ends.
-double draw(Canvas& canvas, const Box& box, const PictureGrid& grid);
+/// Draws a grid into a box, from its top to height_of(); pictures are squares.
+void draw(Canvas& canvas, const Box& box, const PictureGrid& grid);
 
 /// How high a grid is that is so wide.
 double height_of(const PictureGrid& grid, double width);

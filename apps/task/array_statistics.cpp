@@ -1,6 +1,7 @@
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_statistics.h>
 #include <headrace/apps/task/array_values.h>
+#include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
@@ -92,19 +93,18 @@ ChannelStatistics statistics_of(const std::vector<Sums>& blocks,
 
 ChannelStatistics statistics_of_arrays(const Source& arrays,
                                        const std::vector<std::int64_t>& rows) {
-  const std::size_t count = std::min(rows.size(), most_arrays);
-  const auto row_at = [&](std::size_t i) { return rows[i * rows.size() / count]; };
+  const std::vector<std::int64_t> some = evenly_spread(rows, most_arrays);
   const auto channels =
       static_cast<std::size_t>(channels_of(arrays.fields().at(array_field).shape));
   Sample first;
-  const std::vector<double> origin = origin_of(values_of(arrays, row_at(0), first), channels);
-  std::vector<Sums> blocks((count + block_arrays - 1) / block_arrays);
+  const std::vector<double> origin = origin_of(values_of(arrays, some.front(), first), channels);
+  std::vector<Sums> blocks((some.size() + block_arrays - 1) / block_arrays);
   const auto make = [&] {
     return [&, sample = Sample()](std::size_t block) mutable {
       blocks[block].resize(channels);
-      const std::size_t end = std::min(count, (block + 1) * block_arrays);
+      const std::size_t end = std::min(some.size(), (block + 1) * block_arrays);
       for (std::size_t i = block * block_arrays; i < end; ++i)
-        add(blocks[block], values_of(arrays, row_at(i), sample), origin);
+        add(blocks[block], values_of(arrays, some[i], sample), origin);
     };
   };
   headrace::detail::in_parallel(blocks.size(), static_cast<std::size_t>(usable_cores()), make);

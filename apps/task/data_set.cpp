@@ -163,11 +163,15 @@ bool holds_arrays(RecordsIn source) {
   return source == RecordsIn::npy || source == RecordsIn::hdf5;
 }
 
-bool is_list(const std::filesystem::path& file) {
-  std::string extension = file.extension().native();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char letter) {
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char letter) {
     return static_cast<char>(std::tolower(letter));
   });
+  return text;
+}
+
+bool is_list(const std::filesystem::path& file) {
+  const std::string extension = lower_case(file.extension().native());
   return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
 }
 

@@ -50,6 +50,9 @@ inline bool holds_arrays(const TaskData& data) {
   return holds_arrays(data.train.source);
 }
 
+/// Latin letters in small.
+std::string lower_case(std::string text);
+
 /// Whether a file is a list of files (.csv, .tsv, .jsonl), by its name.
 bool is_list(const std::filesystem::path& file);
 

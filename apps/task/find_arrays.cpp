@@ -31,16 +31,9 @@ constexpr std::array<std::string_view, 9> group_names{"groups",   "group",   "pa
                                                       "patient",  "subject", "subjects",
                                                       "speakers", "speaker", "group_id"};
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return text;
-}
-
 template <std::size_t Count>
 std::size_t rank_of(const std::array<std::string_view, Count>& names, const std::string& word) {
-  return static_cast<std::size_t>(std::ranges::find(names, lower(word)) - names.begin());
+  return static_cast<std::size_t>(std::ranges::find(names, lower_case(word)) - names.begin());
 }
 
 // Of an HDF5 file.
@@ -120,7 +113,7 @@ DataSet in_hdf5(const fs::path& file) {
 
 // "train_x" with y for x: "train_y"; empty where x is no part of the name.
 std::string with_word(const std::string& stem, std::string_view word, std::string_view other) {
-  const std::string small = lower(stem);
+  const std::string small = lower_case(stem);
   const std::string to(other);
   if (small == word) return to;
   if (small.starts_with(std::string(word) + '_')) return to + stem.substr(word.size());
@@ -158,7 +151,7 @@ bool lists_arrays(const fs::path& list) {
   std::ifstream file(list);
   std::string line;
   for (int i = 0; i < 2 && std::getline(file, line); ++i)
-    if (lower(line).find(".npy") != std::string::npos) return true;
+    if (lower_case(line).find(".npy") != std::string::npos) return true;
   return false;
 }
 
@@ -167,13 +160,13 @@ bool is_hidden(const fs::path& file) {
 }
 
 bool is_npy(const fs::path& file) {
-  return lower(file.extension().native()) == ".npy";
+  return lower_case(file.extension().native()) == ".npy";
 }
 
 }  // namespace
 
 bool is_hdf5(const fs::path& file) {
-  const std::string extension = lower(file.extension().native());
+  const std::string extension = lower_case(file.extension().native());
   return extension == ".h5" || extension == ".hdf5" || extension == ".hdf";
 }
 

@@ -27,12 +27,6 @@ constexpr std::array<std::string_view, 11> mask_names{
     "masks", "mask",   "gt_object", "gt",          "segmentationclass", "labels",
     "label", "target", "targets",   "annotations", "segmentations"};
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
@@ -48,7 +42,7 @@ std::optional<fs::path> folder_called(const fs::path& folder,
   const std::vector<fs::path> folders = folders_in(folder);
   for (const std::string_view name : names)
     for (const fs::path& one : folders)
-      if (lower(one.filename().native()) == name) return one;
+      if (lower_case(one.filename().native()) == name) return one;
   return std::nullopt;
 }
 

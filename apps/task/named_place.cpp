@@ -24,9 +24,9 @@ std::optional<std::string> meant(const fs::path& path) {
   return nearest_name(path.filename().native(), names);
 }
 
-// Of the key's value; `folder`: what it must be, else a file.
-void require(const std::string& key, const fs::path& value, bool folder) {
-  if (value.empty()) return;
+}  // namespace
+
+void require_place(const std::string& key, const fs::path& value, bool folder) {
   const fs::path path = value.has_filename() ? value : value.parent_path();
   std::error_code failed;
   const fs::file_status found = fs::status(path, failed);
@@ -45,16 +45,17 @@ void require(const std::string& key, const fs::path& value, bool folder) {
                                   folder ? "file" : "folder", clean_text(value.native())));
 }
 
-}  // namespace
-
 void require_places(const DataSet& set, const std::string& section) {
-  require(section + ".folder", set.folder, true);
-  require(section + ".masks", set.masks, true);
-  require(section + ".file", set.file, false);
-  require(section + ".root", set.root, true);
+  const auto require = [&](const char* key, const fs::path& value, bool folder) {
+    if (!value.empty()) require_place(section + key, value, folder);
+  };
+  require(".folder", set.folder, true);
+  require(".masks", set.masks, true);
+  require(".file", set.file, false);
+  require(".root", set.root, true);
   if (set.source != RecordsIn::npy) return;
-  require(section + ".labels", set.labels, false);
-  require(section + ".groups", set.groups, false);
+  require(".labels", set.labels, false);
+  require(".groups", set.groups, false);
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,3 +1,4 @@
+#include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/apps/task/start_network_torch.h>
 #include <headrace/engine/base/error.h>
@@ -18,9 +19,8 @@ void require_word(const char* key, const std::string& word, const std::vector<st
   std::string listed;
   for (const std::string& name : known)
     listed += (listed.empty() ? "" : ", ") + name;
-  const auto meant = nearest_name(word, known);
   throw ConfigError(std::string("[config] ") + key + " must be one of " + listed + ", got \"" +
-                    word + '"' + (meant ? "; did you mean \"" + *meant + "\"?" : std::string()));
+                    word + '"' + did_you_mean(word, known));
 }
 
 models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape& shape) {
@@ -108,14 +108,13 @@ void require_outputs(const ModelSettings& model, const NetworkShape& shape, c10:
 
 }  // namespace
 
-NetworkShape picture_shape(std::int64_t outputs, int side) {
-  return {.outputs = outputs, .sides = {side, side}};
-}
-
-NetworkShape array_shape(std::int64_t outputs, const Shape& record) {
-  NetworkShape shape{.outputs = outputs, .sides_of_data = true, .vectors = record.rank() == 1};
+NetworkShape input_shape(std::int64_t outputs, int side, const Shape& record) {
+  if (record.rank() == 0) return {.outputs = outputs, .sides = {side, side}};
+  NetworkShape shape{.outputs = outputs,
+                     .channels = channels_of(record),
+                     .sides_of_data = true,
+                     .vectors = record.rank() == 1};
   const auto extents = record.extents();
-  shape.channels = record.rank() == 2 ? 1 : extents[0];
   shape.sides.assign(extents.begin() + (record.rank() == 2 ? 0 : 1), extents.end());
   return shape;
 }

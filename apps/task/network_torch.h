@@ -27,11 +27,9 @@ struct NetworkShape {
   bool dense = false;          ///< outputs for each pixel, not for each row
 };
 
-/// That of pictures of these sides.
-NetworkShape picture_shape(std::int64_t outputs, int side);
-
-/// That of arrays: [values], [bins, frames] (one channel) or [channels, bins, frames].
-NetworkShape array_shape(std::int64_t outputs, const Shape& record);
+/// That of pictures of these sides, or where `record` has axes of arrays: [values], [bins, frames]
+/// (one channel) or [channels, bins, frames].
+NetworkShape input_shape(std::int64_t outputs, int side, const Shape& record);
 
 /// Throws ConfigError for a name that is none of `names`, for one of other inputs than these, and
 /// for sides that it cannot take, as far as they are known; `outputs` is not looked at.

@@ -1,4 +1,5 @@
 #include <headrace/apps/run/data_log.h>
+#include <headrace/apps/task/named_place.h>
 #include <headrace/apps/task/start_network_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
@@ -9,39 +10,19 @@
 #include <headrace/training/weight_file.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t most_named = 8;
-
-void require_file(const fs::path& path) {
-  if (fs::is_regular_file(path)) return;
-  if (fs::exists(path))
-    throw ConfigError("[config] model.weights: " + path.string() +
-                      " must be a safetensors file, got a folder or device; of a run `headrace "
-                      "export` makes one");
-  std::vector<std::string> beside;
-  std::error_code unreadable;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", unreadable))
-    beside.push_back(entry.path().filename().string());
-  const auto meant = nearest_name(path.filename().string(), beside);
-  throw ConfigError("[config] model.weights: " + path.string() + ": there is no such file" +
-                    (meant ? "; did you mean \"" + *meant + "\"?" : std::string()));
-}
 
 // Weights that a script's tensors are called by one name in, as the network calls them.
 training::TensorMap read_for(const models::Network& network, const ModelSettings& model) {
-  require_file(model.weights);
+  require_place("model.weights", model.weights, false);
   training::TensorMap weights = training::read_weights(model.weights);
   for (const models::ScriptAlias& alias : models::script_aliases(network)) {
     auto second = weights.extract(alias.name);

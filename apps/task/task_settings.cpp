@@ -17,10 +17,8 @@ void check_figure(const std::string& word, std::span<const std::string> figures)
     return figure.ends_with('_') ? word.starts_with(figure) : word == figure;
   });
   if (known) return;
-  const auto meant = nearest_name(word, {figures.begin(), figures.end()});
   throw ConfigError(fmt::format("[config] key \"selected_by\" must be one of {}, got \"{}\"{}",
-                                fmt::join(figures, ", "), word,
-                                meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+                                fmt::join(figures, ", "), word, did_you_mean(word, figures)));
 }
 
 void check_loss(const LossList& loss) {

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 constexpr const char* script_extension = ".torchscript";
 
 // Those notes that are of use where nothing of the run is known.
-constexpr const char* kept_notes[] = {"task",        "network",       "classes",
-                                      "class_names", "normalisation", "member"};
+constexpr const char* kept_notes[] = {"task",          "network", "classes", "class_names",
+                                      "normalisation", "member",  "array",   "labels"};
 
 training::TensorFile exported(const Predictor& one) {
   training::TensorFile file{.tensors = one.weights.weights, .metadata = {{"format", "pt"}}};

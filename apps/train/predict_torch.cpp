@@ -4,6 +4,7 @@
 #include <headrace/apps/train/prediction_text.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -16,14 +17,21 @@
 namespace headrace::inline v1::app {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Masks among the pictures would replace them, or be taken for pictures the next time.
-void require_apart(const std::filesystem::path& output, const std::filesystem::path& data) {
+void require_apart(const fs::path& output, const fs::path& data) {
   std::error_code failed;
-  const std::string masks = std::filesystem::weakly_canonical(output, failed).string() + '/';
-  std::string pictures = std::filesystem::weakly_canonical(data, failed).string() + '/';
-  if (!std::filesystem::is_directory(data, failed))
-    pictures = std::filesystem::path(pictures).parent_path().parent_path().string() + '/';
-  if (!masks.starts_with(pictures) && !pictures.starts_with(masks)) return;
+  const auto whole = [&](const fs::path& path) {
+    const fs::path found = fs::weakly_canonical(path, failed);
+    return found.has_filename() ? found : found.parent_path();
+  };
+  const bool folder = fs::is_directory(data, failed);
+  const fs::path masks = whole(output);
+  const fs::path pictures = folder ? whole(data) : whole(data).parent_path();
+  // Below the folder of one picture or a list there may be anything.
+  const auto [end, below] = std::ranges::mismatch(pictures, masks);
+  if (end != pictures.end() || (!folder && below != masks.end())) return;
   throw ConfigError("[predict] --output must be a folder apart from the pictures in " +
                     data.string() + ", got " + output.string() + "; name one beside it");
 }
@@ -52,7 +60,7 @@ class PredictCommand {
   }
 
   ExitCode write_rows() {
-    if (std::filesystem::is_directory(options_.output))
+    if (fs::is_directory(options_.output))
       throw ConfigError("[predict] --output must be a file, since the kind " +
                         ensemble_.job().name + " predicts a row for each record, got the folder " +
                         options_.output.string() + "; name a .csv or .jsonl file");

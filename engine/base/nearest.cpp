@@ -46,4 +46,9 @@ std::optional<std::string> nearest_name(std::string_view written,
   return *best;
 }
 
+std::string did_you_mean(std::string_view written, std::span<const std::string> names) {
+  const auto meant = nearest_name(written, names);
+  return meant ? "; did you mean \"" + *meant + "\"?" : std::string();
+}
+
 }  // namespace headrace::inline v1

@@ -18,4 +18,7 @@ HEADRACE_API std::size_t edit_distance(std::string_view a, std::string_view b);
 HEADRACE_API std::optional<std::string> nearest_name(std::string_view written,
                                                      std::span<const std::string> names);
 
+/// `; did you mean "NAME"?` of the nearest name, behind a message; nothing if none is near enough.
+HEADRACE_API std::string did_you_mean(std::string_view written, std::span<const std::string> names);
+
 }  // namespace headrace::inline v1

@@ -182,13 +182,6 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// What was written, and the name that was meant, if one is near.
-std::string got(const std::string& written, const std::vector<std::string>& names) {
-  const auto meant = nearest_name(written, names);
-  return ", got \"" + written + '"' +
-         (meant ? "; did you mean \"" + *meant + "\"?" : std::string());
-}
-
 const Row& row_of(const std::string& name) {
   const auto* found = std::ranges::find(rows, name, &Row::name);
   if (found != rows.end()) return *found;
@@ -197,7 +190,8 @@ const Row& row_of(const std::string& name) {
   std::vector<std::string> all = classifiers;
   all.insert(all.end(), segmenters.begin(), segmenters.end());
   throw ConfigError("[network] name must be one of " + listed(classifiers) + " (classification), " +
-                    listed(segmenters) + " (segmentation)" + got(name, all));
+                    listed(segmenters) + " (segmentation)" + ", got \"" + name + '"' +
+                    did_you_mean(name, all));
 }
 
 const Row& row_for(const NetworkOptions& options) {
@@ -209,7 +203,8 @@ const Row& row_for(const NetworkOptions& options) {
                       options.encoder + '"');
   if (std::ranges::find(encoders, options.encoder) == encoders.end())
     throw ConfigError("[network] encoder of \"" + options.name + "\" must be one of " +
-                      listed(encoders) + got(options.encoder, encoders));
+                      listed(encoders) + ", got \"" + options.encoder + '"' +
+                      did_you_mean(options.encoder, encoders));
   return row;
 }
 

@@ -169,6 +169,22 @@ TEST_CASE("a planted copy is found") {
   CHECK(has(statistics, "[1, 1]"));
 }
 
+namespace {
+
+// Three batches, of which nothing but the mean and the deviation goes to the device besides.
+void check_statistics_copied_once(const training::Unpack& unpack, Loader& loader) {
+  HostCopies copies;
+  for (int number = 0; number < 3; ++number) {
+    const NextBatch next = loader.next();
+    copies.allow(next.batch);
+    static_cast<void>(unpack(next.batch, at::kMeta));
+  }
+  CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
+  CHECK(copies.allowed() == 6);
+}
+
+}  // namespace
+
 TEST_CASE("the statistics of integer images go to a device once") {
   const training::Unpack unpack =
       training::unpack_images({.mean = {.5, .5, .5}, .stddev = {.25, .25, .25}});
@@ -186,14 +202,7 @@ TEST_CASE("the statistics of integer images go to a device once") {
     }
   };
   Loader loader = Pipeline::from(Bytes{}).batch({.size = 2}).build();
-  HostCopies copies;
-  for (int number = 0; number < 3; ++number) {
-    const NextBatch next = loader.next();
-    copies.allow(next.batch);
-    static_cast<void>(unpack(next.batch, at::kMeta));
-  }
-  CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
-  CHECK(copies.allowed() == 6);
+  check_statistics_copied_once(unpack, loader);
 }
 
 TEST_CASE("the statistics of arrays go to a device once") {
@@ -202,12 +211,5 @@ TEST_CASE("the statistics of arrays go to a device once") {
   Loader loader = Pipeline::from(zero_rows(FieldSpec::fixed("array", DType::float32, {4}), 3))
                       .batch({.size = 2})
                       .build();
-  HostCopies copies;
-  for (int number = 0; number < 3; ++number) {
-    const NextBatch next = loader.next();
-    copies.allow(next.batch);
-    static_cast<void>(unpack(next.batch, at::kMeta));
-  }
-  CHECK_MESSAGE(copies.found().size() == 2, text(copies.found()));
-  CHECK(copies.allowed() == 6);
+  check_statistics_copied_once(unpack, loader);
 }

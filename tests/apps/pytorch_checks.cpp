@@ -1,5 +1,7 @@
 #include <headrace/tests/apps/pytorch_checks.h>
+#include <headrace/tests/support/skip.h>
 #include <headrace/tests/training/changed_course.h>
+#include <headrace/tests/training/trainer_run.h>
 
 #include "../support/torch_doctest.h"
 
@@ -80,6 +82,37 @@ JobRecipe blind_to_absence(JobRecipe recipe) {
         return example;
       }});
   return recipe;
+}
+
+void check_job_steps(const std::string& job, const JobRecipe& recipe) {
+  const std::string& python = python_with_torch();
+  if (python.empty()) return skip(no_python);
+  const training::OneThread one_thread;
+  const PytorchRun run(python, job, "batches");
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
+  CHECK(noticed(with_decay_of_vectors(recipe), run));
+  CHECK(noticed(with_epsilon(recipe, 1e-6), run));
+}
+
+void check_window_steps(const std::string& job, const JobRecipe& recipe) {
+  const std::string& python = python_with_torch();
+  if (python.empty()) return skip(no_python);
+  const training::OneThread one_thread;
+  const PytorchRun run(python, job, "windows");
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
+  CHECK(noticed(blind_to_absence(recipe), run));
+}
+
+void check_peer_steps(const std::string& job, const char* package, const JobRecipe& recipe) {
+  if (!python_has(package))
+    return skip(("needs Python with torch and " + std::string(package) + " (HEADRACE_TORCH_PYTHON)")
+                    .c_str());
+  const training::OneThread one_thread;
+  const PytorchRun run(python_with_torch(), job, "batches");
+  CHECK(leaves_at(recipe, run) == -1);
+  check_float_steps(recipe, run);
 }
 
 }  // namespace headrace::test

@@ -41,6 +41,24 @@ Finished TrainingFolder::run(const std::vector<std::string>& words) const {
   return run_headrace(path(), words);
 }
 
+Finished TrainingFolder::done(const std::vector<std::string>& words) const {
+  Finished finished = run(words);
+  REQUIRE_MESSAGE(finished.status == 0, finished.err);
+  return finished;
+}
+
+void TrainingFolder::check_refused(const WrongData& wrong) const {
+  CAPTURE(wrong.name);
+  std::vector<std::string> words{"job.yaml"};
+  for (const std::string& setting : wrong.settings)
+    words.insert(words.end(), {"--set", setting});
+  const Finished finished = train_small(words);
+  CHECK(finished.status != 0);
+  for (const std::string& said : wrong.said)
+    CHECK_MESSAGE(contains(finished.err, said), said << "\n" << finished.err);
+  CHECK_FALSE(contains(finished.err, "epoch 1"));
+}
+
 Finished TrainingFolder::train_small(const std::vector<std::string>& words) const {
   std::vector<std::string> all{"train"};
   const auto own = std::find(words.begin(), words.end(), "--set");  // these come last: they win

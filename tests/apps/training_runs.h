@@ -4,10 +4,19 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace headrace::test {
+
+/// What is done to a good data set, and what must be said of it.
+struct WrongData {
+  std::string name;
+  std::function<void(const std::filesystem::path&)> spoil;
+  std::vector<std::string> settings;
+  std::vector<std::string> said;
+};
 
 /// A folder with the configuration job.yaml, in which `headrace train` runs.
 class TrainingFolder {
@@ -20,9 +29,14 @@ class TrainingFolder {
   /// The words of a training with these settings.
   static std::vector<std::string> train(const std::vector<std::string>& settings);
   Finished run(const std::vector<std::string>& words) const;
+  /// The same; fails the test unless it ends well.
+  Finished done(const std::vector<std::string>& words) const;
   /// Trains a task as `words` say, with a network and pictures so small that a test has time for
   /// them.
   Finished train_small(const std::vector<std::string>& words) const;
+  /// CHECKs that job.yaml with the settings is refused before the first step, with all that must be
+  /// said; the data are spoilt by now.
+  void check_refused(const WrongData& wrong) const;
   /// The folders of all runs so far.
   std::vector<std::filesystem::path> runs(const std::string& parent = "runs") const;
   /// The folder of the one run below `parent`. Fails the test when there are none or more.

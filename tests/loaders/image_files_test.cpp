@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_files.h>
+#include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -19,12 +20,7 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 std::string refusal(const fs::path& path) {
-  try {
-    ImageFiles files(path);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<ConfigError>([&] { ImageFiles files(path); });
 }
 
 }  // namespace

@@ -26,11 +26,6 @@ using headrace::test::write_array;
 
 namespace fs = std::filesystem;
 
-Finished done(Finished finished) {
-  REQUIRE_MESSAGE(finished.status == 0, finished.err);
-  return finished;
-}
-
 // Trains job.yaml as a test has time for; gives the run's folder.
 fs::path trained(const TrainingFolder& folder, const std::vector<std::string>& settings) {
   std::vector<std::string> words{"train", "job.yaml"};
@@ -38,22 +33,22 @@ fs::path trained(const TrainingFolder& folder, const std::vector<std::string>& s
     words.insert(words.end(), {"--set", setting});
   for (const std::string& setting : settings)
     words.insert(words.end(), {"--set", setting});
-  done(folder.run(words));
+  folder.done(words);
   return folder.only_run();
 }
 
 void propose(const TrainingFolder& folder, const std::string& data) {
-  done(folder.run({"new", "classification", "--data", data, "--output", "job.yaml"}));
+  folder.done({"new", "classification", "--data", data, "--output", "job.yaml"});
 }
 
 std::string predicted(const TrainingFolder& folder, const fs::path& run, const std::string& data) {
-  done(folder.run({"predict", "--checkpoint", run.string(), "--data", data, "--output", "p.csv"}));
+  folder.done({"predict", "--checkpoint", run.string(), "--data", data, "--output", "p.csv"});
   return content_of(folder.path() / "p.csv");
 }
 
 nlohmann::json judged(const TrainingFolder& folder, const fs::path& run, const std::string& data) {
-  done(folder.run({"evaluate", "--checkpoint", run.string(), "--data", data, "--split", "all",
-                   "--output", "e.json"}));
+  folder.done({"evaluate", "--checkpoint", run.string(), "--data", data, "--split", "all",
+               "--output", "e.json"});
   return nlohmann::json::parse(content_of(folder.path() / "e.json"));
 }
 
@@ -105,7 +100,7 @@ TEST_CASE("a folder of spectrograms of different lengths goes from new to export
   CHECK(lines_of(predicted(folder, run, "mel/right")) == 21);
   CHECK(lines_of(predicted(folder, run, "mel/left/2.npy")) == 2);
   CHECK(judged(folder, run, "mel").dump().find("balanced_accuracy") != std::string::npos);
-  done(folder.run({"export", run.string()}));
+  folder.done({"export", run.string()});
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 20000), "layer4.1.bn2.weight"));
 }
 
@@ -125,8 +120,8 @@ TEST_CASE("features and one-hot labels of an HDF5 file are learnt, speakers stay
   const std::string csv = predicted(folder, run, "a.h5");
   CHECK(csv.starts_with("index,file,p_cat,p_dog,p_owl,predicted\n"));
   CHECK(lines_of(csv) == 49);
-  done(folder.run({"inspect", "job.yaml"}));
-  done(folder.run({"bench", "loader", "job.yaml", "--epochs", "2"}));
+  folder.done({"inspect", "job.yaml"});
+  folder.done({"bench", "loader", "job.yaml", "--epochs", "2"});
 }
 
 TEST_CASE("several labels a record of an HDF5 file are learnt with thresholds") {
@@ -185,9 +180,9 @@ TEST_CASE("a table of .npy files is trained at once, on folds, with Mixup") {
   for (int i = 0; i < 48; ++i)
     labels.push_back(i % 3);
   write_array<std::int64_t>(folder.path() / "d/y.npy", "48,", labels);
-  done(folder.run({"train", "classification", "--data", "d", "--set", "data.split={folds: 2}",
-                   "--set", "training.epochs=10", "--set", "training.batch=8", "--set",
-                   "device=cpu", "--set", "model.width=0.25", "--set", "threads.torch=1"}));
+  folder.done({"train", "classification", "--data", "d", "--set", "data.split={folds: 2}", "--set",
+               "training.epochs=10", "--set", "training.batch=8", "--set", "device=cpu", "--set",
+               "model.width=0.25", "--set", "threads.torch=1"});
   const fs::path run = folder.only_run();
   const nlohmann::json figures = judged(folder, run, "d/x.npy");
   CHECK(figures["members"].size() == 2);
@@ -198,8 +193,8 @@ TEST_CASE("a table of .npy files is trained at once, on folds, with Mixup") {
       << "kind: classification\ndata:\n  train: {source: npy, file: m/x.npy, labels: d/y.npy}\n"
          "augment: [{mixup: 0.2}]\nmodel: {name: mlp, width: 0.25}\nruns: mixed\n"
          "imbalance: {sampler: balanced}\n";
-  done(folder.run({"train", "mixed.yaml", "--set", "training.epochs=20", "--set",
-                   "training.batch=8", "--set", "device=cpu"}));
+  folder.done({"train", "mixed.yaml", "--set", "training.epochs=20", "--set", "training.batch=8",
+               "--set", "device=cpu"});
   const nlohmann::json mixed = judged(folder, folder.only_run("mixed"), "d");
   CHECK_MESSAGE(mixed["members"][0]["figures"]["accuracy"].get<double>() == 1.0, mixed.dump());
 }
@@ -218,7 +213,7 @@ TEST_CASE("a list of .npy files with patients is trained and says its groups") {
          "array: {frames: 8, normalise: {mean: [5], std: [5]}, fill: 0}\nmodel: {width: 0.25}\n";
   const fs::path run = trained(folder, {"training.epochs=2"});
   CHECK(lines_of(predicted(folder, run, "list.csv")) == 25);
-  const Finished proposed = done(folder.run({"new", "classification", "--data", "list.csv"}));
+  const Finished proposed = folder.done({"new", "classification", "--data", "list.csv"});
   CHECK(contains(proposed.out, "file: list.csv"));
 }
 

@@ -1,10 +1,9 @@
 // The task step by step beside PyTorch, with what its program makes it of.
 #include <headrace/apps/jobs/classification/course_torch.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/pytorch_checks.h>
 #include <headrace/tests/apps/tensor_rows.h>
-#include <headrace/tests/support/skip.h>
-#include <headrace/tests/training/trainer_run.h>
 
 #include "../../support/torch_doctest.h"
 
@@ -42,35 +41,15 @@ JobRecipe classification(double width) {
 }  // namespace
 
 TEST_CASE("the steps of a ResNet-18 in the task classification are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "classification", "batches");
-  const JobRecipe recipe = classification(0.25);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(with_decay_of_vectors(recipe), run));
-  CHECK(noticed(with_epsilon(recipe, 1e-6), run));
+  check_job_steps("classification", classification(0.25));
 }
 
 TEST_CASE("the steps of the task classification over micro-batches are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "classification", "windows");
-  const JobRecipe recipe = classification(0.25);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(blind_to_absence(recipe), run));
+  check_window_steps("classification", classification(0.25));
 }
 
 TEST_CASE("the steps of timm's resnet18 are those of the task classification") {
-  if (!python_has("timm")) return skip("needs Python with torch and timm (HEADRACE_TORCH_PYTHON)");
-  const training::OneThread one_thread;
-  const PytorchRun run(python_with_torch(), "classification:Timm", "batches");
-  const JobRecipe recipe = classification(1.0);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
+  check_peer_steps("classification:Timm", "timm", classification(1.0));
 }
 
 TEST_CASE("pictures and labels of a batch become an example as they are") {

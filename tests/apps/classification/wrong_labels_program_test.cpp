@@ -12,19 +12,10 @@
 
 namespace {
 
-using headrace::test::contains;
-using headrace::test::Finished;
 using headrace::test::TrainingFolder;
+using headrace::test::WrongData;
 
 namespace fs = std::filesystem;
-
-// What is done to a good data set, and what must be said of it.
-struct Wrong {
-  std::string name;
-  std::function<void(const fs::path&)> spoil;
-  std::vector<std::string> settings;
-  std::vector<std::string> said;
-};
 
 // "pictures/a/0.png" and so on.
 std::string picture(int i) {
@@ -52,22 +43,14 @@ std::function<void(const fs::path&)> listed(List list) {
   };
 }
 
-void check_refused(const Wrong& wrong, const std::string& train) {
-  CAPTURE(wrong.name);
+void check_refused(const WrongData& wrong, const std::string& train) {
   const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 24);
   listed({})(folder.path());
   if (wrong.spoil) wrong.spoil(folder.path());
   std::ofstream(folder.path() / "job.yaml")
       << "kind: classification\ndata: {train: " << train << "}\n";
-  std::vector<std::string> words{"job.yaml"};
-  for (const std::string& setting : wrong.settings)
-    words.insert(words.end(), {"--set", setting});
-  const Finished finished = folder.train_small(words);
-  CHECK(finished.status != 0);
-  for (const std::string& said : wrong.said)
-    CHECK_MESSAGE(contains(finished.err, said), said << "\n" << finished.err);
-  CHECK_FALSE(contains(finished.err, "epoch 1"));
+  folder.check_refused(wrong);
 }
 
 std::string numbers(int i) {
@@ -89,7 +72,7 @@ std::string with_split(int i) {
 }  // namespace
 
 TEST_CASE("lists that cannot be learnt from are refused before the first step") {
-  const std::vector<Wrong> all{
+  const std::vector<WrongData> all{
       {"no such list",
        {},
        {"data.train.file=lits.csv"},
@@ -258,12 +241,12 @@ TEST_CASE("lists that cannot be learnt from are refused before the first step") 
        {"data.train.file=list.jsonl"},
        {"list.jsonl:2", "label"}},
   };
-  for (const Wrong& wrong : all)
+  for (const WrongData& wrong : all)
     check_refused(wrong, "{source: manifest, file: list.csv}");
 }
 
 TEST_CASE("folders that cannot be learnt from are refused before the first step") {
-  const std::vector<Wrong> all{
+  const std::vector<WrongData> all{
       {"a class of nothing",
        [](const fs::path& folder) { fs::create_directories(folder / "pictures/c"); },
        {},
@@ -305,6 +288,6 @@ TEST_CASE("folders that cannot be learnt from are refused before the first step"
        {"training.batch=64"},
        {"training.batch must be at most the number of records", "got 64"}},
   };
-  for (const Wrong& wrong : all)
+  for (const WrongData& wrong : all)
     check_refused(wrong, "{folder: pictures}");
 }

@@ -159,8 +159,11 @@ TEST_CASE("weights that do not fit are refused before the first step, with what 
   };
   check_refused(
       folder,
-      {file("rihgt.safetensors", {"there is no such file; did you mean \"right.safetensors\"?"}),
-       file("folder.safetensors", {"must be a safetensors file, got a folder"}),
+      {{by_name({"model.weights=rihgt.safetensors"}),
+        {"model.weights must be a file", "nothing is called rihgt.safetensors",
+         "did you mean right.safetensors?"}},
+       {by_name({"model.weights=folder.safetensors"}),
+        {"model.weights must be a file, got the folder folder.safetensors"}},
        file("empty.safetensors", {"at least 8 bytes, got 0"}),
        file("words.safetensors", {"a header of"}),
        file("header.safetensors", {"is more than the file (400)"}),

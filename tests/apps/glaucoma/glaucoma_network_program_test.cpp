@@ -28,18 +28,13 @@ class Job : public TrainingFolder {
 
 TEST_CASE("the glaucoma job trains another network by name, from weights of its own") {
   const Job job;
-  const auto done = [&](const std::vector<std::string>& words) {
-    const Finished finished = job.run(words);
-    REQUIRE_MESSAGE(finished.status == 0, finished.err);
-    return finished;
-  };
   const std::vector<std::string> resnet{"model.name=resnet18", "model.width=0.125"};
-  done(Job::train(resnet));
+  job.done(Job::train(resnet));
   const fs::path run = job.only_run();
   CHECK(contains(content_of(run / "config.yaml"), "name: resnet18"));
-  done({"predict", "--checkpoint", run.string(), "--data", "data.h5", "--output", "p.csv"});
-  done({"evaluate", "--checkpoint", run.string(), "--data", "data.h5"});
-  done({"export", run.string(), "--output", "resnet.safetensors"});
+  job.done({"predict", "--checkpoint", run.string(), "--data", "data.h5", "--output", "p.csv"});
+  job.done({"evaluate", "--checkpoint", run.string(), "--data", "data.h5"});
+  job.done({"export", run.string(), "--output", "resnet.safetensors"});
   const std::string exported = content_of(job.path() / "resnet.safetensors").substr(0, 40000);
   CHECK(contains(exported, "layer4.1.bn2.num_batches_tracked"));
   CHECK(contains(exported, "\"network\":\"resnet18\""));
@@ -47,7 +42,7 @@ TEST_CASE("the glaucoma job trains another network by name, from weights of its 
   std::vector<std::string> settings = resnet;
   settings.insert(settings.end(),
                   {"runs=again", "model.weights=resnet.safetensors", "model.frozen=[layer1]"});
-  CHECK(contains(done(Job::train(settings)).err, "resnet.safetensors: 122 tensors loaded"));
+  CHECK(contains(job.done(Job::train(settings)).err, "resnet.safetensors: 122 tensors loaded"));
   const Finished other = job.run(
       {"train", "--resume", job.only_run("again").string(), "--set", "model.name=resnet34"});
   CHECK(other.status == 2);

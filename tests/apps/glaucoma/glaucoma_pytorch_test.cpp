@@ -3,8 +3,6 @@
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/tests/apps/pytorch_checks.h>
-#include <headrace/tests/support/skip.h>
-#include <headrace/tests/training/trainer_run.h>
 
 #include "../../support/torch_doctest.h"
 
@@ -27,26 +25,11 @@ JobRecipe glaucoma(bool windows) {
 }  // namespace
 
 TEST_CASE("the steps of the glaucoma job are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "glaucoma", "batches");
-  const JobRecipe recipe = glaucoma(false);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(with_decay_of_vectors(recipe), run));
-  CHECK(noticed(with_epsilon(recipe, 1e-6), run));
+  check_job_steps("glaucoma", glaucoma(false));
 }
 
 TEST_CASE("the steps of the glaucoma job over micro-batches with absent rows are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "glaucoma", "windows");
-  const JobRecipe recipe = glaucoma(true);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(blind_to_absence(recipe), run));
+  check_window_steps("glaucoma", glaucoma(true));
 }
 
 }  // namespace headrace::test

@@ -1,6 +1,5 @@
 // The leak job with another network than its own.
-#include <headrace/tests/apps/leak/data.h>
-#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/apps/leak/leak_folder.h>
 #include <headrace/tests/support/content_of.h>
 
 #include <filesystem>
@@ -14,18 +13,9 @@ namespace {
 using namespace headrace::test;
 namespace fs = std::filesystem;
 
-class Job : public TrainingFolder {
- public:
+struct Job : LeakFolder {
   Job()
-      : TrainingFolder(
-            "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
-            "  validation: data/validation.h5\n  testing: data/testing.h5\n"
-            "training:\n  epochs: 1\n  batch: 64\n  evaluation_batch: 80\n"
-            "  schedule: constant\nthreads:\n  loader: 2\n  torch: 1\n") {
-    write_leak_sounds(path() / "sounds");
-    const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
-                                   "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
-    REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
+      : LeakFolder("training: {epochs: 1, batch: 64, evaluation_batch: 80, schedule: constant}\n") {
   }
 };
 
@@ -33,19 +23,15 @@ class Job : public TrainingFolder {
 
 TEST_CASE("the leak job trains another network by name, without the auxiliary head") {
   const Job job;
-  const auto done = [&](const std::vector<std::string>& words) {
-    const Finished finished = job.run(words);
-    REQUIRE_MESSAGE(finished.status == 0, finished.err);
-    return finished;
-  };
-  done(Job::train({"model.name=resnet18", "model.width=0.125"}));
+  job.done(Job::train({"model.name=resnet18", "model.width=0.125"}));
   const fs::path run = job.only_run();
   CHECK(contains(content_of(run / "checkpoints/run/result.json"), "segment_auc"));
   CHECK_FALSE(contains(content_of(run / "metrics.csv"), "auxiliary"));
   CHECK_FALSE(contains(content_of(run / "config.yaml"), "auxiliary"));
-  done({"predict", "--checkpoint", run.string(), "--data", "data/testing.h5", "--output", "p.csv"});
-  done({"evaluate", "--checkpoint", run.string(), "--data", "data/testing.h5"});
-  done({"export", run.string()});
+  job.done(
+      {"predict", "--checkpoint", run.string(), "--data", "data/testing.h5", "--output", "p.csv"});
+  job.done({"evaluate", "--checkpoint", run.string(), "--data", "data/testing.h5"});
+  job.done({"export", run.string()});
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 40000), "\"shape\":[8,1,7,7]"));
 }
 

@@ -1,5 +1,4 @@
-#include <headrace/tests/apps/leak/data.h>
-#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/apps/leak/leak_folder.h>
 #include <headrace/tests/support/content_of.h>
 
 #include <cmath>
@@ -18,21 +17,12 @@ namespace {
 using namespace headrace::test;
 namespace fs = std::filesystem;
 
-/// A folder with prepared data and a configuration: 2 epochs of 10 steps.
-class Job : public TrainingFolder {
- public:
+// 2 epochs of 10 steps.
+struct Job : LeakFolder {
   Job()
-      : TrainingFolder(
-            "kind: leak\nseed: 7\ndevice: cpu\ndata:\n  training: data/training.h5\n"
-            "  validation: data/validation.h5\n  testing: data/testing.h5\n"
+      : LeakFolder(
             "augment: [spec_augment]\n"
-            "training:\n  epochs: 2\n  batch: 64\n  evaluation_batch: 80\n  schedule: {cosine: 1}\n"
-            "threads:\n  loader: 2\n  torch: 1\n") {
-    write_leak_sounds(path() / "sounds");
-    const Finished prepared = run({"prepare", "leak", "--sounds", "sounds", "--output", "data",
-                                   "--limit", "8", "--no-waveforms", "--lowest-snr", "0"});
-    REQUIRE_MESSAGE(prepared.status == 0, prepared.err);
-  }
+            "training: {epochs: 2, batch: 64, evaluation_batch: 80, schedule: {cosine: 1}}\n") {}
 };
 
 }  // namespace

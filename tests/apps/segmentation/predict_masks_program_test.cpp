@@ -128,6 +128,9 @@ TEST_CASE("folds are judged each and together, by counts, with sheets of their w
                                 "--data", "data/images/7.png", "--output", "one"});
   REQUIRE_MESSAGE(one.status == 0, one.err);
   CHECK((stored(job.path() / "one/7.png").sides == std::array{32, 32}));
+  fs::copy(job.path() / "data/images/7.png", job.path() / "7.png");
+  CHECK(job.predict("7.png", {"--output", "below"}).status == 0);
+  CHECK(fs::exists(job.path() / "below/7.png"));
 }
 
 TEST_CASE("what cannot be predicted is refused, and nothing that somebody drew is lost") {
@@ -139,6 +142,10 @@ TEST_CASE("what cannot be predicted is refused, and nothing that somebody drew i
   const std::string drawn = content_of(job.path() / "data/masks/1.png");
   refused(job.predict("data/images", {"--output", "data/masks"}), 2, "add --overwrite");
   refused(job.predict("data/images", {"--output", "data/images/masks", "--overwrite"}), 2,
+          "a folder apart from the pictures");
+  refused(job.predict("data/images", {"--output", "data/images/", "--overwrite"}), 2,
+          "a folder apart from the pictures");
+  refused(job.predict("data/images/7.png", {"--output", "data/images", "--overwrite"}), 2,
           "a folder apart from the pictures");
   CHECK(content_of(job.path() / "data/masks/1.png") == drawn);
   refused(job.predict("data/images", {"--output", "p.csv"}), 2, "must be a folder");

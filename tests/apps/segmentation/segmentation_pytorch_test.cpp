@@ -1,10 +1,9 @@
 // The task step by step beside PyTorch, with what its program makes it of.
 #include <headrace/apps/jobs/segmentation/course_torch.h>
+#include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/pytorch_checks.h>
 #include <headrace/tests/apps/tensor_rows.h>
-#include <headrace/tests/support/skip.h>
-#include <headrace/tests/training/trainer_run.h>
 
 #include "../../support/torch_doctest.h"
 
@@ -45,36 +44,15 @@ JobRecipe segmentation(double width) {
 }  // namespace
 
 TEST_CASE("the steps of a U-Net in the task segmentation are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "segmentation", "batches");
-  const JobRecipe recipe = segmentation(0.25);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(with_decay_of_vectors(recipe), run));
-  CHECK(noticed(with_epsilon(recipe, 1e-6), run));
+  check_job_steps("segmentation", segmentation(0.25));
 }
 
 TEST_CASE("the steps of the task segmentation over micro-batches are PyTorch's") {
-  const std::string& python = python_with_torch();
-  if (python.empty()) return skip(no_python);
-  const training::OneThread one_thread;
-  const PytorchRun run(python, "segmentation", "windows");
-  const JobRecipe recipe = segmentation(0.25);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
-  CHECK(noticed(blind_to_absence(recipe), run));
+  check_window_steps("segmentation", segmentation(0.25));
 }
 
 TEST_CASE("the steps of segmentation_models.pytorch's Unet are those of the task segmentation") {
-  if (!python_has("segmentation_models_pytorch"))
-    return skip("needs Python with segmentation_models_pytorch (HEADRACE_TORCH_PYTHON)");
-  const training::OneThread one_thread;
-  const PytorchRun run(python_with_torch(), "segmentation:Smp", "batches");
-  const JobRecipe recipe = segmentation(1.0);
-  CHECK(leaves_at(recipe, run) == -1);
-  check_float_steps(recipe, run);
+  check_peer_steps("segmentation:Smp", "segmentation_models_pytorch", segmentation(1.0));
 }
 
 TEST_CASE("pictures and masks of a batch become an example as they are") {
