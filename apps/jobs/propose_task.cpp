@@ -7,7 +7,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr int most_side_without_gpu = 128;
+constexpr int most_side_without_gpu = 96;
 
 void propose_data(Proposal& proposal, TaskSettings& task, const DataFacts& facts) {
   TaskData& data = task.data;
@@ -42,7 +42,7 @@ void propose_size(Proposal& proposal, TaskSettings& task, const DataFacts& facts
   proposal.reasons["image.size"] =
       fmt::format("half of the pictures are at least {} pixels on their shorter side{}",
                   std::min(facts.width, facts.height),
-                  facts.gpu ? "" : ", and without a GPU no more than 128 are worth their time");
+                  facts.gpu ? "" : ", and without a GPU larger ones take long");
 }
 
 void propose_array(Proposal& proposal, TaskSettings& task, const DataFacts& facts) {
@@ -61,6 +61,13 @@ void propose_array(Proposal& proposal, TaskSettings& task, const DataFacts& fact
                                      : "spec_augment needs float16 or float32";
 }
 
+// The sides of arrays are those of the records.
+void propose_width(Proposal& proposal, TaskSettings& task) {
+  task.model.width = 0.5;
+  proposal.reasons["model.width"] =
+      "without a GPU: a quarter of the arithmetic; weights of others need 1";
+}
+
 }  // namespace
 
 void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side) {
@@ -72,23 +79,19 @@ void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts
     propose_array(proposal, task, facts);
   else
     propose_size(proposal, task, facts, most_side);
-  if (!facts.gpu && !facts.vectors()) {
-    task.model.width = 0.5;
-    proposal.reasons["model.width"] =
-        "without a GPU: a quarter of the arithmetic; weights of "
-        "others need 1";
-  }
   if (!facts.array)
     proposal.reasons["model.weights"] =
         "none; with weights of others (a file model.safetensors, downloaded by hand) a few hundred "
-        "pictures are often enough: set width: 1 then";
+        "pictures are often enough";
+  else if (!facts.gpu && !facts.vectors())
+    propose_width(proposal, task);
 
   training.batch = batch_for(trained, facts.vectors() ? 256 : facts.gpu ? 64 : 32);
   training.evaluation_batch = 2 * training.batch;
   proposal.reasons["training.batch"] =
       fmt::format("about {} steps an epoch", std::max<std::int64_t>(1, trained / training.batch));
   const std::int64_t steps = std::max<std::int64_t>(1, trained / training.batch);
-  const std::int64_t wanted = facts.gpu ? 6000 : 1500;
+  const std::int64_t wanted = facts.gpu ? 6000 : facts.array ? 1500 : 1000;
   training.epochs = std::clamp<std::int64_t>(wanted / steps, 10, 60);
   proposal.reasons["training.epochs"] =
       fmt::format("about {} steps in all", training.epochs * steps);

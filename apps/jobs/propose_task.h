@@ -8,8 +8,8 @@
 namespace headrace::inline v1::app {
 
 /// What both tasks are proposed alike: where the data are and how they are divided, size, network
-/// width, batch, epochs. `most_side` is that of pictures on a GPU; without one they are at most
-/// 128.
+/// width of arrays, batch, epochs. `most_side` is that of pictures on a GPU; without one they are
+/// smaller.
 void propose_task(Proposal& proposal, TaskSettings& task, const DataFacts& facts, int most_side);
 
 }  // namespace headrace::inline v1::app

@@ -7,6 +7,7 @@
 #include <headrace/models/networks/try_forward.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -171,8 +172,10 @@ std::map<std::string, std::string> network_notes(const ModelSettings& model) {
   if (!model.torchscript.empty())
     return {{"network", model.torchscript.filename().string()},
             {"torchscript", model.torchscript.string()}};
-  if (models::network_encoders(model.name).empty()) return {{"network", model.name}};
-  return {{"network", model.name + " of " + model.encoder}};
+  std::string words = model.name;
+  if (!models::network_encoders(model.name).empty()) words += " of " + model.encoder;
+  if (model.width != 1.0) words += (std::ostringstream() << ", width " << model.width).str();
+  return {{"network", words}};
 }
 
 }  // namespace headrace::inline v1::app

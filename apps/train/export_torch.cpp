@@ -95,7 +95,8 @@ ExitCode export_weights(const ExportOptions& options, const std::vector<Job>& jo
                     Ensemble({.checkpoints = {one.file}, .device = "cpu"}, jobs, make_recipe),
                     file);
     training::write_safetensors(path, file);
-    std::printf("%s: %zu tensors of %s\n", path.c_str(), file.tensors.size(), one.file.c_str());
+    std::printf("%s: %zu tensors of %s, %s\n", path.c_str(), file.tensors.size(),
+                one.note("network").c_str(), one.file.c_str());
   }
   return ExitCode::done;
 }

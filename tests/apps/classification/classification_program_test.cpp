@@ -34,6 +34,7 @@ TEST_CASE("a folder of pictures goes from new to exported weights in five comman
   const std::string job = content_of(folder.path() / "job.yaml");
   CHECK(contains(job, "# 2 classes: a 20, b 20"));
   CHECK(contains(job, "chosen: half of the pictures are at least"));
+  CHECK(contains(job, "\n  width: 1.0\n"));  // else the weights fit no network of other libraries
 
   const Finished trained = folder.train_small({"job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
@@ -55,6 +56,7 @@ TEST_CASE("a folder of pictures goes from new to exported weights in five comman
 
   const Finished exported = folder.run({"export", run.string()});
   REQUIRE_MESSAGE(exported.status == 0, exported.err);
+  CHECK(contains(exported.out, "122 tensors of resnet18, width 0.25, "));
   CHECK(contains(content_of(run / "model.safetensors").substr(0, 20000), "layer4.1.bn2.weight"));
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("the glaucoma job trains another network by name, from weights of its 
   job.done({"export", run.string(), "--output", "resnet.safetensors"});
   const std::string exported = content_of(job.path() / "resnet.safetensors").substr(0, 40000);
   CHECK(contains(exported, "layer4.1.bn2.num_batches_tracked"));
-  CHECK(contains(exported, "\"network\":\"resnet18\""));
+  CHECK(contains(exported, "\"network\":\"resnet18, width 0.125\""));
 
   std::vector<std::string> settings = resnet;
   settings.insert(settings.end(),
