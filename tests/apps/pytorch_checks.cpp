@@ -84,6 +84,13 @@ JobRecipe blind_to_absence(JobRecipe recipe) {
   return recipe;
 }
 
+JobRecipe recipe_of(std::shared_ptr<const training::Course> course) {
+  return {.make_network = [course] { return course->network(); },
+          .course = course,
+          .stage = course->stages().front(),
+          .steps_per_epoch = 2};
+}
+
 void check_job_steps(const std::string& job, const JobRecipe& recipe) {
   const std::string& python = python_with_torch();
   if (python.empty()) return skip(no_python);

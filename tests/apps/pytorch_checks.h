@@ -2,6 +2,7 @@
 
 #include <headrace/tests/apps/pytorch_run.h>
 
+#include <memory>
 #include <string>
 
 // What the tests of a job beside PyTorch ask: tests/apps/<job>/<job>_pytorch_test.cpp.
@@ -15,6 +16,9 @@ void check_float_steps(const JobRecipe& recipe, const PytorchRun& run);
 
 /// Whether a recipe that is wrong would be noticed in either precision.
 bool noticed(const JobRecipe& wrong, const PytorchRun& run);
+
+/// That of a task: its course's network and first stage, two steps an epoch.
+JobRecipe recipe_of(std::shared_ptr<const training::Course> course);
 
 /// CHECKs a job of pytorch_steps.py over whole batches, "classification", on one thread: 20 steps
 /// in double, each in float, and that wrong recipes would be noticed. Skips without a Python.

@@ -28,8 +28,16 @@ TrainingFolder::TrainingFolder(const std::string& configuration) {
   std::ofstream(path() / "job.yaml") << configuration;
 }
 
-std::vector<std::string> TrainingFolder::train(const std::vector<std::string>& settings) {
-  std::vector<std::string> words{"train", "job.yaml"};
+void check_unstarted(const Finished& finished, const std::vector<std::string>& said) {
+  CHECK(finished.status != 0);
+  for (const std::string& words : said)
+    CHECK_MESSAGE(contains(finished.err, words), words << "\n" << finished.err);
+  CHECK_FALSE(contains(finished.err, "epoch 1"));
+}
+
+std::vector<std::string> TrainingFolder::train(const std::vector<std::string>& settings,
+                                               const std::string& file) {
+  std::vector<std::string> words{"train", file};
   for (const std::string& setting : settings) {
     words.push_back("--set");
     words.push_back(setting);
@@ -52,11 +60,7 @@ void TrainingFolder::check_refused(const WrongData& wrong) const {
   std::vector<std::string> words{"job.yaml"};
   for (const std::string& setting : wrong.settings)
     words.insert(words.end(), {"--set", setting});
-  const Finished finished = train_small(words);
-  CHECK(finished.status != 0);
-  for (const std::string& said : wrong.said)
-    CHECK_MESSAGE(contains(finished.err, said), said << "\n" << finished.err);
-  CHECK_FALSE(contains(finished.err, "epoch 1"));
+  check_unstarted(train_small(words), wrong.said);
 }
 
 Finished TrainingFolder::train_small(const std::vector<std::string>& words) const {

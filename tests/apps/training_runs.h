@@ -18,6 +18,9 @@ struct WrongData {
   std::vector<std::string> said;
 };
 
+/// CHECKs that a training was refused before its first step, and all that must be said.
+void check_unstarted(const Finished& finished, const std::vector<std::string>& said);
+
 /// A folder with the configuration job.yaml, in which `headrace train` runs.
 class TrainingFolder {
  public:
@@ -27,7 +30,8 @@ class TrainingFolder {
 
   const std::filesystem::path& path() const { return folder_.path(); }
   /// The words of a training with these settings.
-  static std::vector<std::string> train(const std::vector<std::string>& settings);
+  static std::vector<std::string> train(const std::vector<std::string>& settings,
+                                        const std::string& file = "job.yaml");
   Finished run(const std::vector<std::string>& words) const;
   /// The same; fails the test unless it ends well.
   Finished done(const std::vector<std::string>& words) const;

@@ -30,26 +30,18 @@ std::shared_ptr<const training::Course> course_of(double width) {
   return std::make_shared<app::ClassificationCourse>(std::move(parts), classes, false);
 }
 
-JobRecipe classification(double width) {
-  const auto course = course_of(width);
-  return {.make_network = [course] { return course->network(); },
-          .course = course,
-          .stage = course->stages().front(),
-          .steps_per_epoch = 2};
-}
-
 }  // namespace
 
 TEST_CASE("the steps of a ResNet-18 in the task classification are PyTorch's") {
-  check_job_steps("classification", classification(0.25));
+  check_job_steps("classification", recipe_of(course_of(0.25)));
 }
 
 TEST_CASE("the steps of the task classification over micro-batches are PyTorch's") {
-  check_window_steps("classification", classification(0.25));
+  check_window_steps("classification", recipe_of(course_of(0.25)));
 }
 
 TEST_CASE("the steps of timm's resnet18 are those of the task classification") {
-  check_peer_steps("classification:Timm", "timm", classification(1.0));
+  check_peer_steps("classification:Timm", "timm", recipe_of(course_of(1.0)));
 }
 
 TEST_CASE("pictures and labels of a batch become an example as they are") {

@@ -33,26 +33,18 @@ std::shared_ptr<const training::Course> course_of(double width) {
   return std::make_shared<app::SegmentationCourse>(std::move(parts), classes);
 }
 
-JobRecipe segmentation(double width) {
-  const auto course = course_of(width);
-  return {.make_network = [course] { return course->network(); },
-          .course = course,
-          .stage = course->stages().front(),
-          .steps_per_epoch = 2};
-}
-
 }  // namespace
 
 TEST_CASE("the steps of a U-Net in the task segmentation are PyTorch's") {
-  check_job_steps("segmentation", segmentation(0.25));
+  check_job_steps("segmentation", recipe_of(course_of(0.25)));
 }
 
 TEST_CASE("the steps of the task segmentation over micro-batches are PyTorch's") {
-  check_window_steps("segmentation", segmentation(0.25));
+  check_window_steps("segmentation", recipe_of(course_of(0.25)));
 }
 
 TEST_CASE("the steps of segmentation_models.pytorch's Unet are those of the task segmentation") {
-  check_peer_steps("segmentation:Smp", "segmentation_models_pytorch", segmentation(1.0));
+  check_peer_steps("segmentation:Smp", "segmentation_models_pytorch", recipe_of(course_of(1.0)));
 }
 
 TEST_CASE("pictures and masks of a batch become an example as they are") {
