@@ -92,28 +92,22 @@ Batch Batch::rows(std::int64_t first, std::int64_t last) const {
 }
 
 std::vector<Origin> Batch::origins() const {
+  return row_origins().list();
+}
+
+RowOrigins Batch::row_origins() const {
   const auto& place = loan_->place();
-  const auto& context = loan_->context();
-  const std::int64_t present = std::clamp<std::int64_t>(place.rows - first_, 0, size());
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(present));
-  context.order->indices(place.epoch, place.first + first_, indices);
-  for (const auto& [row, index] : loan_->replaced) {
-    if (row >= first_ && row < first_ + present)
-      indices[static_cast<std::size_t>(row - first_)] = index;
-  }
-  std::vector<Origin> origins(static_cast<std::size_t>(size()));
-  for (std::int64_t i = 0; i < size(); ++i) {
-    Origin& origin = origins[static_cast<std::size_t>(i)];
-    origin.epoch = place.epoch;
-    origin.batch = place.number;
-    origin.row = i;
-    if (i >= present) continue;
-    origin.index = indices[static_cast<std::size_t>(i)];
-    origin.part = context.source->part(origin.index);
-    origin.position = place.first + first_ + i;
-    origin.file = context.source->origin(origin.index);
-  }
-  return origins;
+  RowOrigins rows;
+  rows.source_ = loan_->context().source;
+  rows.order_ = loan_->context().order;
+  rows.replaced_ = loan_->replaced;
+  rows.epoch_ = place.epoch;
+  rows.batch_ = place.number;
+  rows.position_ = place.first + first_;
+  rows.first_ = first_;
+  rows.present_ = std::clamp<std::int64_t>(place.rows - first_, 0, size());
+  rows.size_ = size();
+  return rows;
 }
 
 Position Batch::position_after() const {

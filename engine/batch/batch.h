@@ -3,6 +3,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/batch/position.h>
+#include <headrace/engine/batch/row_origins.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/tensor.h>
 
@@ -55,6 +56,8 @@ class HEADRACE_API Batch {
 
   /// Where each row came from, file names included; computed when asked for.
   std::vector<Origin> origins() const;
+  /// The same for later: keeps nothing of the batch's memory.
+  RowOrigins row_origins() const;
   /// Where the stream goes on after this batch.
   Position position_after() const;
 
