@@ -4,14 +4,22 @@
 
 namespace headrace::inline v1::training {
 
+namespace {
+
+bool is_half(Precision precision) {
+  return precision == Precision::bf16 || precision == Precision::fp16;
+}
+
+}  // namespace
+
 Autocast::Autocast(Precision precision, at::DeviceType device)
-    : active_(precision == Precision::bf16 && at::autocast::is_autocast_available(device)),
-      device_(device) {
+    : active_(is_half(precision) && at::autocast::is_autocast_available(device)), device_(device) {
   if (!active_) return;
   enabled_before_ = at::autocast::is_autocast_enabled(device_);
   type_before_ = at::autocast::get_autocast_dtype(device_);
   at::autocast::set_autocast_enabled(device_, true);
-  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  at::autocast::set_autocast_dtype(device_,
+                                   precision == Precision::bf16 ? at::kBFloat16 : at::kHalf);
   at::autocast::increment_nesting();
 }
 

@@ -47,7 +47,7 @@ json to_json(const Progress& progress) {
           {"samples", progress.samples},
           {"epoch_skipped", progress.epoch_skipped},
           {"plateau",
-           {{"learning_rate", progress.plateau.learning_rate},
+           {{"reductions", progress.plateau.reductions},
             {"best", from_best(progress.plateau.best)},
             {"bad", progress.plateau.bad},
             {"cooldown", progress.plateau.cooldown}}},
@@ -55,7 +55,11 @@ json to_json(const Progress& progress) {
            {{"best", from_best(progress.early_stopping.best)},
             {"reference", from_best(progress.early_stopping.reference)},
             {"bad", progress.early_stopping.bad}}},
-          {"best_epoch", progress.best_epoch}};
+          {"best_epoch", progress.best_epoch},
+          {"skipped_in_a_row", progress.skipped_in_a_row},
+          {"reloads", progress.reloads},
+          {"rate_factor", progress.rate_factor},
+          {"unfrozen_at", progress.unfrozen_at}};
 }
 
 Progress progress_from(const json& state) {
@@ -73,14 +77,18 @@ Progress progress_from(const json& state) {
                        .order_version = position.at("order_version").get<int>()},
           .samples = state.at("samples").get<std::int64_t>(),
           .epoch_skipped = state.at("epoch_skipped").get<std::int64_t>(),
-          .plateau = {.learning_rate = plateau.at("learning_rate").get<double>(),
-                      .best = to_best(plateau.at("best")),
+          .plateau = {.best = to_best(plateau.at("best")),
                       .bad = plateau.at("bad").get<int>(),
-                      .cooldown = plateau.at("cooldown").get<int>()},
+                      .cooldown = plateau.at("cooldown").get<int>(),
+                      .reductions = plateau.at("reductions").get<int>()},
           .early_stopping = {.best = to_best(stopping.at("best")),
                              .reference = to_best(stopping.at("reference")),
                              .bad = stopping.at("bad").get<int>()},
-          .best_epoch = state.at("best_epoch").get<std::int64_t>()};
+          .best_epoch = state.at("best_epoch").get<std::int64_t>(),
+          .skipped_in_a_row = state.at("skipped_in_a_row").get<int>(),
+          .reloads = state.at("reloads").get<int>(),
+          .rate_factor = state.at("rate_factor").get<double>(),
+          .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>()};
 }
 
 // Where the eight digits of the checksum stand in a file, or npos.
@@ -124,7 +132,8 @@ void check_signature(const std::vector<std::byte>& bytes, const std::string& who
 
 constexpr std::array sections{
     std::pair{"weights.", &Checkpoint::weights}, std::pair{"optimizer.", &Checkpoint::optimizer},
-    std::pair{"rng.", &Checkpoint::rng}, std::pair{"counters.", &Checkpoint::counters},
+    std::pair{"ema.", &Checkpoint::ema},         std::pair{"scaler.", &Checkpoint::scaler},
+    std::pair{"rng.", &Checkpoint::rng},         std::pair{"counters.", &Checkpoint::counters},
     std::pair{"fitted.", &Checkpoint::fitted}};
 
 void sort_into_sections(Checkpoint& checkpoint, TensorMap tensors, const std::string& who) {

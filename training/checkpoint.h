@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
@@ -26,18 +27,24 @@ struct Progress {
   std::int64_t epoch_skipped = 0;  ///< steps of the epoch so far that were skipped
   PlateauState plateau = {};
   EarlyStoppingState early_stopping = {};
-  std::int64_t best_epoch = -1;  ///< -1: none was evaluated yet
+  std::int64_t best_epoch = -1;                ///< -1: none was evaluated yet
+  int skipped_in_a_row = 0;                    ///< steps, up to the newest
+  int reloads = 0;                             ///< that a policy has asked for in the stage
+  double rate_factor = 1.0;                    ///< of all rates, by these reloads
+  std::vector<std::int64_t> unfrozen_at = {};  ///< update of each change of the stage so far
 
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
 /// What a run needs to go on as if it had never stopped.
 struct Checkpoint {
-  static constexpr int format_version = 3;
+  static constexpr int format_version = 4;
 
   Progress progress = {};
   TensorMap weights = {};  ///< parameters and buffers
   TensorMap optimizer = {};
+  TensorMap ema = {};       ///< averaged weights; empty where the stage averages none
+  TensorMap scaler = {};    ///< of fp16's loss scale; else empty
   TensorMap rng = {};       ///< of `capture_rng_state`
   TensorMap counters = {};  ///< sums of the running epoch that live in tensors
   TensorMap fitted = {};    ///< what the metric of the newest validation has chosen

@@ -7,6 +7,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -68,7 +69,13 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
                       std::to_string(names.size()) + " with other names or in another order");
   names_ = std::move(names);
   const at::Tensor value = at::stack(values).view({2, -1});
-  const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+  at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+  if (only_finite_) {
+    const at::Tensor finite = at::isfinite(value).all();
+    weight = at::where(finite, weight, 0.0);
+    const at::Tensor left_out = finite.logical_not().to(at::kDouble);
+    left_out_ = left_out_.defined() ? left_out_.to(left_out.device()) + left_out : left_out;
+  }
   const at::Tensor sum = at::where(weight == 0, 0.0, value * weight);  // else 0 * NaN is NaN
   sums_ = sums_.defined() ? sums_.to(sum.device()) + sum : sum;
   weights_ = weights_.defined() ? weights_.to(sum.device()) + weight : weight;
@@ -78,8 +85,11 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
 Figures LossMeans::figures() const {
   if (!sums_.defined()) return {{"loss", std::numeric_limits<double>::quiet_NaN()}};
   const at::Tensor nothing = weights_ == 0;
+  at::Tensor of_nothing = at::zeros_like(sums_);
+  if (left_out_.defined())
+    of_nothing.masked_fill_(left_out_ > 0, std::numeric_limits<double>::quiet_NaN());
   const at::Tensor means =
-      at::where(nothing, at::zeros_like(sums_), sums_ / at::where(nothing, 1.0, weights_)).cpu();
+      at::where(nothing, of_nothing, sums_ / at::where(nothing, 1.0, weights_)).cpu();
   const auto count = static_cast<std::int64_t>(names_.size());
   const double* mean = means.const_data_ptr<double>();
   Figures all{{"loss", 0.0}};
@@ -92,6 +102,7 @@ Figures LossMeans::figures() const {
 
 TensorMap LossMeans::state() const {
   TensorMap state{{"rows", at::tensor({rows_}, at::kLong)}};
+  if (left_out_.defined()) state.emplace("left_out", left_out_.cpu());
   if (!sums_.defined()) return state;
   const at::Tensor kept = at::cat({sums_, weights_.unsqueeze(0)}).cpu();  // [3, terms]
   for (std::size_t i = 0; i < names_.size(); ++i)
@@ -101,7 +112,9 @@ TensorMap LossMeans::state() const {
 }
 
 void LossMeans::restore(const TensorMap& state) {
-  *this = {};
+  *this = LossMeans(only_finite_);
+  const auto left_out = state.find("left_out");
+  if (only_finite_ && left_out != state.end()) left_out_ = left_out->second.clone();
   const auto rows = state.find("rows");
   if (rows != state.end()) rows_ = rows->second.item<std::int64_t>();
   std::vector<at::Tensor> terms;

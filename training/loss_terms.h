@@ -36,12 +36,16 @@ HEADRACE_API at::Tensor total(const std::vector<Term>& terms);
 /// waits before `figures()`. Not thread-safe.
 class HEADRACE_API LossMeans {
  public:
+  /// `only_finite`: batches with a term that is not finite are left out, as of steps that are
+  /// skipped for it; else they make the means what they are.
+  explicit LossMeans(bool only_finite = false) : only_finite_(only_finite) {}
+
   /// The terms of a batch. Throws `ConfigError` when they are not those of the batch before.
   void add(const std::vector<Term>& terms, const Example& example);
 
   /// "loss", the sum of the means of factor * value, and where there are several terms, "loss_NAME"
-  /// for the mean of each value. Not numbers before the first row; zero where all that there was
-  /// weighs nothing. Waits for the device.
+  /// for the mean of each value. Not numbers before the first row, and where all were left out;
+  /// zero where all that there was weighs nothing. Waits for the device.
   Figures figures() const;
 
   /// Rows so far.
@@ -53,8 +57,10 @@ class HEADRACE_API LossMeans {
 
  private:
   std::vector<std::string> names_;
-  at::Tensor sums_;     // [2, terms] float64: of the values, and of factor * value
-  at::Tensor weights_;  // [terms] float64
+  at::Tensor sums_;      // [2, terms] float64: of the values, and of factor * value
+  at::Tensor weights_;   // [terms] float64
+  at::Tensor left_out_;  // float64: batches; undefined where all count
+  bool only_finite_;
   std::int64_t rows_ = 0;
 };
 

@@ -45,8 +45,10 @@ class MemberRun {
         stages_(course_->stages()),
         store_(options.folder, {.warn = callbacks.trainer.on_warning}) {
     if (stages_.empty()) throw ConfigError("[recipe] " + member.name + " must have a stage");
-    for (const Stage& stage : stages_)
-      check(stage);
+    for (std::size_t number = 0; number < stages_.size(); ++number) {
+      stages_[number].number = static_cast<std::int64_t>(number);
+      require_possible(stages_[number]);
+    }
   }
 
   MemberResult run(const std::stop_token& stop) {
@@ -71,8 +73,8 @@ class MemberRun {
   }
 
  private:
-  void check(const Stage& stage) const {
-    require_known(stage);
+  void require_possible(const Stage& stage) const {
+    check(stage);
     const auto refuse = [&](const char* rule) {
       throw ConfigError("[stage " + stage.name + "] " + rule);
     };
@@ -109,12 +111,14 @@ class MemberRun {
   RunResult run_stage(std::size_t number, const std::optional<Checkpoint>& last,
                       const std::stop_token& stop) {
     const Stage& stage = stages_[number];
-    at::globalContext().setBenchmarkCuDNN(stage.cudnn_benchmark);
+    set_device_modes({.precision = stage.precision,
+                      .cudnn_benchmark = stage.cudnn_benchmark,
+                      .deterministic = stage.deterministic});
     if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));
     std::optional<Loader> validation = evaluation_loader(Split::validation, stage);
-    AdamW optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
+    Optimizer optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
     Trainer trainer({.course = *course_,
                      .stage = stage,
                      .network = *network_,
@@ -132,6 +136,9 @@ class MemberRun {
                            .samples_per_epoch = train.samples_per_epoch(),
                            .train = train});
     const RunResult result = trainer.run(stop);
+    const bool last_stage = number + 1 == stages_.size();
+    if (last_stage && result.status != RunStatus::interrupted && trainer.average() != nullptr)
+      trainer.average()->swap();  // what is kept where no evaluation has selected any
     if (callbacks_.on_stage_end) callbacks_.on_stage_end();
     return result;
   }

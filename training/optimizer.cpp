@@ -1,41 +1,40 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/adamw.h>
-#include <headrace/training/checkpoint_error.h>
+#include <headrace/training/detail/optimizer_kernels.h>
 #include <headrace/training/named_state.h>
+#include <headrace/training/optimizer.h>
 
-#include <set>
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_add.h>
-#include <ATen/ops/_foreach_sub.h>
-#include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 namespace headrace::inline v1::training {
 
 namespace {
 
-void check(const AdamWOptions& options) {
-  const auto share = [](double beta) { return beta >= 0.0 && beta < 1.0; };
-  if (!(options.learning_rate >= 0.0))
-    throw ConfigError("[AdamW] learning_rate must not be negative, got " +
-                      std::to_string(options.learning_rate));
-  if (!share(options.beta1) || !share(options.beta2))
-    throw ConfigError("[AdamW] beta1 and beta2 must lie in [0, 1), got " +
-                      std::to_string(options.beta1) + " and " + std::to_string(options.beta2));
-  if (!(options.epsilon > 0.0))
-    throw ConfigError("[AdamW] epsilon must be positive, got " + std::to_string(options.epsilon));
+void require_not_negative(const char* what, double value) {
+  if (!(value >= 0.0))
+    throw ConfigError(std::string("[optimizer] ") + what + " must not be negative, got " +
+                      std::to_string(value));
 }
 
 }  // namespace
 
+void check(const OptimizerOptions& options) {
+  detail::check(options.rule);
+  require_not_negative("learning_rate", options.learning_rate);
+  require_not_negative("weight_decay", options.weight_decay);
+}
+
 std::vector<ParameterGroup> groups_by_decay(const models::NamedTensors& parameters,
-                                            const AdamWOptions& options, double rate_factor) {
-  ParameterGroup decayed{.rate_factor = rate_factor, .weight_decay = options.weight_decay};
-  ParameterGroup plain{.rate_factor = rate_factor, .weight_decay = 0.0};
+                                            const OptimizerOptions& options,
+                                            const ParameterGroup& like) {
+  ParameterGroup decayed = like;
+  decayed.parameters.clear();
+  decayed.weight_decay = options.weight_decay;
+  ParameterGroup plain = decayed;
+  plain.weight_decay = 0.0;
   for (const models::NamedTensor& parameter : parameters) {
     const bool decays = options.decay_vectors || parameter.tensor.dim() > 1;
     (decays ? decayed : plain).parameters.push_back(parameter);
@@ -46,39 +45,72 @@ std::vector<ParameterGroup> groups_by_decay(const models::NamedTensors& paramete
   return groups;
 }
 
-AdamW::AdamW(const models::NamedTensors& parameters, const AdamWOptions& options)
-    : AdamW(groups_by_decay(parameters, options), options) {}
+Optimizer::Optimizer(const models::NamedTensors& parameters, const OptimizerOptions& options)
+    : Optimizer(groups_by_decay(parameters, options), options) {}
 
-AdamW::AdamW(std::vector<ParameterGroup> groups, const AdamWOptions& options) : options_(options) {
+Optimizer::Optimizer(std::vector<ParameterGroup> groups, const OptimizerOptions& options)
+    : options_(options) {
   check(options);
-  std::set<std::string> names;
-  for (ParameterGroup& given : groups) {
-    if (!(given.weight_decay >= 0.0))
-      throw ConfigError("[AdamW] weight_decay must not be negative, got " +
-                        std::to_string(given.weight_decay));
-    Group group{.slots = {}, .rate_factor = given.rate_factor, .weight_decay = given.weight_decay};
-    for (models::NamedTensor& parameter : given.parameters) {
-      if (!names.insert(parameter.name).second)
-        throw ConfigError("[AdamW] parameter \"" + parameter.name + "\" was given twice");
-      const at::Tensor values = parameter.tensor.detach();
-      group.slots.push_back({.name = std::move(parameter.name),
-                             .parameter = parameter.tensor,
-                             .exp_avg = at::zeros_like(values),
-                             .exp_avg_sq = at::zeros_like(values),
-                             .step = at::zeros({}, values.options().dtype(at::kFloat))});
-    }
-    groups_.push_back(std::move(group));
+  for (ParameterGroup& group : groups)
+    take(std::move(group));
+  if (parameters().empty()) throw ConfigError("[optimizer] there are no parameters to train");
+}
+
+void Optimizer::add_group(ParameterGroup group) {
+  if (group.parameters.empty())
+    throw ConfigError("[optimizer] a group that is added must have a parameter, has none");
+  take(std::move(group));
+}
+
+void Optimizer::take(ParameterGroup given) {
+  require_not_negative("a group's weight_decay", given.weight_decay);
+  require_not_negative("a group's rate_factor", given.rate_factor);
+  Group group{.slots = {},
+              .rate_factor = given.rate_factor,
+              .weight_decay = given.weight_decay,
+              .warmup = given.warmup,
+              .since = given.since,
+              .learning_rate = options_.learning_rate * given.rate_factor};
+  const auto known = [&](const std::string& name) {
+    const auto has = [&](const Group& one) {
+      return std::ranges::any_of(one.slots, [&](const Slot& slot) { return slot.name == name; });
+    };
+    return has(group) || std::ranges::any_of(groups_, has);
+  };
+  for (models::NamedTensor& parameter : given.parameters) {
+    if (known(parameter.name))
+      throw ConfigError("[optimizer] parameter \"" + parameter.name + "\" was given twice");
+    std::vector<at::Tensor> state = detail::make_state(options_.rule, parameter.tensor);
+    group.slots.push_back({.name = std::move(parameter.name),
+                           .parameter = std::move(parameter.tensor),
+                           .state = std::move(state)});
   }
-  if (names.empty()) throw ConfigError("[AdamW] there are no parameters to train");
+  groups_.push_back(std::move(group));
 }
 
-void AdamW::set_learning_rate(double rate) {
-  if (!(rate >= 0.0))
-    throw ConfigError("[AdamW] learning_rate must not be negative, got " + std::to_string(rate));
-  options_.learning_rate = rate;
+void Optimizer::set_learning_rate(double rate) {
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    set_learning_rate(i, rate * groups_[i].rate_factor);
 }
 
-std::vector<at::Tensor> AdamW::parameters() const {
+void Optimizer::set_learning_rate(std::size_t group, double rate) {
+  require_not_negative("learning_rate", rate);
+  groups_.at(group).learning_rate = rate;
+}
+
+void Optimizer::set_momentum(double momentum) {
+  OptimizerRule changed = options_.rule;
+  detail::momentum_of(changed) = momentum;
+  detail::check(changed);
+  options_.rule = changed;
+}
+
+double Optimizer::momentum() const {
+  OptimizerRule rule = options_.rule;
+  return detail::momentum_of(rule);
+}
+
+std::vector<at::Tensor> Optimizer::parameters() const {
   std::vector<at::Tensor> all;
   for (const Group& group : groups_)
     for (const Slot& slot : group.slots)
@@ -86,7 +118,7 @@ std::vector<at::Tensor> AdamW::parameters() const {
   return all;
 }
 
-void AdamW::step(const at::Tensor& skip) {
+void Optimizer::step(const at::Tensor& skip) {
   const at::NoGradGuard no_gradient;
   for (const Group& group : groups_) {
     std::map<std::tuple<c10::DeviceType, c10::DeviceIndex, at::ScalarType>,
@@ -98,50 +130,43 @@ void AdamW::step(const at::Tensor& skip) {
         alike[{parameter.device().type(), parameter.device().index(), parameter.scalar_type()}]
             .push_back(&slot);
     }
-    for (auto& [key, slots] : alike)
-      update(group, std::move(slots), skip);
+    for (const auto& [key, slots] : alike)
+      update(group, slots, skip);
   }
 }
 
-void AdamW::update(const Group& group, std::vector<const Slot*> slots, const at::Tensor& skip) {
-  std::vector<at::Tensor> parameters, gradients, exp_avgs, exp_avg_sqs, steps;
+void Optimizer::update(const Group& group, const std::vector<const Slot*>& slots,
+                       const at::Tensor& skip) {
+  detail::RuleStep step{
+      .learning_rate = group.learning_rate, .weight_decay = group.weight_decay, .skip = skip};
+  step.state.resize(slots.front()->state.size());
   for (const Slot* slot : slots) {
-    parameters.push_back(slot->parameter);
-    gradients.push_back(slot->parameter.grad());
-    exp_avgs.push_back(slot->exp_avg);
-    exp_avg_sqs.push_back(slot->exp_avg_sq);
-    steps.push_back(slot->step);
+    step.parameters.push_back(slot->parameter);
+    step.gradients.push_back(slot->parameter.grad());
+    for (std::size_t i = 0; i < slot->state.size(); ++i)
+      step.state[i].push_back(slot->state[i]);
   }
-  at::_foreach_add_(steps, 1);
-  std::optional<at::Tensor> found_inf;
-  if (skip.defined()) found_inf = skip;
-  at::_fused_adamw_(parameters, gradients, exp_avgs, exp_avg_sqs, {}, steps,
-                    options_.learning_rate * group.rate_factor, options_.beta1, options_.beta2,
-                    group.weight_decay, options_.epsilon, /*amsgrad=*/false, /*maximize=*/false,
-                    /*grad_scale=*/{}, found_inf);
-  if (skip.defined()) at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), skip));
+  detail::apply(options_.rule, std::move(step));
 }
 
-void AdamW::zero_grad() {
+void Optimizer::zero_grad() {
   for (const Group& group : groups_)
     for (const Slot& slot : group.slots)
       slot.parameter.mutable_grad().reset();
 }
 
-std::map<std::string, at::Tensor> AdamW::state() const {
+std::map<std::string, at::Tensor> Optimizer::state() const {
+  const std::vector<std::string>& names = detail::state_names(options_.rule);
   std::map<std::string, at::Tensor> state;
-  for (const Group& group : groups_) {
-    for (const Slot& slot : group.slots) {
-      state.emplace(slot.name + ".exp_avg", slot.exp_avg);
-      state.emplace(slot.name + ".exp_avg_sq", slot.exp_avg_sq);
-      state.emplace(slot.name + ".step", slot.step);
-    }
-  }
+  for (const Group& group : groups_)
+    for (const Slot& slot : group.slots)
+      for (std::size_t i = 0; i < slot.state.size(); ++i)
+        state.emplace(slot.name + '.' + names[i], slot.state[i]);
   return state;
 }
 
-void AdamW::load_state(const std::map<std::string, at::Tensor>& state) {
-  copy_by_name(state, this->state(), "[AdamW]");
+void Optimizer::load_state(const std::map<std::string, at::Tensor>& state) {
+  copy_by_name(state, this->state(), "[optimizer]");
 }
 
 }  // namespace headrace::inline v1::training

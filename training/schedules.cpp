@@ -20,6 +20,22 @@ void check_step(const char* who, std::int64_t step, std::int64_t end) {
                       "], got " + std::to_string(step));
 }
 
+// What a cycle goes through.
+struct Phases {
+  double first;
+  double top;
+  double last;
+};
+
+double two_phases(const OneCycleOptions& options, const Phases& phases, std::int64_t step) {
+  check_step("one_cycle", step, options.total - 1);
+  const double turn = options.pct * static_cast<double>(options.total) - 1.0;
+  const double end = static_cast<double>(options.total) - 1.0;
+  const auto now = static_cast<double>(step);
+  if (now <= turn) return cosine(phases.first, phases.top, turn > 0.0 ? now / turn : 1.0);
+  return cosine(phases.top, phases.last, (now - turn) / (end - turn));
+}
+
 bool better(const PlateauOptions& options, double metric, double best) {
   const double margin = options.threshold * (options.goal == Goal::minimum ? -1.0 : 1.0);
   const double bar = best * (1.0 + margin);
@@ -43,13 +59,14 @@ double warmup_cosine(const WarmupCosineOptions& options, std::int64_t step) {
 }
 
 double one_cycle(const OneCycleOptions& options, std::int64_t step) {
-  check_step("one_cycle", step, options.total - 1);
   const double first = options.max / options.div;
-  const double top = options.pct * static_cast<double>(options.total) - 1.0;
-  const double last = static_cast<double>(options.total) - 1.0;
-  const auto now = static_cast<double>(step);
-  if (now <= top) return cosine(first, options.max, top > 0.0 ? now / top : 1.0);
-  return cosine(options.max, first / options.final_div, (now - top) / (last - top));
+  return two_phases(options,
+                    {.first = first, .top = options.max, .last = first / options.final_div}, step);
+}
+
+double one_cycle_momentum(const OneCycleOptions& options, double low, double high,
+                          std::int64_t step) {
+  return two_phases(options, {.first = high, .top = low, .last = high}, step);
 }
 
 double polynomial(double base, std::int64_t total, std::int64_t step, double power) {
@@ -73,11 +90,17 @@ PlateauState plateau_after(const PlateauOptions& options, PlateauState state, do
     state.bad = 0;
   }
   if (state.bad > options.patience) {
-    state.learning_rate = std::max(state.learning_rate * options.factor, options.lowest);
+    ++state.reductions;
     state.cooldown = options.cooldown;
     state.bad = 0;
   }
   return state;
+}
+
+double plateau_rate(const PlateauOptions& options, double rate, int reductions) {
+  for (int i = 0; i < reductions; ++i)
+    rate = std::max(rate * options.factor, options.lowest);
+  return rate;
 }
 
 }  // namespace headrace::inline v1::training

@@ -38,6 +38,10 @@ struct OneCycleOptions {
 /// The rate of a step in [0, total). Throws `ConfigError` for a step outside.
 HEADRACE_API double one_cycle(const OneCycleOptions& options, std::int64_t step);
 
+/// The momentum of that cycle, `low` where the rate is highest and `high` at both ends.
+HEADRACE_API double one_cycle_momentum(const OneCycleOptions& options, double low, double high,
+                                       std::int64_t step);
+
 /// base * (1 - step / total)^power for a step in [0, total]. Throws `ConfigError` outside.
 HEADRACE_API double polynomial(double base, std::int64_t total, std::int64_t step,
                                double power = 0.9);
@@ -56,10 +60,10 @@ struct PlateauOptions {
 
 /// All that the plateau schedule remembers; goes into checkpoints.
 struct PlateauState {
-  double learning_rate = 1e-3;
   std::optional<double> best = {};
   int bad = 0;
   int cooldown = 0;
+  int reductions = 0;  ///< so far
 
   friend bool operator==(const PlateauState&, const PlateauState&) = default;
 };
@@ -68,5 +72,8 @@ struct PlateauState {
 /// for a factor outside (0, 1) or a negative patience.
 HEADRACE_API PlateauState plateau_after(const PlateauOptions& options, PlateauState state,
                                         double metric);
+
+/// What is left of a rate after so many reductions.
+HEADRACE_API double plateau_rate(const PlateauOptions& options, double rate, int reductions);
 
 }  // namespace headrace::inline v1::training

@@ -2,8 +2,7 @@
 #include <headrace/training/stage.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cstddef>
 #include <utility>
 
 namespace headrace::inline v1::training {
@@ -18,7 +17,7 @@ void require(bool holds, const Stage& stage, const char* rule, double got) {
   if (!holds) refuse(stage, std::string(rule) + ", got " + std::to_string(got));
 }
 
-void require_ranges(const Stage& stage) {
+void require_counts(const Stage& stage) {
   const auto count = [&](const char* rule, std::int64_t value, std::int64_t least) {
     require(value >= least, stage, rule, static_cast<double>(value));
   };
@@ -27,64 +26,57 @@ void require_ranges(const Stage& stage) {
   count("batch must be at least 1", stage.batch, 1);
   count("evaluation_batch must not be negative", stage.evaluation_batch, 0);
   count("steps_per_epoch must not be negative", stage.steps_per_epoch, 0);
-  const auto not_negative = [&](const char* rule, double value) {
-    require(value >= 0.0, stage, rule, value);
-  };
-  not_negative("clip_norm must not be negative", stage.clip_norm);
-  not_negative("learning_rate must not be negative", stage.optimizer.learning_rate);
-  not_negative("weight_decay must not be negative", stage.optimizer.weight_decay);
-  if (stage.early_stopping)
-    early_stopping_after(*stage.early_stopping, {}, 0.0);  // throws for what it cannot go by
+}
+
+void require_changes(const Stage& stage) {
+  const auto& changes = stage.unfreeze;
+  if (std::ranges::adjacent_find(changes, std::ranges::greater_equal{}, &Unfreeze::at) !=
+      changes.end())
+    refuse(stage, "unfreeze: its epochs must rise, they do not");
+  for (const Unfreeze& change : changes) {
+    require(change.at >= 1, stage, "unfreeze at must be an epoch behind the first",
+            static_cast<double>(change.at));
+    require(change.at < stage.epochs, stage, "unfreeze at must be below the stage's epochs",
+            static_cast<double>(change.at));
+    require(change.warmup >= 0, stage, "unfreeze warmup must not be negative",
+            static_cast<double>(change.warmup));
+    require(change.rate_factor >= 0.0, stage, "unfreeze rate_factor must not be negative",
+            change.rate_factor);
+  }
+}
+
+void require_schedule(const Stage& stage) {
   if (const auto* plateau = std::get_if<PlateauOptions>(&stage.schedule))
-    plateau_after(*plateau, {}, 0.0);
+    plateau_after(*plateau, {}, 0.0);  // throws for what it cannot go by
+  if (const auto* step = std::get_if<StepRate>(&stage.schedule)) {
+    require(step->every >= 1, stage, "schedule step: every must be at least 1",
+            static_cast<double>(step->every));
+    require(step->factor > 0.0, stage, "schedule step: factor must be above 0", step->factor);
+    if (std::ranges::adjacent_find(step->at, std::ranges::greater_equal{}) != step->at.end())
+      refuse(stage, "schedule step: the epochs in at must rise, they do not");
+  }
+  const auto* cycle = std::get_if<OneCycleRate>(&stage.schedule);
+  if (cycle == nullptr || !cycle->cycle_momentum) return;
+  const auto share = [](double value) { return value > 0.0 && value < 1.0; };
+  require(share(cycle->low_momentum), stage, "low_momentum must lie in (0, 1)",
+          cycle->low_momentum);
+  require(share(cycle->high_momentum), stage, "high_momentum must lie in (0, 1)",
+          cycle->high_momentum);
+  const auto* sgd = std::get_if<SgdRule>(&stage.optimizer.rule);
+  if (sgd != nullptr && sgd->momentum == 0.0)
+    refuse(stage, "cycle_momentum needs an optimiser with momentum, sgd has 0");
 }
 
-std::string word(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.17g", value);
-  return text.data();
-}
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& one : words)
-    list += (list.empty() ? "" : ", ") + one;
-  return list;
-}
-
-template <class... F>
-struct Choice : F... {
-  using F::operator()...;
-};
-
-std::string words_of(const Schedule& schedule) {
-  const std::string numbers = std::visit(
-      Choice{[](const ConstantRate&) { return std::string(); },
-             [](const CosineRate& cosine) {
-               return listed({std::to_string(cosine.warmup_epochs), word(cosine.lowest),
-                              word(cosine.warmup_start)});
-             },
-             [](const OneCycleRate& cycle) {
-               return listed({word(cycle.pct), word(cycle.div), word(cycle.final_div)});
-             },
-             [](const PolynomialRate& polynomial) { return word(polynomial.power); },
-             [](const PlateauOptions& plateau) {
-               return listed({plateau.figure, plateau.goal == Goal::maximum ? "up" : "down",
-                              word(plateau.factor), std::to_string(plateau.patience),
-                              word(plateau.threshold), std::to_string(plateau.cooldown),
-                              word(plateau.lowest)});
-             }},
-      schedule);
-  return name_of(schedule) + (numbers.empty() ? "" : " (" + numbers + ")");
-}
-
-std::string words_of(const std::vector<GroupRule>& groups) {
-  std::vector<std::string> rules;
-  rules.reserve(groups.size());
-  for (const GroupRule& group : groups)
-    rules.push_back(group.pattern + " x " + word(group.rate_factor) +
-                    (group.weight_decay ? " decay " + word(*group.weight_decay) : ""));
-  return listed(rules);
+void require_non_finite(const Stage& stage) {
+  if (const auto* skip = std::get_if<SkipStep>(&stage.non_finite))
+    require(skip->in_a_row >= 1, stage, "non_finite skip: in_a_row must be at least 1",
+            skip->in_a_row);
+  if (const auto* reload = std::get_if<ReloadCheckpoint>(&stage.non_finite)) {
+    require(reload->times >= 1, stage, "non_finite reload: times must be at least 1",
+            reload->times);
+    require(reload->factor > 0.0 && reload->factor <= 1.0, stage,
+            "non_finite reload: factor must lie in (0, 1]", reload->factor);
+  }
 }
 
 // The index of the first rule that fits; behind all rules where none does.
@@ -92,6 +84,11 @@ std::size_t rule_of(const Stage& stage, const std::string& name) {
   const auto found = std::ranges::find_if(
       stage.groups, [&](const GroupRule& rule) { return fits_pattern(name, rule.pattern); });
   return static_cast<std::size_t>(found - stage.groups.begin());
+}
+
+bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
 }
 
 void require_used(const Stage& stage, const std::string& pattern,
@@ -104,41 +101,66 @@ void require_used(const Stage& stage, const std::string& pattern,
                       "\" that fits none; the first is \"" + parameters.front().name + "\"");
 }
 
-bool is_frozen(const Stage& stage, const std::string& name) {
-  return std::ranges::any_of(
-      stage.frozen, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
+// Of a frozen parameter the first change that unfreezes it; behind all where it stays frozen.
+std::size_t change_of(const Stage& stage, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      stage.unfreeze, [&](const Unfreeze& change) { return fits_any(name, change.patterns); });
+  return static_cast<std::size_t>(found - stage.unfreeze.begin());
+}
+
+void require_patterns(const Stage& stage, const models::NamedTensors& parameters) {
+  for (const std::string& pattern : stage.frozen)
+    require_used(stage, pattern, parameters);
+  for (const GroupRule& rule : stage.groups)
+    require_used(stage, rule.pattern, parameters);
+  for (std::size_t i = 0; i < stage.unfreeze.size(); ++i) {
+    for (const std::string& pattern : stage.unfreeze[i].patterns)
+      require_used(stage, pattern, parameters);
+    const bool changes = std::ranges::any_of(parameters, [&](const models::NamedTensor& one) {
+      return fits_any(one.name, stage.frozen) && change_of(stage, one.name) == i;
+    });
+    if (!changes)
+      refuse(stage, "unfreeze at epoch " + std::to_string(stage.unfreeze[i].at) +
+                        " must unfreeze a parameter that frozen names, its patterns fit none");
+  }
+}
+
+std::vector<ParameterGroup> grouped(const Stage& stage, const models::NamedTensors& trained,
+                                    const ParameterGroup& like) {
+  std::vector<models::NamedTensors> by_rule(stage.groups.size() + 1);
+  for (const models::NamedTensor& parameter : trained)
+    by_rule[rule_of(stage, parameter.name)].push_back(parameter);
+  std::vector<ParameterGroup> groups;
+  for (std::size_t rule = 0; rule < by_rule.size(); ++rule) {
+    OptimizerOptions options = stage.optimizer;
+    ParameterGroup settings = like;
+    if (rule < stage.groups.size()) {
+      settings.rate_factor *= stage.groups[rule].rate_factor;
+      options.weight_decay = stage.groups[rule].weight_decay.value_or(options.weight_decay);
+    }
+    for (ParameterGroup& group : groups_by_decay(by_rule[rule], options, settings))
+      groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 }  // namespace
 
-std::map<std::string, std::string> identity_of(const Stage& stage) {
-  const AdamWOptions& adamw = stage.optimizer;
-  return {{"stage", stage.name},
-          {"stage.epochs", std::to_string(stage.epochs)},
-          {"stage.steps_per_epoch", std::to_string(stage.steps_per_epoch)},
-          {"stage.batch", std::to_string(stage.batch)},
-          {"stage.accumulation", std::to_string(stage.accumulation)},
-          {"stage.optimizer", listed({word(adamw.learning_rate), word(adamw.weight_decay),
-                                      word(adamw.beta1), word(adamw.beta2), word(adamw.epsilon),
-                                      adamw.decay_vectors ? "vectors too" : "no vectors"})},
-          {"stage.groups", words_of(stage.groups)},
-          {"stage.frozen", listed(stage.frozen)},
-          {"stage.schedule", words_of(stage.schedule)},
-          {"stage.precision", std::to_string(static_cast<int>(stage.precision))},
-          {"stage.clip_norm", word(stage.clip_norm)},
-          {"stage.start", stage.start == StartFrom::best ? "best" : "last"},
-          {"stage.channels_last", stage.channels_last ? "true" : "false"}};
-}
-
-void require_known(const Stage& stage) {
-  require_ranges(stage);
-  const std::array<std::pair<const char*, bool>, 4> unknown{
-      {{"frozen_norms", stage.frozen_norms},
-       {"ema", stage.ema != 0.0},
-       {"checkpointed", !stage.checkpointed.empty()},
-       {"unfreeze", !stage.unfreeze.empty()}}};
-  for (const auto& [name, asked] : unknown)
-    if (asked) refuse(stage, std::string(name) + " is not there yet; leave it out");
+void check(const Stage& stage) {
+  require_counts(stage);
+  require_changes(stage);
+  require_schedule(stage);
+  require_non_finite(stage);
+  try {
+    check(stage.optimizer);
+  } catch (const ConfigError& error) {
+    refuse(stage, error.what());
+  }
+  require(stage.clip_norm >= 0.0, stage, "clip_norm must not be negative", stage.clip_norm);
+  require(stage.ema >= 0.0 && stage.ema < 1.0, stage, "ema must lie in [0, 1)", stage.ema);
+  if (stage.early_stopping) early_stopping_after(*stage.early_stopping, {}, 0.0);
+  if (stage.cudnn_benchmark && stage.deterministic)
+    refuse(stage, "cudnn_benchmark and deterministic exclude each other; set one to false");
 }
 
 bool fits_pattern(const std::string& name, const std::string& pattern) {
@@ -155,31 +177,30 @@ bool fits_pattern(const std::string& name, const std::string& pattern) {
 
 std::vector<ParameterGroup> parameter_groups(const Stage& stage,
                                              const models::NamedTensors& parameters) {
-  for (const std::string& pattern : stage.frozen)
-    require_used(stage, pattern, parameters);
-  for (const GroupRule& rule : stage.groups)
-    require_used(stage, rule.pattern, parameters);
-
-  std::vector<models::NamedTensors> by_rule(stage.groups.size() + 1);
+  require_patterns(stage, parameters);
+  models::NamedTensors trained;
   for (const models::NamedTensor& parameter : parameters) {
-    const bool frozen = is_frozen(stage, parameter.name);
+    const bool frozen = fits_any(parameter.name, stage.frozen);
     parameter.tensor.requires_grad_(!frozen);
-    if (!frozen) by_rule[rule_of(stage, parameter.name)].push_back(parameter);
+    if (!frozen) trained.push_back(parameter);
   }
-
-  std::vector<ParameterGroup> groups;
-  for (std::size_t rule = 0; rule < by_rule.size(); ++rule) {
-    AdamWOptions options = stage.optimizer;
-    double factor = 1.0;
-    if (rule < stage.groups.size()) {
-      factor = stage.groups[rule].rate_factor;
-      options.weight_decay = stage.groups[rule].weight_decay.value_or(options.weight_decay);
-    }
-    for (ParameterGroup& group : groups_by_decay(by_rule[rule], options, factor))
-      groups.push_back(std::move(group));
-  }
+  std::vector<ParameterGroup> groups = grouped(stage, trained, {});
   if (groups.empty()) refuse(stage, "frozen must leave a parameter to train, got all of them");
   return groups;
+}
+
+std::vector<ParameterGroup> unfreeze(const Stage& stage, std::size_t change,
+                                     const models::NamedTensors& parameters, std::int64_t since) {
+  models::NamedTensors trained;
+  for (const models::NamedTensor& parameter : parameters) {
+    if (!fits_any(parameter.name, stage.frozen) || change_of(stage, parameter.name) != change)
+      continue;
+    parameter.tensor.requires_grad_(true);
+    trained.push_back(parameter);
+  }
+  const Unfreeze& asked = stage.unfreeze.at(change);
+  return grouped(stage, trained,
+                 {.rate_factor = asked.rate_factor, .warmup = asked.warmup, .since = since});
 }
 
 }  // namespace headrace::inline v1::training

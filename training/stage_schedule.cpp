@@ -1,54 +1,67 @@
 #include <headrace/training/stage_schedule.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace headrace::inline v1::training {
 
 namespace {
 
-template <class... F>
-struct Cases : F... {
-  using F::operator()...;
+struct RateAt {
+  double rate;
+  const SchedulePlace& place;
+  std::int64_t total = place.steps_per_epoch * place.epochs;
+
+  double operator()(const ConstantRate&) const { return rate; }
+  double operator()(const CosineRate& given) const {
+    return warmup_cosine({.base = rate,
+                          .lowest = given.lowest,
+                          .warmup = given.warmup_epochs * place.steps_per_epoch,
+                          .warmup_start = given.warmup_start,
+                          .total = total},
+                         place.update);
+  }
+  double operator()(const OneCycleRate& given) const {
+    return one_cycle({.max = rate,
+                      .total = total,
+                      .pct = given.pct,
+                      .div = given.div,
+                      .final_div = given.final_div},
+                     place.update);
+  }
+  double operator()(const PolynomialRate& given) const {
+    return polynomial(rate, total, place.update, given.power);
+  }
+  double operator()(const StepRate& given) const {
+    const std::int64_t epoch = place.update / place.steps_per_epoch;
+    const auto past = [&](std::int64_t at) { return at <= epoch; };
+    const std::int64_t steps =
+        given.at.empty() ? epoch / given.every : std::ranges::count_if(given.at, past);
+    return rate * std::pow(given.factor, static_cast<double>(steps));
+  }
+  double operator()(const PlateauOptions& given) const {
+    return plateau_rate(given, rate, place.reductions);
+  }
 };
 
 }  // namespace
 
 const char* name_of(const Schedule& schedule) {
-  constexpr std::array names{"constant", "cosine", "one-cycle", "polynomial", "plateau"};
+  constexpr std::array names{"constant", "cosine", "one-cycle", "polynomial", "step", "plateau"};
   return names.at(schedule.index());
 }
 
-std::function<double(std::int64_t)> rate_of(const Schedule& schedule, double learning_rate,
-                                            std::int64_t steps_per_epoch, std::int64_t epochs) {
-  const std::int64_t total = steps_per_epoch * epochs;
-  using Rate = std::function<double(std::int64_t)>;
-  return std::visit(
-      Cases{[](const ConstantRate&) { return Rate{}; },
-            [](const PlateauOptions&) { return Rate{}; },
-            [&](const CosineRate& given) {
-              const WarmupCosineOptions options{.base = learning_rate,
-                                                .lowest = given.lowest,
-                                                .warmup = given.warmup_epochs * steps_per_epoch,
-                                                .warmup_start = given.warmup_start,
-                                                .total = total};
-              warmup_cosine(options, 0);
-              return Rate([options](std::int64_t step) { return warmup_cosine(options, step); });
-            },
-            [&](const OneCycleRate& given) {
-              const OneCycleOptions options{.max = learning_rate,
-                                            .total = total,
-                                            .pct = given.pct,
-                                            .div = given.div,
-                                            .final_div = given.final_div};
-              return Rate([options](std::int64_t step) { return one_cycle(options, step); });
-            },
-            [&](const PolynomialRate& given) {
-              return Rate([=, power = given.power](std::int64_t step) {
-                return polynomial(learning_rate, total, step, power);
-              });
-            }},
-      schedule);
+double rate_at(const Schedule& schedule, double rate, const SchedulePlace& place) {
+  return std::visit(RateAt{.rate = rate, .place = place}, schedule);
+}
+
+std::optional<double> momentum_at(const Schedule& schedule, const SchedulePlace& place) {
+  const auto* cycle = std::get_if<OneCycleRate>(&schedule);
+  if (cycle == nullptr || !cycle->cycle_momentum) return std::nullopt;
+  return one_cycle_momentum({.total = place.steps_per_epoch * place.epochs, .pct = cycle->pct},
+                            cycle->low_momentum, cycle->high_momentum, place.update);
 }
 
 }  // namespace headrace::inline v1::training

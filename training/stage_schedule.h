@@ -4,8 +4,9 @@
 #include <headrace/training/schedules.h>
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <variant>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
@@ -24,6 +25,10 @@ struct OneCycleRate {
   double pct = 0.3;
   double div = 25.0;
   double final_div = 1e4;
+  /// The momentum (beta1 of Adam) goes the other way, from `high` down to `low` and back.
+  bool cycle_momentum = false;
+  double low_momentum = 0.85;
+  double high_momentum = 0.95;
 };
 
 /// Down to zero over the stage; see `polynomial`.
@@ -31,20 +36,36 @@ struct PolynomialRate {
   double power = 0.9;
 };
 
+/// Times `factor` after every so many epochs, or at those that are listed.
+struct StepRate {
+  std::int64_t every = 30;
+  std::vector<std::int64_t> at = {};  ///< epochs, rising; in place of `every`
+  double factor = 0.1;
+};
+
 /// How the learning rate goes over a stage; a plateau looks at a figure of the
 /// validation.
 using Schedule =
-    std::variant<ConstantRate, CosineRate, OneCycleRate, PolynomialRate, PlateauOptions>;
+    std::variant<ConstantRate, CosineRate, OneCycleRate, PolynomialRate, StepRate, PlateauOptions>;
 
-/// The name that configurations give it: "constant", "cosine", "one-cycle", "polynomial",
+/// The name that configurations give it: "constant", "cosine", "one-cycle", "polynomial", "step",
 /// "plateau".
 HEADRACE_API const char* name_of(const Schedule& schedule);
 
-/// The rate of each update of a stage of so many steps, counted from 0; empty for a constant rate
-/// and a plateau. Throws `ConfigError` for a warm-up longer than the stage.
-HEADRACE_API std::function<double(std::int64_t update)> rate_of(const Schedule& schedule,
-                                                                double learning_rate,
-                                                                std::int64_t steps_per_epoch,
-                                                                std::int64_t epochs);
+/// A place in a stage, as schedules see it.
+struct SchedulePlace {
+  std::int64_t update = 0;           ///< from 0; steps that were skipped are none
+  std::int64_t steps_per_epoch = 1;  ///< of the stage
+  std::int64_t epochs = 1;
+  int reductions = 0;  ///< of a plateau, so far
+};
+
+/// The rate there of parameters whose own is `rate`: of each group by itself, so that a bound such
+/// as `lowest` is that of all. Throws `ConfigError` for a warm-up longer than the stage.
+HEADRACE_API double rate_at(const Schedule& schedule, double rate, const SchedulePlace& place);
+
+/// The momentum there; none where the schedule leaves it as it is.
+HEADRACE_API std::optional<double> momentum_at(const Schedule& schedule,
+                                               const SchedulePlace& place);
 
 }  // namespace headrace::inline v1::training

@@ -4,7 +4,7 @@
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 namespace headrace::inline v1::training {
@@ -21,9 +21,9 @@ void require_batches(const Loader& loader, const char* which) {
                   " samples and gives no batch; lower the batch size or keep the tail");
 }
 
-void check(const TrainerParts& parts) {
+void check_parts(const TrainerParts& parts) {
   const Stage& stage = parts.stage;
-  require_known(stage);
+  check(stage);
   const bool plateau = std::holds_alternative<PlateauOptions>(stage.schedule);
   const bool stops = stage.early_stopping && stage.early_stopping->patience > 0;
   if ((plateau || stops) && parts.validation == nullptr)
@@ -44,6 +44,14 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
   return part;
 }
 
+TensorMap buffers_of(const models::Network& network, const WeightAverage& average) {
+  const TensorMap all = average.state();
+  TensorMap buffers;
+  for (const models::NamedTensor& buffer : network.buffers())
+    buffers.emplace(buffer.name, all.at(buffer.name));
+  return buffers;
+}
+
 void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) {
   for (const auto& [name, tensor] : part)
     all.emplace(prefix + name, tensor);
@@ -56,19 +64,24 @@ Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks
       options_(with_defaults(std::move(options))),
       callbacks_(std::move(callbacks)),
       update_(parts_.course, parts_.network, parts_.optimizer,
-              {.clip_norm = parts_.stage.clip_norm, .precision = parts_.stage.precision}),
+              {.device = options_.device,
+               .clip_norm = parts_.stage.clip_norm,
+               .precision = parts_.stage.precision}),
       selection_(parts_.course.selected_by()),
+      buffers_(parts_.network, newest_unknown() + 1),
       pace_(options_.device),
       exposed_(parts_.train.stats().transfer.exposed_since_built_s),
       reports_([this](const StepReport& report) { tell(report); }) {
-  check(parts_);
+  check_parts(parts_);
   const std::int64_t window = parts_.stage.accumulation;
   steps_per_epoch_ = (parts_.train.batches_per_epoch() + window - 1) / window;
-  rate_ = rate_of(parts_.stage.schedule, parts_.stage.optimizer.learning_rate, steps_per_epoch_,
-                  parts_.stage.epochs);
   progress_.stage = options_.stage;
   progress_.position = parts_.train.position();
-  progress_.plateau.learning_rate = parts_.optimizer.learning_rate();
+  set_rates(0);
+  if (parts_.stage.ema > 0.0) {
+    average_.emplace(parts_.network, parts_.stage.ema);
+    buffers_.add(buffers_of(parts_.network, *average_));
+  }
   begin_epoch(0);
 }
 
@@ -79,8 +92,9 @@ void Trainer::Loop::begin_epoch(std::int64_t epoch) {
   progress_.position.position = 0;
   progress_.samples = 0;
   progress_.epoch_skipped = 0;
-  losses_ = {};
+  losses_ = LossMeans(true);
   metric_ = parts_.course.metric(Split::train, {});
+  unfreeze_parameters(epoch);
 }
 
 void Trainer::Loop::restore(const Checkpoint& checkpoint) {
@@ -89,14 +103,18 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
     throw CheckpointError("[checkpoint] must be of stage " + std::to_string(options_.stage) +
                           ", got one of stage " + std::to_string(checkpoint.progress.stage));
   load_weights(parts_.network, checkpoint.weights);
+  for (std::size_t change = progress_.unfrozen_at.size();
+       change < checkpoint.progress.unfrozen_at.size(); ++change)
+    add_unfrozen(change, checkpoint.progress.unfrozen_at[change]);
   parts_.optimizer.load_state(checkpoint.optimizer);
+  if (average_) average_->load_state(checkpoint.ema);
+  if (GradScaler* scaler = update_.scaler()) scaler->load_state(checkpoint.scaler);
   reports_.clear();
-  skips_ = {};
+  outcomes_ = {};
+  progress_ = checkpoint.progress;
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
-  const std::int64_t updates = progress_.step - progress_.skipped;
-  parts_.optimizer.set_learning_rate(rate_ && updates > 0 ? rate_(updates - 1)
-                                                          : progress_.plateau.learning_rate);
+  set_rates(std::max<std::int64_t>(progress_.step - progress_.skipped - 1, 0));
   losses_.restore(part_of(checkpoint.counters, of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, of_metric));
   fitted_ = checkpoint.fitted;
@@ -105,25 +123,19 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
 }
 
 Checkpoint Trainer::Loop::checkpoint() const {
-  Checkpoint checkpoint{.progress = progress_,
-                        .weights = snapshot(parts_.network),
-                        .optimizer = snapshot(parts_.optimizer.state()),
-                        .rng = capture_rng_state(),
-                        .fitted = fitted_,
-                        .identity = options_.identity,
-                        .notes = options_.notes};
+  Checkpoint checkpoint{
+      .progress = progress_,
+      .weights = snapshot(parts_.network),
+      .optimizer = snapshot(parts_.optimizer.state()),
+      .ema = average_ ? snapshot(average_->state()) : TensorMap{},
+      .scaler = update_.scaler() ? snapshot(update_.scaler()->state()) : TensorMap{},
+      .rng = capture_rng_state(),
+      .fitted = fitted_,
+      .identity = options_.identity,
+      .notes = options_.notes};
   add_part(checkpoint.counters, of_losses, losses_.state());
   if (metric_) add_part(checkpoint.counters, of_metric, metric_->state());
   return checkpoint;
-}
-
-void Trainer::Loop::require_finite() const {
-  const std::string epoch = "[trainer] epoch " + std::to_string(progress_.epoch);
-  if (losses_.rows() == 0) return;
-  const double mean = figure(losses_.figures(), "loss");
-  if (!std::isfinite(mean))
-    throw NumericError(epoch + ": the mean of the losses must be finite, got " +
-                       std::to_string(mean) + "; lower the learning rate or clip the gradients");
 }
 
 // Writes what training can go on without, for a while.
@@ -142,7 +154,6 @@ void Trainer::Loop::try_to_save(bool must, const std::function<void()>& write) {
 void Trainer::Loop::save(bool must) {
   if (parts_.checkpoints == nullptr) return;
   settle();
-  require_finite();
   const Checkpoint now = checkpoint();
   if (const auto name = first_not_finite(now.weights))
     throw NumericError("[trainer] step " + std::to_string(progress_.step) +
@@ -177,6 +188,10 @@ Checkpoint Trainer::checkpoint() const {
 
 const Progress& Trainer::progress() const {
   return loop_->progress();
+}
+
+WeightAverage* Trainer::average() {
+  return loop_->average();
 }
 
 RunResult Trainer::run(std::stop_token stop) {

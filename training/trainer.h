@@ -9,6 +9,7 @@
 #include <headrace/training/evaluation.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/update.h>
+#include <headrace/training/weight_average.h>
 
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
@@ -58,6 +60,16 @@ struct EpochReport {
   double seconds = 0.0;  ///< from its first step to the end of its evaluation, in this process
 };
 
+/// A step whose loss or gradients were not finite.
+struct BadStep {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;  ///< of the stage, from 1
+  double loss = 0.0;
+  double gradient_norm = 0.0;
+  std::vector<Origin> samples = {};  ///< of all its micro-batches
+  std::string done = {};             ///< "skipped", "reloaded" or "aborted"
+};
+
 struct TrainerOptions {
   at::Device device = at::kCPU;
   std::uint64_t seed = 0;  ///< of what a course draws; each member has its own
@@ -82,6 +94,10 @@ struct TrainerCallbacks {
   std::function<void()> on_train_epoch_end = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::filesystem::path&, const Progress&)> on_checkpoint = {};
+  /// Before it is skipped, or ends the run. Overflows of fp16 under a finite loss are none.
+  std::function<void(const BadStep&)> on_bad_step = {};
+  /// A change inside a stage, in a sentence.
+  std::function<void(const std::string& message)> on_change = {};
   std::function<void(const std::string& message)> on_warning = {};
 };
 
@@ -101,7 +117,7 @@ struct TrainerParts {
   const Course& course;
   const Stage& stage;
   models::Network& network;
-  AdamW& optimizer;
+  Optimizer& optimizer;
   Loader& train;
   Loader* validation = nullptr;
   CheckpointStore* checkpoints = nullptr;
@@ -113,8 +129,8 @@ struct TrainerParts {
 /// Not thread-safe, but a stop may be asked for from anywhere.
 class HEADRACE_API Trainer {
  public:
-  /// Throws `ConfigError` for a stage that contradicts itself or that the trainer does not know
-  /// yet, `DataError` for a loader that gives no batch.
+  /// Throws `ConfigError` for a stage that contradicts itself, `DataError` for a loader that gives
+  /// no batch.
   Trainer(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks = {});
   ~Trainer();
 
@@ -127,13 +143,16 @@ class HEADRACE_API Trainer {
 
   const Progress& progress() const;
 
+  /// The averaged weights; null where the stage averages none. Lives as long as the trainer.
+  WeightAverage* average();
+
   /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished and
-  /// a checkpoint saved. A step whose gradient is not finite changes nothing, is counted and warned
-  /// of, and the schedule does not go on over it (on a GPU it learns of it two steps later). Throws
-  /// `ConfigError` where the validation has no figure of the name that selects or that a plateau
-  /// goes by, `NumericError` when a loss is not finite (one
-  /// that is read, or before a checkpoint or an epoch's end the sum of all) or a weight is not
-  /// before it would be saved, `CheckpointError`, and what the loaders throw.
+  /// a checkpoint saved. A step whose loss or gradients are not finite changes nothing, and
+  /// `Stage::non_finite` says what else follows (on a GPU that is known two steps later); the
+  /// schedule does not go on over it. Throws `ConfigError` where the validation has no figure of
+  /// the name that selects or that a plateau goes by, `NumericError` where that policy ends the run
+  /// or a weight is not finite before it would be saved, `CheckpointError`, and what the loaders
+  /// throw.
   RunResult run(std::stop_token stop = {});
 
  private:

@@ -15,6 +15,7 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
   start.epoch = progress_.epoch;
   start.position = 0;
   parts_.validation->seek(start);
+  const AverageInPlace averaged(average());
   // An evaluation that is broken off is done again, and must not have drawn anything.
   const TensorMap generators = capture_rng_state();
   std::optional<Evaluation> evaluation = evaluate(parts_.course, parts_.network, *parts_.validation,
@@ -32,12 +33,11 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
 
 // Evaluation and what follows from it. Nothing while the run goes on.
 std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop) {
-  require_finite();
   EpochReport report{.epoch = progress_.epoch,
                      .step = progress_.step,
                      .samples = progress_.samples,
                      .skipped = progress_.epoch_skipped,
-                     .learning_rate = parts_.optimizer.learning_rate(),
+                     .learning_rate = rate_,
                      .train = losses_.figures(),
                      .selected_by = selection_.figure,
                      .metric = std::numeric_limits<double>::quiet_NaN(),
@@ -56,7 +56,7 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
     }
   }
   if (report.validation) judge(report);
-  report.next_learning_rate = parts_.optimizer.learning_rate();
+  report.next_learning_rate = rate_;
   begin_epoch(progress_.epoch + 1);
   report.seconds = detail::seconds_since(epoch_start_);
   // Before it is saved: a process that ends in between tells of the epoch again, and not never.
@@ -91,7 +91,7 @@ void Trainer::Loop::judge(EpochReport& report) {
     const double followed = figure_of(validation, plateau->figure, "plateau.figure");
     warn_of_nan(followed, plateau->figure);
     progress_.plateau = plateau_after(*plateau, progress_.plateau, followed);
-    parts_.optimizer.set_learning_rate(progress_.plateau.learning_rate);
+    set_rates(progress_.step - progress_.skipped);
   }
   report.metric = figure_of(validation, selection_.figure, "what selects");
   warn_of_nan(report.metric, selection_.figure);
@@ -108,7 +108,7 @@ void Trainer::Loop::judge(EpochReport& report) {
 }
 
 void Trainer::Loop::keep_best(const EpochReport& report) {
-  BestWeights best{.weights = snapshot(parts_.network),
+  BestWeights best{.weights = average_ ? snapshot(average_->state()) : snapshot(parts_.network),
                    .stage = options_.stage,
                    .epoch = report.epoch,
                    .selected_by = selection_.figure,

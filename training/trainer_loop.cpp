@@ -8,9 +8,13 @@ RunResult Trainer::Loop::run(std::stop_token stop) {
   reports_.clear();
   while (progress_.epoch < parts_.stage.epochs) {
     if (out_of_patience()) return result(RunStatus::stopped_early);
-    if (!progress_.trained && !train_epoch(stop)) {
-      save(true);
-      return result(RunStatus::interrupted);
+    if (!progress_.trained) {
+      const Went went = train_epoch(stop);
+      if (went == Went::reloaded) continue;
+      if (went == Went::stopped) {
+        save(true);
+        return result(RunStatus::interrupted);
+      }
     }
     if (const std::optional<RunStatus> status = finish_epoch(stop)) return result(*status);
   }
@@ -33,22 +37,26 @@ RunResult Trainer::Loop::result(RunStatus status) const {
           .steps = steps_per_epoch_ * parts_.stage.epochs};
 }
 
-bool Trainer::Loop::train_epoch(const std::stop_token& stop) {
+Trainer::Loop::Went Trainer::Loop::train_epoch(const std::stop_token& stop) {
   clock_.cut();
   epoch_start_ = clock_.last();
   epoch_times_ = {};
   epoch_steps_ = 0;
   seek_training_data();
   parts_.network.set_training(true);
-  const bool all = train_steps(stop);
+  const Went went = train_steps(stop);
   settle();
+  if (reload_wanted_) {
+    reload();
+    return Went::reloaded;
+  }
   spend(epoch_times_);
   training_seconds_ = std::chrono::duration<double>(clock_.last() - epoch_start_).count();
-  if (!all) return false;
+  if (went == Went::stopped) return went;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
   if (callbacks_.on_train_epoch_end) callbacks_.on_train_epoch_end();
-  return true;
+  return Went::epoch_ended;
 }
 
 // Adds the time since the call before; without a part to what is left over.
@@ -58,12 +66,11 @@ void Trainer::Loop::spend(StepTimes& times, double StepTimes::*part) {
   if (part != nullptr) times.*part += seconds;
 }
 
-// Whether the epoch came to its end.
-bool Trainer::Loop::train_steps(const std::stop_token& stop) {
+Trainer::Loop::Went Trainer::Loop::train_steps(const std::stop_token& stop) {
   for (;;) {
-    if (stop.stop_requested()) return false;
+    if (stop.stop_requested()) return Went::stopped;
     const Went went = train_step(stop);
-    if (went != Went::on) return went == Went::epoch_ended;
+    if (went != Went::on || reload_wanted_) return went;
   }
 }
 
@@ -77,7 +84,7 @@ void Trainer::Loop::settle() {
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
     exposed_.move(last->times);
   }
-  count_skipped({}, 0);
+  learn_outcomes(0);
   reports_.tell_all();
 }
 
@@ -118,9 +125,13 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   Example example = parts_.course.example(next.batch, now);
   example.rows = counted_rows(example);
   spend(window.times, &StepTimes::copy_s);
-  if (first && rate_) parts_.optimizer.set_learning_rate(rate_(now.step));
+  if (first) {
+    set_rates(now.step);
+    buffers_.keep(progress_.step + 1);
+  }
   Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
   window.add(forward);
+  window.origins.push_back(next.batch.row_origins());
   losses_.add(forward.terms, example);
   if (metric_) metric_->add({.output = std::move(forward.output), .example = example});
   progress_.position = next.batch.position_after();
@@ -164,6 +175,7 @@ at::Tensor Trainer::Loop::Window::mean_loss() const {
 
 void Trainer::Loop::finish_step(Window& window) {
   const StepOutcome outcome = update_.finish();
+  if (average_) average_->update(progress_.step - progress_.skipped, outcome.skipped);
   progress_.samples += window.rows;
   ++progress_.step;
   ++epoch_steps_;
@@ -174,14 +186,15 @@ void Trainer::Loop::finish_step(Window& window) {
     // At each step: what is left at the end of an epoch must fit into its last one.
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
   }
-  count_skipped(outcome.skipped, options_.device.is_cuda() ? 2 : 0);
+  outcomes_.push({.number = progress_.step, .rows = std::move(window.origins)}, outcome);
+  learn_outcomes(newest_unknown());
   spend(window.times, &StepTimes::compute_s);
   exposed_.move(window.times);
   reports_.add({.epoch = progress_.epoch,
                 .step = progress_.step,
                 .samples = window.rows,
                 .epoch_samples = progress_.samples,
-                .learning_rate = parts_.optimizer.learning_rate(),
+                .learning_rate = rate_,
                 .times = window.times},
                progress_.position.position,
                reads && window.rows > 0
@@ -189,24 +202,7 @@ void Trainer::Loop::finish_step(Window& window) {
                    : detail::StepReports::Figures{});
   // The newest of a device is told of when it is known what it waited for.
   reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
-  if (saves) save(progress_.step == 1);
-}
-
-// Of a device the outcome of the newest steps, `unknown` of them, stays on its way: always as many,
-// so that the schedule behind a skipped step does not depend on how fast the device is.
-void Trainer::Loop::count_skipped(const at::Tensor& skipped, std::size_t unknown) {
-  if (skipped.defined() && !skipped.is_meta()) skips_.push({skipped});
-  while (skips_.size() > unknown) {
-    const std::int64_t step = progress_.step - static_cast<std::int64_t>(skips_.size()) + 1;
-    if (skips_.pop(true)->front() == 0.0) continue;
-    ++progress_.skipped;
-    ++progress_.epoch_skipped;
-    if (callbacks_.on_warning)
-      callbacks_.on_warning(
-          "[trainer] step " + std::to_string(step) + " (epoch " + std::to_string(progress_.epoch) +
-          "): the gradients must be finite, got some that are not; the step was skipped, " +
-          std::to_string(progress_.skipped) + " of " + std::to_string(progress_.step) + " so far");
-  }
+  if (saves && !reload_wanted_) save(progress_.step == 1);
 }
 
 bool Trainer::Loop::saves_now() const {

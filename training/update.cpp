@@ -3,8 +3,12 @@
 #include <headrace/training/gradients.h>
 #include <headrace/training/update.h>
 
+#include <algorithm>
+#include <utility>
+
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/where.h>
 
 namespace headrace::inline v1::training {
@@ -24,13 +28,11 @@ Output without_gradient(Output output) {
 
 }  // namespace
 
-Update::Update(const Course& course, models::Network& network, AdamW& optimizer,
+Update::Update(const Course& course, models::Network& network, Optimizer& optimizer,
                UpdateOptions options)
-    : course_(course),
-      network_(network),
-      optimizer_(optimizer),
-      options_(options),
-      parameters_(optimizer.parameters()) {}
+    : course_(course), network_(network), optimizer_(optimizer), options_(options) {
+  if (options.precision == Precision::fp16) scaler_.emplace(options.device, options.scaler);
+}
 
 Forward Update::accumulate(const Example& example, const Moment& moment, bool alone) {
   Forward forward{.rows = counted_rows(example)};
@@ -47,47 +49,60 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
     forward.weight = example.weight.detach().to(loss.device(), /*non_blocking=*/true);
   for (Term& term : forward.terms)
     term.value = term.value.detach();
-  // Gradients of sums add up; finish() divides once by what the whole window weighs.
   if (!alone)
-    loss = summed(loss, forward);
+    loss = weighed(loss, forward);
   else if (forward.weight.defined())
     loss = loss * (forward.weight != 0);
-  loss.backward();
+  const at::Tensor seen = loss.detach().to(at::kDouble);
+  loss_ = loss_.defined() ? loss_ + seen : seen;
+  (scaler_ ? scaler_->scaled(loss) : loss).backward();
   return forward;
 }
 
-at::Tensor Update::summed(const at::Tensor& mean, const Forward& forward) {
-  if (forward.weight.defined() ? weighed_by_rows_ : summed_weight_.defined())
+// Gradients of sums add up; finish() divides once by what the whole window weighs. Both are taken
+// by what the first micro-batch weighs: sums over millions of voxels would not fit into fp16.
+at::Tensor Update::weighed(const at::Tensor& mean, const Forward& forward) {
+  if (forward.weight.defined() ? first_rows_ > 0 : weight_.defined())
     throw ConfigError(
         "[update] all micro-batches of a step must have Example::weight, or none of them");
   if (!forward.weight.defined()) {
-    weighed_by_rows_ = true;
-    summed_rows_ += forward.rows;
-    return mean * static_cast<double>(forward.rows);
+    if (first_rows_ == 0) first_rows_ = std::max<std::int64_t>(forward.rows, 1);
+    rows_ += forward.rows;
+    return mean * (static_cast<double>(forward.rows) / static_cast<double>(first_rows_));
   }
-  summed_weight_ = summed_weight_.defined() ? summed_weight_ + forward.weight : forward.weight;
-  return mean * forward.weight;
+  if (!weight_.defined()) first_weight_ = at::where(forward.weight == 0, 1.0, forward.weight);
+  weight_ = weight_.defined() ? weight_ + forward.weight : forward.weight;
+  return mean * (forward.weight / first_weight_);
 }
 
-void Update::divide() {
-  weighed_by_rows_ = false;
-  if (!summed_weight_.defined() && summed_rows_ == 0) return;
+void Update::divide(const std::vector<at::Tensor>& parameters) {
   std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters_)
+  for (const at::Tensor& parameter : parameters)
     if (parameter.grad().defined()) gradients.push_back(parameter.grad());
-  if (summed_weight_.defined())
-    at::_foreach_mul_(gradients, at::where(summed_weight_ == 0, 0.0, summed_weight_.reciprocal()));
-  else
-    at::_foreach_mul_(gradients, 1.0 / static_cast<double>(summed_rows_));
-  summed_rows_ = 0;
-  summed_weight_.reset();
+  if (weight_.defined())
+    at::_foreach_mul_(gradients,
+                      at::where(weight_ == 0, 0.0, first_weight_ * weight_.reciprocal()));
+  else if (rows_ > 0)
+    at::_foreach_mul_(gradients, static_cast<double>(first_rows_) / static_cast<double>(rows_));
+  first_rows_ = 0;
+  rows_ = 0;
+  first_weight_.reset();
+  weight_.reset();
 }
 
 StepOutcome Update::finish() {
-  divide();
-  StepOutcome outcome{.norm = clip_gradients(parameters_, options_.clip_norm)};
+  const std::vector<at::Tensor> parameters = optimizer_.parameters();
+  const at::Tensor overflowed = scaler_ ? scaler_->unscale(parameters) : at::Tensor();
+  divide(parameters);
+  StepOutcome outcome{.norm = clip_gradients(parameters, options_.clip_norm),
+                      .loss = std::exchange(loss_, {})};
   outcome.skipped = at::isfinite(outcome.norm).logical_not().to(at::kFloat);
+  if (outcome.loss.defined())
+    outcome.skipped =
+        at::maximum(outcome.skipped, at::isfinite(outcome.loss).logical_not().to(at::kFloat));
+  if (overflowed.defined()) outcome.skipped = at::maximum(outcome.skipped, overflowed);
   optimizer_.step(outcome.skipped);
+  if (scaler_) scaler_->update(outcome.skipped);
   optimizer_.zero_grad();
   return outcome;
 }

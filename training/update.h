@@ -1,10 +1,12 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/training/adamw.h>
+#include <headrace/training/grad_scaler.h>
+#include <headrace/training/optimizer.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +14,10 @@
 namespace headrace::inline v1::training {
 
 struct UpdateOptions {
+  at::Device device = at::kCPU;
   double clip_norm = 0.0;  ///< largest norm of all gradients together; 0: no clipping
   Precision precision = Precision::fp32;
+  GradScalerOptions scaler = {};  ///< of fp16
 };
 
 /// What a micro-batch gave; on the compute device, without gradient, nothing has waited for it.
@@ -28,18 +32,21 @@ struct Forward {
 /// What a step came to, scalars on the compute device.
 struct StepOutcome {
   at::Tensor norm = {};     ///< of all gradients, before clipping
-  at::Tensor skipped = {};  ///< 1 where it was not finite and nothing was changed, else 0
+  at::Tensor loss = {};     ///< of all micro-batches, double: finite where each of theirs is
+  at::Tensor skipped = {};  ///< 1 where one of both was not finite and nothing was changed, else 0
 };
 
 /// One optimiser step over one or more micro-batches. A window's gradient is that of the mean over
 /// all its rows (or of what the examples weigh), however they are divided, for losses that are such
 /// means; norms over the batch and class weights see their micro-batch. A window that weighs
 /// nothing has no gradient, for losses that are finite without a row: one that is 0 / 0 is skipped
-/// as any other. A gradient that is not finite changes nothing. Not thread-safe.
+/// as any other. A loss or a gradient that is not finite changes nothing. With fp16 the loss is
+/// scaled, and gradients are scaled back before they are clipped. Not thread-safe.
 class HEADRACE_API Update {
  public:
   /// Course, network and optimiser outlive the update.
-  Update(const Course& course, models::Network& network, AdamW& optimizer, UpdateOptions options);
+  Update(const Course& course, models::Network& network, Optimizer& optimizer,
+         UpdateOptions options);
 
   /// Forward and backward pass of one micro-batch; `alone` says that it is the only one of its
   /// window. Throws `ConfigError` where one micro-batch of a window has a weight and one has not.
@@ -48,18 +55,25 @@ class HEADRACE_API Update {
   /// Clips, steps and drops the gradients.
   StepOutcome finish();
 
+  /// Of fp16; null with any other precision.
+  GradScaler* scaler() { return scaler_ ? &*scaler_ : nullptr; }
+  const GradScaler* scaler() const { return scaler_ ? &*scaler_ : nullptr; }
+
  private:
-  at::Tensor summed(const at::Tensor& mean, const Forward& forward);
-  void divide();
+  at::Tensor weighed(const at::Tensor& mean, const Forward& forward);
+  void divide(const std::vector<at::Tensor>& parameters);
 
   const Course& course_;
   models::Network& network_;
-  AdamW& optimizer_;
+  Optimizer& optimizer_;
   UpdateOptions options_;
-  std::vector<at::Tensor> parameters_;
-  std::int64_t summed_rows_ = 0;
-  at::Tensor summed_weight_;
-  bool weighed_by_rows_ = false;
+  std::optional<GradScaler> scaler_;
+  // What the window weighs by now, beside its first micro-batch: rows, or what examples say.
+  std::int64_t first_rows_ = 0;
+  std::int64_t rows_ = 0;
+  at::Tensor first_weight_;
+  at::Tensor weight_;
+  at::Tensor loss_;
 };
 
 }  // namespace headrace::inline v1::training

@@ -6,19 +6,28 @@
 namespace headrace::inline v1::app {
 
 training::Stage stage_of(const TrainingSettings& training) {
-  return {
-      .epochs = training.epochs,
-      .batch = training.batch,
-      .evaluation_batch = training.evaluation_batch,
-      .accumulation = training.accumulation,
-      .optimizer = {.learning_rate = training.learning_rate, .weight_decay = training.weight_decay},
-      .schedule = training.schedule,
-      .precision = training.precision,
-      .clip_norm = training.clip,
-      .early_stopping = training::EarlyStoppingOptions{.patience = training.early_stopping,
-                                                       .min_delta = training.min_delta},
-      .channels_last = training.channels_last,
-      .cudnn_benchmark = training.cudnn_benchmark};
+  return {.epochs = training.epochs,
+          .batch = training.batch,
+          .evaluation_batch = training.evaluation_batch,
+          .accumulation = training.accumulation,
+          .optimizer = {.rule = training.optimizer,
+                        .learning_rate = training.learning_rate,
+                        .weight_decay = training.weight_decay,
+                        .decay_vectors = training.decay_vectors},
+          .groups = training.groups,
+          .frozen_norms = training.frozen_norms,
+          .schedule = training.schedule,
+          .precision = training.precision,
+          .clip_norm = training.clip,
+          .ema = training.ema,
+          .checkpointed = training.checkpointed,
+          .unfreeze = training.unfreeze,
+          .early_stopping = training::EarlyStoppingOptions{.patience = training.early_stopping,
+                                                           .min_delta = training.min_delta},
+          .non_finite = training.non_finite,
+          .channels_last = training.channels_last,
+          .cudnn_benchmark = training.cudnn_benchmark,
+          .deterministic = training.deterministic};
 }
 
 std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,

@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/training_settings.h>
+#include <headrace/apps/jobs/training_tags.h>
 #include <headrace/engine/base/error.h>
 
 #include <fmt/format.h>
@@ -6,68 +7,67 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using training::ConstantRate;
-using training::CosineRate;
-using training::OneCycleRate;
-using training::PlateauOptions;
-using training::PolynomialRate;
-using training::Schedule;
-
-void describe_cosine(Fields& fields, CosineRate& rate) {
-  fields.key("warmup_epochs", rate.warmup_epochs, {.doc = "with a rising rate", .min = 0.0});
-  fields.key("lowest", rate.lowest, {.doc = "rate at the last step", .min = 0.0});
-  fields.key("warmup_start", rate.warmup_start,
-             {.doc = "share of the rate at the first step", .min = 0.0, .max = 1.0});
+void describe_group(Fields& fields, training::GroupRule& group) {
+  fields.key("pattern", group.pattern,
+             {.doc = "parts of the names of its parameters (* for anything)", .required = true});
+  fields.key("rate_factor", group.rate_factor, {.doc = "of the learning rate", .min = 0.0});
+  fields.key("weight_decay", group.weight_decay,
+             {.doc = "null: training.weight_decay", .min = 0.0});
 }
 
-void describe_one_cycle(Fields& fields, OneCycleRate& rate) {
-  fields.key("pct", rate.pct,
-             {.doc = "share of the steps with a rising rate", .above = 0.0, .below = 1.0});
-  fields.key("div", rate.div, {.doc = "highest rate by the first", .min = 1.0});
-  fields.key("final_div", rate.final_div, {.doc = "first rate by the last", .min = 1.0});
-}
-
-void describe_polynomial(Fields& fields, PolynomialRate& rate) {
-  fields.key("power", rate.power, {.doc = "of the steps that are left", .above = 0.0});
-}
-
-void describe_plateau(Fields& fields, PlateauOptions& rate) {
-  fields.key("factor", rate.factor,
-             {.doc = "of the rate when the validation loss stays", .above = 0.0, .below = 1.0});
-  fields.key("patience", rate.patience, {.doc = "epochs that are let pass before", .min = 0.0});
-  fields.key("threshold", rate.threshold,
-             {.doc = "share that a lower loss is lower by", .min = 0.0, .below = 1.0});
-  fields.key("cooldown", rate.cooldown,
-             {.doc = "epochs behind a reduction that do not count", .min = 0.0});
-  fields.key("lowest", rate.lowest, {.doc = "rate that is not gone below", .min = 0.0});
+void describe_unfreeze(Fields& fields, training::Unfreeze& change) {
+  fields.key("at", change.at, {.doc = "epoch, from 0, that trains them first", .min = 1.0});
+  fields.key("patterns", change.patterns,
+             {.doc = "parts of the names of frozen parameters", .required = true});
+  fields.key("rate_factor", change.rate_factor, {.doc = "of their learning rate", .min = 0.0});
+  fields.key("warmup", change.warmup, {.doc = "steps over which their rate rises", .min = 0.0});
 }
 
 void describe_rate(Fields& fields, TrainingSettings& training) {
+  fields.tagged("optimizer", training.optimizer, optimizer_tags(), {.doc = "what the steps are"});
   fields.key("learning_rate", training.learning_rate,
-             {.doc = "of AdamW; the highest of a schedule", .above = 0.0});
-  fields.key("weight_decay", training.weight_decay, {.doc = "of AdamW", .min = 0.0, .max = 1.0});
-  fields.tagged(
-      "schedule", training.schedule,
-      std::vector<Tag<Schedule>>{
-          alternative<ConstantRate, Schedule>("constant", "", {}, "the same at every step"),
-          alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine,
-                                            "rises, then falls along half a cosine"),
-          alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle,
-                                              "rises and falls along cosines"),
-          alternative<PolynomialRate, Schedule>("polynomial", "power", describe_polynomial,
-                                                "falls to 0 as a power of the steps that are left"),
-          alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau,
-                                                "falls when the validation loss stays")},
-      {.doc = "of the learning rate"});
+             {.doc = "of the optimiser; the highest of a schedule", .above = 0.0});
+  fields.key(
+      "weight_decay", training.weight_decay,
+      {.doc = "of adamw beside the gradient, of the others a part of it", .min = 0.0, .max = 1.0});
+  fields.key("decay_vectors", training.decay_vectors,
+             {.doc = "weight decay of biases and of scales and shifts of norms, too"});
+  fields.list_of<training::GroupRule>(
+      "groups", training.groups, describe_group,
+      {.doc = "parameters with a rate or a decay of their own; the first that fits counts"});
+  fields.tagged("schedule", training.schedule, schedule_tags(), {.doc = "of the learning rate"});
+}
+
+void describe_weights(Fields& fields, TrainingSettings& training) {
+  fields.key("ema", training.ema,
+             {.doc = "decay of averaged weights, which are then evaluated and kept; 0: none",
+              .min = 0.0,
+              .below = 1.0});
+  fields.key("frozen_norms", training.frozen_norms,
+             {.doc = "norms keep their running statistics and go by them, as those of frozen parts "
+                     "always do"});
+  fields.list_of<training::Unfreeze>(
+      "unfreeze", training.unfreeze, describe_unfreeze,
+      {.doc = "frozen parameters that are trained from an epoch on; the schedule goes on"});
+  fields.key("checkpointed", training.checkpointed,
+             {.doc = "blocks whose activations are made again in the backward pass, by parts of "
+                     "their names: less memory, more time"});
 }
 
 void describe_device(Fields& fields, TrainingSettings& training) {
+  using training::Precision;
   fields.choice("precision", training.precision,
-                {{"fp32", training::Precision::fp32}, {"bf16", training::Precision::bf16}},
-                {.doc = "of the forward pass"});
+                {{"fp32", Precision::fp32},
+                 {"tf32", Precision::tf32},
+                 {"bf16", Precision::bf16},
+                 {"fp16", Precision::fp16}},
+                {.doc = "of the forward pass; tf32 is fp32 without a GPU of 8.0 or later, fp16 "
+                        "scales the loss"});
   fields.key("channels_last", training.channels_last, {.doc = "memory layout of the network"});
   fields.key("cudnn_benchmark", training.cudnn_benchmark,
              {.doc = "cuDNN tries its algorithms for each shape; runs are then not repeatable"});
+  fields.key("deterministic", training.deterministic,
+             {.doc = "a GPU's operations give the same bits every time, or refuse"});
 }
 
 }  // namespace
@@ -81,11 +81,14 @@ void describe(Fields& fields, TrainingSettings& training) {
              {.doc = "batches of a step", .min = 1.0, .max = 1e6});
   describe_rate(fields, training);
   fields.key("clip", training.clip, {.doc = "largest norm of all gradients; 0: none", .min = 0.0});
+  describe_weights(fields, training);
   describe_device(fields, training);
   fields.key("early_stopping", training.early_stopping,
              {.doc = "epochs without a better figure of the validation; 0: never", .min = 0.0});
   fields.key("min_delta", training.min_delta,
              {.doc = "that a figure must be better by to begin these epochs anew", .min = 0.0});
+  fields.tagged("non_finite", training.non_finite, non_finite_tags(),
+                {.doc = "what a loss or gradients that are not finite lead to"});
   fields.key("checkpoint_every", training.checkpoint_every,
              {.doc = "steps between checkpoints inside an epoch; 0: none", .min = 0.0});
   fields.key("member", training.member,
@@ -93,12 +96,16 @@ void describe(Fields& fields, TrainingSettings& training) {
 }
 
 void check(const TrainingSettings& training) {
-  const auto* cosine = std::get_if<CosineRate>(&training.schedule);
+  const auto* cosine = std::get_if<training::CosineRate>(&training.schedule);
   if (cosine != nullptr && cosine->warmup_epochs > training.epochs)
     throw ConfigError(fmt::format(
         "[config] training.schedule: warmup_epochs must not be above training.epochs = {}, got {}; "
         "lower it: training.schedule.cosine.warmup_epochs=0",
         training.epochs, cosine->warmup_epochs));
+  if (training.cudnn_benchmark && training.deterministic)
+    throw ConfigError(
+        "[config] training.cudnn_benchmark takes whichever algorithm was fastest in a trial, "
+        "training.deterministic the same one every time; set one of them to false");
 }
 
 }  // namespace headrace::inline v1::app

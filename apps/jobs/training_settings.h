@@ -2,11 +2,15 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/training/optimizer_rule.h>
 #include <headrace/training/precision.h>
+#include <headrace/training/stage_parts.h>
 #include <headrace/training/stage_schedule.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -19,14 +23,23 @@ struct TrainingSettings {
   std::int64_t accumulation = 1;
   double learning_rate = 1e-3;
   double weight_decay = 0.01;
+  bool decay_vectors = false;
+  training::OptimizerRule optimizer = training::AdamWRule{};
+  std::vector<training::GroupRule> groups{};
   training::Schedule schedule = training::CosineRate{};
   double clip = 0.0;  ///< largest norm of all gradients; 0: none
   training::Precision precision = training::Precision::fp32;
-  int early_stopping = 10;            ///< epochs without a better figure; 0: never
-  double min_delta = 0.0;             ///< that patience wants a better figure to be better by
+  double ema = 0.0;           ///< decay of averaged weights; 0: none
+  bool frozen_norms = false;  ///< norms keep their statistics
+  std::vector<training::Unfreeze> unfreeze{};
+  std::vector<std::string> checkpointed{};  ///< blocks whose activations are made again
+  int early_stopping = 10;                  ///< epochs without a better figure; 0: never
+  double min_delta = 0.0;                   ///< that patience wants a better figure to be better by
+  training::NonFinitePolicy non_finite = training::SkipStep{};
   std::int64_t checkpoint_every = 0;  ///< steps; 0: only after an epoch and when stopped
   bool channels_last = true;
   bool cudnn_benchmark = false;
+  bool deterministic = false;
   std::optional<std::int64_t> member{};  ///< only this one of the recipe; none: all, in turn
 };
 

@@ -115,7 +115,7 @@ Figures train(const Plan& plan) {
                                app::torch_device(plan.device.device));
   training::Stage stage = course.stages().front();
   stage.early_stopping.reset();
-  training::AdamW optimizer(training::parameter_groups(stage, network->parameters()),
+  training::Optimizer optimizer(training::parameter_groups(stage, network->parameters()),
                             stage.optimizer);
   Watch watch(plan, loader);
   training::Trainer trainer(

@@ -58,7 +58,7 @@ void train(JobStep& job, const StepVariant& variant, Device deliver_to,
   stage.accumulation = variant.accumulation;
   stage.schedule = training::CosineRate{};
   stage.early_stopping.reset();
-  training::AdamW optimizer(training::parameter_groups(stage, job.network->parameters()),
+  training::Optimizer optimizer(training::parameter_groups(stage, job.network->parameters()),
                             stage.optimizer);
   std::stop_source stop;
   // Before the end: on a GPU reports come later than their steps.

@@ -108,8 +108,6 @@ Steps::Steps(const JobRecipe& recipe, const PytorchRun& run, at::ScalarType type
     : recipe_(recipe),
       run_(run),
       type_(type),
-      rate_(training::rate_of(recipe.stage.schedule, recipe.stage.optimizer.learning_rate,
-                              recipe.steps_per_epoch, recipe.stage.epochs)),
       network_(network_of(recipe, type)),
       optimizer_(training::parameter_groups(recipe.stage, network_->parameters()),
                  recipe.stage.optimizer),
@@ -135,7 +133,11 @@ TensorMap Steps::state() const {
 double Steps::step(std::int64_t number) {
   network_->set_training(true);
   const Parts& parts = run_.parts(number);
-  if (rate_) optimizer_.set_learning_rate(rate_(number));
+  optimizer_.set_learning_rate(training::rate_at(recipe_.stage.schedule,
+                                                 recipe_.stage.optimizer.learning_rate,
+                                                 {.update = number,
+                                                  .steps_per_epoch = recipe_.steps_per_epoch,
+                                                  .epochs = recipe_.stage.epochs}));
   Random random;
   const training::Moment moment{
       .step = number, .stage = recipe_.stage, .training = true, .random = random};

@@ -3,8 +3,8 @@
 #include <headrace/models/networks/network.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/torch_python.h>
-#include <headrace/training/adamw.h>
 #include <headrace/training/named_state.h>
+#include <headrace/training/optimizer.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/update.h>
 
@@ -73,9 +73,8 @@ class Steps {
   const JobRecipe& recipe_;
   const PytorchRun& run_;
   at::ScalarType type_;
-  std::function<double(std::int64_t)> rate_;
   std::unique_ptr<models::Network> network_;
-  training::AdamW optimizer_;
+  training::Optimizer optimizer_;
   training::Update update_;
 };
 

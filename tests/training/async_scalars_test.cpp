@@ -119,26 +119,6 @@ TEST_CASE("the newest steps may be kept back, and can be changed until they are 
   CHECK(told[1].times.copy_s == 3.0);
 }
 
-TEST_CASE("a late loss that is not a number names its own step, and nobody is told of it") {
-  std::vector<std::int64_t> told;
-  StepReports reports([&](const StepReport& report) { told.push_back(report.step); });
-  OnTheWay bad;
-  reports.add(step(7), 40);
-  reports.scalars().push(values({std::numeric_limits<double>::quiet_NaN()}), bad.arrived());
-  reports.add(step(8), 42, {});
-  reports.tell_arrived(0);
-  CHECK(told.empty());
-  std::string message;
-  try {
-    reports.tell_all();
-  } catch (const NumericError& error) {
-    message = error.what();
-  }
-  CHECK(
-      message.starts_with("[trainer] step 7 (epoch 0, before sample 40): the loss must be finite"));
-  CHECK(told.empty());
-}
-
 TEST_CASE("exposed copy moves from compute once, whole, however late it is known") {
   ExposedCopy exposed(5.0);  // of another trainer
   std::vector<StepTimes> steps(4, StepTimes{.wall_s = 1.0, .compute_s = 1.0});

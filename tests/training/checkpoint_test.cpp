@@ -33,7 +33,7 @@ Checkpoint sample(std::int64_t step = 7) {
                        .position = {.seed = 18446744073709551615u, .epoch = 2, .position = 96},
                        .samples = 96,
                        .epoch_skipped = 1,
-                       .plateau = {.learning_rate = 5e-4, .best = .25, .bad = 1, .cooldown = 3},
+                       .plateau = {.best = .25, .bad = 1, .cooldown = 3, .reductions = 2},
                        .early_stopping = {.best = .875, .reference = .75, .bad = 2},
                        .best_epoch = 1},
           .weights = {{"layer.weight", at::arange(6.).view({2, 3})}},

@@ -161,7 +161,7 @@ TEST_CASE("a network of several heads and no main output is trained and evaluate
   const HeadsCourse course;
   Stage stage{.epochs = 2, .batch = 4};
   const auto network = course.network();
-  AdamW optimizer(network->parameters(), {.learning_rate = .01});
+  Optimizer optimizer(network->parameters(), {.learning_rate = .01});
   auto train = course.train(stage, {.batch = 4}).build();
   auto validation = course.evaluation(Split::validation, {.batch = 4}).build();
   std::vector<double> losses;

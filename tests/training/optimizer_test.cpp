@@ -1,8 +1,8 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/training/adamw.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/gradients.h>
 #include <headrace/training/named_state.h>
+#include <headrace/training/optimizer.h>
 
 #include "../support/torch_doctest.h"
 
@@ -30,8 +30,8 @@ void give_gradient(const at::Tensor& tensor, const at::Tensor& gradient) {
 
 TEST_CASE("AdamW gives the values computed by hand") {
   const at::Tensor w = parameter(at::ones({1}, at::kDouble));
-  AdamW optimizer(NamedTensors{{"w", w}},
-                  {.learning_rate = .1, .weight_decay = .01, .decay_vectors = true});
+  Optimizer optimizer(NamedTensors{{"w", w}},
+                      {.learning_rate = .1, .weight_decay = .01, .decay_vectors = true});
   const std::vector<double> expected{.899000009999999, .934711360378489, .899452542577364};
   const std::vector<double> gradients{.1, -.2, .3};
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -45,8 +45,8 @@ TEST_CASE("biases and norms decay only when asked") {
   const auto decayed = [](bool decay_vectors) {
     const at::Tensor matrix = parameter(at::ones({2, 2}));
     const at::Tensor bias = parameter(at::ones({2}));
-    AdamW optimizer(NamedTensors{{"m", matrix}, {"b", bias}},
-                    {.learning_rate = .1, .weight_decay = .5, .decay_vectors = decay_vectors});
+    Optimizer optimizer(NamedTensors{{"m", matrix}, {"b", bias}},
+                        {.learning_rate = .1, .weight_decay = .5, .decay_vectors = decay_vectors});
     give_gradient(matrix, at::zeros({2, 2}));
     give_gradient(bias, at::zeros({2}));
     optimizer.step();
@@ -60,9 +60,9 @@ TEST_CASE("biases and norms decay only when asked") {
 TEST_CASE("groups have their own rate and decay") {
   const at::Tensor fast = parameter(at::zeros({1}));
   const at::Tensor slow = parameter(at::zeros({1}));
-  AdamW optimizer({{.parameters = {{"fast", fast}}, .weight_decay = 0},
-                   {.parameters = {{"slow", slow}}, .rate_factor = .1, .weight_decay = 0}},
-                  {.learning_rate = .1});
+  Optimizer optimizer({{.parameters = {{"fast", fast}}, .weight_decay = 0},
+                       {.parameters = {{"slow", slow}}, .rate_factor = .1, .weight_decay = 0}},
+                      {.learning_rate = .1});
   give_gradient(fast, at::ones({1}));
   give_gradient(slow, at::ones({1}));
   optimizer.step();
@@ -72,7 +72,7 @@ TEST_CASE("groups have their own rate and decay") {
 
 TEST_CASE("a skipped step leaves weights, moments and count as they were") {
   const at::Tensor w = parameter(at::ones({3}));
-  AdamW optimizer(NamedTensors{{"w", w}}, {});
+  Optimizer optimizer(NamedTensors{{"w", w}}, {});
   give_gradient(w, at::ones({3}));
   optimizer.step();
   const at::Tensor before = w.detach().clone();
@@ -88,7 +88,7 @@ TEST_CASE("a skipped step leaves weights, moments and count as they were") {
 TEST_CASE("a parameter without gradient stays as it is") {
   const at::Tensor used = parameter(at::ones({2}));
   const at::Tensor unused = parameter(at::ones({2}));
-  AdamW optimizer(NamedTensors{{"used", used}, {"unused", unused}}, {.decay_vectors = true});
+  Optimizer optimizer(NamedTensors{{"used", used}, {"unused", unused}}, {.decay_vectors = true});
   give_gradient(used, at::ones({2}));
   optimizer.step();
   CHECK(at::equal(unused, at::ones({2})));
@@ -98,39 +98,39 @@ TEST_CASE("a parameter without gradient stays as it is") {
 }
 
 TEST_CASE("an optimiser that was restored goes on bit for bit") {
-  const auto run = [](AdamW& optimizer, const at::Tensor& w, int first, int last) {
+  const auto run = [](Optimizer& optimizer, const at::Tensor& w, int first, int last) {
     for (int i = first; i < last; ++i) {
       give_gradient(w, at::full({4}, std::sin(i)));
       optimizer.step();
     }
   };
   const at::Tensor whole = parameter(at::ones({4}));
-  AdamW uninterrupted(NamedTensors{{"w", whole}}, {});
+  Optimizer uninterrupted(NamedTensors{{"w", whole}}, {});
   run(uninterrupted, whole, 0, 3);
   const at::Tensor again = parameter(whole.detach());
   const TensorMap saved = snapshot(uninterrupted.state());
   run(uninterrupted, whole, 3, 6);
 
-  AdamW restored(NamedTensors{{"w", again}}, {});
+  Optimizer restored(NamedTensors{{"w", again}}, {});
   restored.load_state(saved);
   run(restored, again, 3, 6);
   CHECK(at::equal(whole, again));
 
   const at::Tensor forgetful = parameter(at::ones({4}));
-  AdamW fresh(NamedTensors{{"w", forgetful}}, {});
+  Optimizer fresh(NamedTensors{{"w", forgetful}}, {});
   run(fresh, forgetful, 3, 6);
   CHECK_FALSE(at::equal(whole, forgetful));
 }
 
 TEST_CASE("a state of other parameters is refused before anything changes") {
-  AdamW optimizer(NamedTensors{{"w", parameter(at::ones({4}))}}, {});
-  AdamW larger(NamedTensors{{"w", parameter(at::ones({5}))}}, {});
-  AdamW renamed(NamedTensors{{"v", parameter(at::ones({4}))}}, {});
+  Optimizer optimizer(NamedTensors{{"w", parameter(at::ones({4}))}}, {});
+  Optimizer larger(NamedTensors{{"w", parameter(at::ones({5}))}}, {});
+  Optimizer renamed(NamedTensors{{"v", parameter(at::ones({4}))}}, {});
   CHECK_THROWS_WITH_AS(optimizer.load_state(larger.state()),
-                       "[AdamW] \"w.exp_avg\" must have the shape [4], the file has [5]",
+                       "[optimizer] \"w.exp_avg\" must have the shape [4], the file has [5]",
                        CheckpointError);
   CHECK_THROWS_WITH_AS(optimizer.load_state(renamed.state()),
-                       "[AdamW] \"w.exp_avg\" is missing from the file", CheckpointError);
+                       "[optimizer] \"w.exp_avg\" is missing from the file", CheckpointError);
   TensorMap more = optimizer.state();
   more.emplace("x", at::ones({}));
   CHECK_THROWS_AS(optimizer.load_state(more), CheckpointError);
@@ -138,10 +138,11 @@ TEST_CASE("a state of other parameters is refused before anything changes") {
 
 TEST_CASE("settings outside their range are refused") {
   const at::Tensor w = parameter(at::ones({1}));
-  CHECK_THROWS_AS(AdamW(NamedTensors{{"w", w}}, {.learning_rate = -1}), headrace::ConfigError);
-  CHECK_THROWS_AS(AdamW(NamedTensors{{"w", w}}, {.beta1 = 1.0}), headrace::ConfigError);
-  CHECK_THROWS_AS(AdamW(NamedTensors{}, {}), headrace::ConfigError);
-  CHECK_THROWS_AS(AdamW(NamedTensors{{"w", w}, {"w", w}}, {}), headrace::ConfigError);
+  CHECK_THROWS_AS(Optimizer(NamedTensors{{"w", w}}, {.learning_rate = -1}), headrace::ConfigError);
+  CHECK_THROWS_AS(Optimizer(NamedTensors{{"w", w}}, {.rule = AdamWRule{.beta1 = 1.0}}),
+                  headrace::ConfigError);
+  CHECK_THROWS_AS(Optimizer(NamedTensors{}, {}), headrace::ConfigError);
+  CHECK_THROWS_AS(Optimizer(NamedTensors{{"w", w}, {"w", w}}, {}), headrace::ConfigError);
 }
 
 TEST_CASE("clipping scales all gradients to one norm") {

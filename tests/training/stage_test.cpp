@@ -46,14 +46,21 @@ TEST_CASE("patterns that fit nothing, and stages that train nothing, are refused
 }
 
 TEST_CASE("a stage's schedules go over its steps") {
-  const auto cosine = rate_of(CosineRate{.warmup_epochs = 1, .lowest = 1e-5}, 1e-3, 10, 4);
-  CHECK(cosine(0) == Approx(1e-4));
-  CHECK(cosine(10) == Approx(1e-3));
-  CHECK(cosine(40) == Approx(1e-5));
-  const auto cycle = rate_of(OneCycleRate{}, 1e-2, 10, 4);
-  CHECK(cycle(0) == Approx(1e-2 / 25));
-  CHECK(cycle(39) == Approx(1e-2 / 25 / 1e4));
-  CHECK_FALSE(static_cast<bool>(rate_of(ConstantRate{}, 1e-3, 10, 4)));
-  CHECK_FALSE(static_cast<bool>(rate_of(PlateauOptions{}, 1e-3, 10, 4)));
-  CHECK_THROWS_AS(rate_of(CosineRate{.warmup_epochs = 5}, 1e-3, 10, 4), headrace::ConfigError);
+  const auto at = [](const Schedule& schedule, std::int64_t update, double rate = 1e-3) {
+    return rate_at(schedule, rate, {.update = update, .steps_per_epoch = 10, .epochs = 4});
+  };
+  const CosineRate cosine{.warmup_epochs = 1, .lowest = 1e-5};
+  CHECK(at(cosine, 0) == Approx(1e-4));
+  CHECK(at(cosine, 10) == Approx(1e-3));
+  CHECK(at(cosine, 40) == Approx(1e-5));
+  CHECK(at(OneCycleRate{}, 0, 1e-2) == Approx(1e-2 / 25));
+  CHECK(at(OneCycleRate{}, 39, 1e-2) == Approx(1e-2 / 25 / 1e4));
+  CHECK(at(ConstantRate{}, 17) == 1e-3);
+  CHECK(at(StepRate{.every = 2}, 19) == 1e-3);
+  CHECK(at(StepRate{.every = 2}, 20) == Approx(1e-4));
+  const StepRate twice{.at = {1, 3}, .factor = 0.5};
+  CHECK(at(twice, 9) == 1e-3);
+  CHECK(at(twice, 10) == Approx(5e-4));
+  CHECK(at(twice, 30) == Approx(25e-5));
+  CHECK_THROWS_AS(at(CosineRate{.warmup_epochs = 5}, 0), headrace::ConfigError);
 }

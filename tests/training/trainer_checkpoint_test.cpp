@@ -159,10 +159,10 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
   const TemporaryFolder folder;
   CheckpointStore store(folder.path());
   const auto network = make_network<StatefulModule>(1);
-  AdamW optimizer(network->parameters(), {});
+  Optimizer optimizer(network->parameters(), {});
   auto loader = headrace::Pipeline::from(PatternSource(50, 33)).batch({.size = 8}).build();
   const headrace::test::FunctionCourse course({.loss = loss_of_rows});
-  const Stage stage;
+  const Stage stage{.non_finite = AbortRun{}};
   Trainer trainer({.course = course,
                    .stage = stage,
                    .network = *network,
@@ -177,6 +177,9 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
     message = error.what();
   }
   CHECK(message.starts_with(
-      "[trainer] step 5 (epoch 0, before sample 40): the loss must be finite, got"));
+      "[trainer] step 5 (epoch 0): loss and gradients must be finite, got a loss of nan"));
+  CHECK(
+      message.ends_with("look at sample 32 (epoch 0, position 32), sample 33 (epoch 0, position "
+                        "33), sample 34 (epoch 0, position 34) and 5 more"));
   CHECK(store.load_latest()->progress.step == 1);
 }

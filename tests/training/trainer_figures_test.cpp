@@ -63,7 +63,7 @@ TEST_CASE("schedules and patience out of range are refused before a step") {
   const auto refused = [](auto change) {
     Stage stage;
     change(stage);
-    CHECK_THROWS_AS(require_known(stage), headrace::ConfigError);
+    CHECK_THROWS_AS(check(stage), headrace::ConfigError);
   };
   refused([](Stage& stage) { stage.schedule = PlateauOptions{.factor = 1.5}; });
   refused([](Stage& stage) { stage.schedule = PlateauOptions{.patience = -1}; });

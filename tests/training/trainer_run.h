@@ -74,10 +74,9 @@ inline const test::LossFunction loss_of_rows =
 
 // What a run is made of, beside data and network.
 struct Setup {
-  Stage stage = {.epochs = 1};
+  Stage stage = {.epochs = 1, .optimizer = {.learning_rate = 5e-3}};
   TrainerOptions options = {};
   test::CourseParts course = {.loss = loss_of_rows};
-  AdamWOptions adamw = {.learning_rate = 5e-3};
 };
 
 // A network, its optimiser, loaders and trainer, as one run of a program would make them.
@@ -87,7 +86,7 @@ struct Run {
       : stage(setup.stage),
         course(setup.course),
         network(make_network<StatefulModule>(seed)),
-        optimizer(network->parameters(), setup.adamw),
+        optimizer(parameter_groups(stage, network->parameters()), stage.optimizer),
         train(train_loader()),
         validation(validation_loader()),
         trainer({.course = course,
@@ -102,7 +101,7 @@ struct Run {
   Stage stage;
   test::FunctionCourse course;
   std::unique_ptr<headrace::models::Network> network;
-  AdamW optimizer;
+  Optimizer optimizer;
   headrace::Loader train;
   headrace::Loader validation;
   Trainer trainer;
@@ -116,6 +115,7 @@ inline Setup epochs(std::int64_t count) {
 
 inline Setup three_epochs() {
   return {.stage = {.epochs = 3,
+                    .optimizer = {.learning_rate = 5e-3},
                     .schedule = PlateauOptions{.factor = .5, .patience = 0},
                     .early_stopping = EarlyStoppingOptions{.patience = 50}},
           .options = {.identity = {{"config", "a"}}},

@@ -113,7 +113,7 @@ TEST_CASE("the parts of the step times sum to the wall time") {
 
 TEST_CASE("a consumer that waits for slow data says so") {
   const auto network = make_network<StatefulModule>(1);
-  AdamW optimizer(network->parameters(), {});
+  Optimizer optimizer(network->parameters(), {});
   auto loader = headrace::Pipeline::from(PatternSource(24))
                     .then([](headrace::Sample&) {
                       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -169,12 +169,14 @@ TEST_CASE("a skipped step is counted and said, and the schedule does not go on o
   CHECK(epoch.skipped == 1);
   CHECK(run.trainer.progress().skipped == 1);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0] ==
-        "[trainer] step 3 (epoch 0): the gradients must be finite, got some that are not; the step "
-        "was skipped, 1 of 3 so far");
+  CHECK(
+      warnings[0].starts_with("[trainer] step 3 (epoch 0): loss and gradients must be finite, got "
+                              "a loss of 0.000000 and a gradient norm of "));
+  CHECK(warnings[0].find("; the step was skipped, 1 of 3 so far; its samples: sample ") !=
+        std::string::npos);
 }
 
-TEST_CASE("stages that contradict themselves or ask for the unknown are refused before a step") {
+TEST_CASE("stages that contradict themselves are refused before a step") {
   const auto refused = [](auto change) {
     Setup setup;
     change(setup.stage);
@@ -183,18 +185,12 @@ TEST_CASE("stages that contradict themselves or ask for the unknown are refused 
   refused([](Stage& stage) { stage.epochs = 0; });
   refused([](Stage& stage) { stage.accumulation = 0; });
   refused([](Stage& stage) { stage.schedule = CosineRate{.warmup_epochs = 2}; });
-  const auto unknown = [](const char* name, auto change) {
-    Stage stage;
-    change(stage);
-    CHECK_THROWS_WITH_AS(
-        require_known(stage),
-        ("[stage train] " + std::string(name) + " is not there yet; leave it out").c_str(),
-        headrace::ConfigError);
-  };
-  unknown("ema", [](Stage& stage) { stage.ema = .999; });
-  unknown("frozen_norms", [](Stage& stage) { stage.frozen_norms = true; });
-  unknown("checkpointed", [](Stage& stage) { stage.checkpointed = {"block"}; });
-  unknown("unfreeze", [](Stage& stage) { stage.unfreeze = {{.at = 1, .patterns = {"*"}}}; });
+  refused([](Stage& stage) { stage.ema = 1.0; });
+  refused([](Stage& stage) { stage.unfreeze = {{.at = 1, .patterns = {"conv"}}}; });
+  refused([](Stage& stage) {
+    stage.cudnn_benchmark = true;
+    stage.deterministic = true;
+  });
 }
 
 TEST_CASE("integer images of rows in HWC become channels-last floats with their statistics") {

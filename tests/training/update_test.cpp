@@ -37,7 +37,7 @@ struct Data {
 
 // Steps of a network with a loss of its own.
 struct Steps {
-  explicit Steps(Network& network, headrace::test::LossFunction loss, AdamWOptions adamw = {},
+  explicit Steps(Network& network, headrace::test::LossFunction loss, OptimizerOptions adamw = {},
                  UpdateOptions options = {})
       : course({.loss = std::move(loss)}),
         optimizer(network.parameters(), adamw),
@@ -50,7 +50,7 @@ struct Steps {
 
   Stage stage;
   headrace::test::FunctionCourse course;
-  AdamW optimizer;
+  Optimizer optimizer;
   Update update;
 };
 

@@ -1,24 +1,9 @@
 #include <headrace/training/detail/step_reports.h>
-#include <headrace/training/numeric_error.h>
 
-#include <cmath>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::training::detail {
-
-namespace {
-
-void require_finite_loss(const StepReport& report, std::int64_t position) {
-  if (std::isfinite(*report.loss)) return;
-  throw NumericError("[trainer] step " + std::to_string(report.step) + " (epoch " +
-                     std::to_string(report.epoch) + ", before sample " + std::to_string(position) +
-                     "): the loss must be finite, got " + std::to_string(*report.loss) +
-                     "; lower the learning rate, clip the gradients, or look at these samples");
-}
-
-}  // namespace
 
 void StepReports::add(const StepReport& report, std::int64_t position, const Figures& figures) {
   const bool reads = figures.loss.defined();
@@ -44,7 +29,6 @@ bool StepReports::tell_first(bool wait) {
   }
   const Waiting told = std::move(first);
   waiting_.pop_front();
-  if (told.reads) require_finite_loss(told.report, told.position);
   tell_(told.report);
   return true;
 }

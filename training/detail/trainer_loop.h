@@ -1,7 +1,8 @@
 #pragma once
 
-#include <headrace/training/async_scalars.h>
 #include <headrace/training/detail/exposed_copy.h>
+#include <headrace/training/detail/kept_buffers.h>
+#include <headrace/training/detail/step_outcomes.h>
 #include <headrace/training/detail/step_pace.h>
 #include <headrace/training/detail/step_reports.h>
 #include <headrace/training/trainer.h>
@@ -42,24 +43,26 @@ class Trainer::Loop {
   void restore(const Checkpoint& checkpoint);
   Checkpoint checkpoint() const;
   const Progress& progress() const { return progress_; }
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
   RunResult run(std::stop_token stop);
 
  private:
-  enum class Went : unsigned char { on, epoch_ended, stopped };
+  enum class Went : unsigned char { on, epoch_ended, stopped, reloaded };
 
   // What is gathered over the micro-batches of one step.
   struct Window {
     at::Tensor loss_sum;
     at::Tensor weight;  // undefined: the rows
     std::int64_t rows = 0;
+    std::vector<RowOrigins> origins;
     StepTimes times;
 
     void add(const Forward& forward);
     at::Tensor mean_loss() const;
   };
 
-  bool train_epoch(const std::stop_token& stop);
-  bool train_steps(const std::stop_token& stop);
+  Went train_epoch(const std::stop_token& stop);
+  Went train_steps(const std::stop_token& stop);
   void spend(StepTimes& times, double StepTimes::*part = nullptr);
   void settle();
   void tell(const StepReport& report);
@@ -67,7 +70,13 @@ class Trainer::Loop {
   Went train_step(const std::stop_token& stop);
   Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
   void finish_step(Window& window);
-  void count_skipped(const at::Tensor& skipped, std::size_t unknown);
+  void set_rates(std::int64_t update);
+  void unfreeze_parameters(std::int64_t epoch);
+  void add_unfrozen(std::size_t change, std::int64_t since);
+  void learn_outcomes(std::size_t unknown);
+  void meet(const detail::StepOutcomes::Step& step);
+  void reload();
+  std::size_t newest_unknown() const { return options_.device.is_cuda() ? 2 : 0; }
   bool saves_now() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
   std::optional<Evaluation> validate(const std::stop_token& stop);
@@ -79,7 +88,6 @@ class Trainer::Loop {
   bool out_of_patience() const;
   void begin_epoch(std::int64_t epoch);
   void seek_training_data();
-  void require_finite() const;
   void save(bool must);
   void try_to_save(bool must, const std::function<void()>& write);
   RunResult result(RunStatus status) const;
@@ -90,14 +98,17 @@ class Trainer::Loop {
   Update update_;
   Progress progress_;
   std::int64_t steps_per_epoch_;
-  std::function<double(std::int64_t)> rate_;
+  double rate_ = 0.0;  // of groups whose factor is 1
   Selection selection_;
   Random random_;
-  LossMeans losses_;                // of the epoch
+  LossMeans losses_{true};          // of the epoch
   std::unique_ptr<Metric> metric_;  // likewise; null where the course has none of training
   TensorMap fitted_;                // by the newest validation
   std::optional<BestWeights> unsaved_best_;
-  AsyncScalars skips_;
+  std::optional<WeightAverage> average_;
+  detail::KeptBuffers buffers_;
+  detail::StepOutcomes outcomes_;
+  bool reload_wanted_ = false;
   std::optional<std::int64_t> loader_epoch_;  // where the loader goes on by itself
   detail::Cutter clock_;
   StepTimes epoch_times_;
