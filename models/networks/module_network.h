@@ -16,6 +16,7 @@ namespace detail {
 
 HEADRACE_API NamedTensors parameters_of(const torch::nn::Module& module);
 HEADRACE_API NamedTensors buffers_of(const torch::nn::Module& module);
+HEADRACE_API void set_mode(torch::nn::Module& module, bool training, bool frozen_norms);
 HEADRACE_API void move_module(torch::nn::Module& module, at::Device device, bool channels_last);
 
 }  // namespace detail
@@ -26,7 +27,8 @@ HEADRACE_API void move_module(torch::nn::Module& module, at::Device device, bool
 template <typename Module>
 class ModuleNetwork final : public Network {
  public:
-  explicit ModuleNetwork(std::shared_ptr<Module> module) : module_(std::move(module)) {}
+  explicit ModuleNetwork(std::shared_ptr<Module> module)
+      : module_(std::move(module)), training_(module_->is_training()) {}
 
   /// Throws `ConfigError` for a module without `at::Tensor forward(const at::Tensor&)`.
   at::Tensor forward(const at::Tensor& input) override {
@@ -50,14 +52,23 @@ class ModuleNetwork final : public Network {
   Module& module() { return *module_; }
   NamedTensors parameters() const override { return detail::parameters_of(*module_); }
   NamedTensors buffers() const override { return detail::buffers_of(*module_); }
-  void set_training(bool on) override { module_->train(on); }
-  bool is_training() const override { return module_->is_training(); }
+  void set_training(bool on) override {
+    training_ = on;
+    detail::set_mode(*module_, training_, frozen_norms_);
+  }
+  bool is_training() const override { return training_; }
+  void freeze_norms(bool on) override {
+    frozen_norms_ = on;
+    set_training(training_);
+  }
   void move_to(at::Device device, bool channels_last) override {
     detail::move_module(*module_, device, channels_last);
   }
 
  private:
   std::shared_ptr<Module> module_;
+  bool training_;
+  bool frozen_norms_ = false;
 };
 
 /// The module inside. Throws `ConfigError` for a network of another kind.

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/models/networks/network.h>
 
 #include <utility>
@@ -6,6 +7,13 @@ namespace headrace::inline v1::models {
 
 Output Network::outputs(const at::Tensor& input) {
   return {.main = forward(input)};
+}
+
+void Network::freeze_norms(bool on) {
+  if (on)
+    throw ConfigError(
+        "[network] freeze_norms(true) must be known to the network, got one that has none; "
+        "override Network::freeze_norms");
 }
 
 NamedTensors state_of(const Network& network) {

@@ -48,9 +48,18 @@ class HEADRACE_API Network {
   /// Tensors that belong to the state but are not trained, such as running statistics.
   virtual NamedTensors buffers() const = 0;
 
-  /// Training mode (dropout on, batch statistics) or evaluation mode.
+  /// Training mode (dropout on, batch statistics) or evaluation mode. In training mode too a part
+  /// with parameters none of which requires a gradient stays in evaluation mode with all that is in
+  /// it, and so does every norm after `freeze_norms`. Call it again when what requires a gradient
+  /// has changed. A network without a trainable parameter is wholly in evaluation mode.
   virtual void set_training(bool on) = 0;
+
+  /// What was asked for last, whatever is frozen.
   virtual bool is_training() const = 0;
+
+  /// From now on modules with running statistics neither move them nor use the batch's, or they do
+  /// again; their scale and shift are trained as before. Default: throws `ConfigError` if on.
+  virtual void freeze_norms(bool on);
 
   /// Moves parameters and buffers; their four-dimensional ones take the channels-last layout when
   /// asked. Make the optimiser afterwards.

@@ -13,6 +13,28 @@ namespace headrace::inline v1::models {
 
 namespace {
 
+bool is_frozen(const torch::jit::Module& module) {
+  bool any = false;
+  for (const at::Tensor& parameter : module.parameters()) {
+    if (parameter.requires_grad()) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool has_running_statistics(const torch::jit::Module& module) {
+  for (const torch::jit::NameTensor& buffer : module.named_buffers(/*recurse=*/false))
+    if (buffer.name == "running_mean") return true;
+  return false;
+}
+
+void set_mode(torch::jit::Module& module, bool training, bool frozen_norms) {
+  module.train(training);
+  if (!training) return;
+  for (torch::jit::Module part : module.modules())
+    if (is_frozen(part) || (frozen_norms && has_running_statistics(part))) part.eval();
+}
+
 class ScriptNetwork final : public Network {
  public:
   ScriptNetwork(detail::ScriptFile file, const ScriptOptions& options, std::string who)
@@ -33,10 +55,14 @@ class ScriptNetwork final : public Network {
   NamedTensors parameters() const override { return state_.parameters; }
   NamedTensors buffers() const override { return state_.buffers; }
   void set_training(bool on) override {
-    file_.module.train(on);
     training_ = on;
+    set_mode(file_.module, training_, frozen_norms_);
   }
   bool is_training() const override { return training_; }
+  void freeze_norms(bool on) override {
+    frozen_norms_ = on;
+    set_training(training_);
+  }
   void move_to(at::Device device, bool channels_last) override {
     detail::place(state_.all(), device,
                   channels_last ? detail::Layout::channels_last : detail::Layout::as_it_is);
@@ -67,6 +93,7 @@ class ScriptNetwork final : public Network {
   std::string main_;
   std::string who_;
   bool training_ = true;
+  bool frozen_norms_ = false;
 };
 
 void check_parameters(const torch::jit::Module& module, const std::string& who) {

@@ -35,9 +35,11 @@ struct ScriptAlias {
 /// as `deep`, None left out; of a dict the entry `options.main`, else `main`, else `out`, else its
 /// only one as `main`, the others as `extra`. It throws `ConfigError` for a dict without a `main`.
 ///
-/// The network starts in training mode on the CPU. It runs operation by operation as eager PyTorch
-/// does, without TorchScript's optimiser, fusers and autocast pass, whatever the process has set
-/// for them; nothing of the process is changed. Regions of autocast inside a script have no effect.
+/// The network starts in training mode on the CPU; parts whose parameters the file keeps without
+/// gradient are frozen parts, see `Network::set_training`. It runs operation by operation as eager
+/// PyTorch does, without TorchScript's optimiser, fusers and autocast pass, whatever the process
+/// has set for them; nothing of the process is changed. Regions of autocast inside a script have no
+/// effect.
 ///
 /// Throws `ConfigError`, with the way out, for a file that is missing or damaged or is no
 /// TorchScript; for a script that is frozen, was traced with BatchNorm or dropout in it, or has

@@ -26,6 +26,7 @@ class MetaNetwork final : public models::Network {
   models::NamedTensors buffers() const override { return network_->buffers(); }
   void set_training(bool on) override { network_->set_training(on); }
   bool is_training() const override { return network_->is_training(); }
+  void freeze_norms(bool on) override { network_->freeze_norms(on); }
   void move_to(at::Device device, bool channels_last) override {
     network_->move_to(device, channels_last);
   }
