@@ -11,9 +11,6 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-constexpr const char* of_losses = "loss/";
-constexpr const char* of_metric = "metric/";
-
 void require_batches(const Loader& loader, const char* which) {
   if (loader.batches_per_epoch() > 0) return;
   throw DataError(std::string("[trainer] the ") + which + " loader has " +
@@ -44,11 +41,6 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
   return part;
 }
 
-void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) {
-  for (const auto& [name, tensor] : part)
-    all.emplace(prefix + name, tensor);
-}
-
 }  // namespace
 
 Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks)
@@ -62,6 +54,7 @@ Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks
       exposed_(parts_.train.stats().transfer.exposed_since_built_s),
       reports_([this](const StepReport& report) { tell(report); }) {
   check(parts_);
+  if (parts_.checkpoints != nullptr) writer_.emplace(*parts_.checkpoints);
   const std::int64_t window = parts_.stage.accumulation;
   steps_per_epoch_ = (parts_.train.batches_per_epoch() + window - 1) / window;
   rate_ = rate_of(parts_.stage.schedule, parts_.stage.optimizer.learning_rate, steps_per_epoch_,
@@ -97,24 +90,11 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   const std::int64_t updates = progress_.step - progress_.skipped;
   parts_.optimizer.set_learning_rate(rate_ && updates > 0 ? rate_(updates - 1)
                                                           : progress_.plateau.learning_rate);
-  losses_.restore(part_of(checkpoint.counters, of_losses));
-  if (metric_) metric_->restore(part_of(checkpoint.counters, of_metric));
+  losses_.restore(part_of(checkpoint.counters, detail::of_losses));
+  if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));
   fitted_ = checkpoint.fitted;
   loader_epoch_.reset();
   restore_rng_state(checkpoint.rng);
-}
-
-Checkpoint Trainer::Loop::checkpoint() const {
-  Checkpoint checkpoint{.progress = progress_,
-                        .weights = snapshot(parts_.network),
-                        .optimizer = snapshot(parts_.optimizer.state()),
-                        .rng = capture_rng_state(),
-                        .fitted = fitted_,
-                        .identity = options_.identity,
-                        .notes = options_.notes};
-  add_part(checkpoint.counters, of_losses, losses_.state());
-  if (metric_) add_part(checkpoint.counters, of_metric, metric_->state());
-  return checkpoint;
 }
 
 void Trainer::Loop::require_finite() const {
@@ -124,36 +104,6 @@ void Trainer::Loop::require_finite() const {
   if (!std::isfinite(mean))
     throw NumericError(epoch + ": the mean of the losses must be finite, got " +
                        std::to_string(mean) + "; lower the learning rate or clip the gradients");
-}
-
-// Writes what training can go on without, for a while.
-void Trainer::Loop::try_to_save(bool must, const std::function<void()>& write) {
-  try {
-    write();
-    failed_saves_ = 0;
-  } catch (const CheckpointError& error) {
-    if (must || ++failed_saves_ >= options_.failed_saves) throw;
-    if (callbacks_.on_warning)
-      callbacks_.on_warning(std::string(error.what()) +
-                            "; training goes on, the checkpoint before stays");
-  }
-}
-
-void Trainer::Loop::save(bool must) {
-  if (parts_.checkpoints == nullptr) return;
-  settle();
-  require_finite();
-  const Checkpoint now = checkpoint();
-  if (const auto name = first_not_finite(now.weights))
-    throw NumericError("[trainer] step " + std::to_string(progress_.step) +
-                       ": all weights must be finite to be saved, \"" + *name +
-                       "\" holds values that are not; the checkpoint before stays");
-  try_to_save(must, [&] {
-    if (unsaved_best_) parts_.checkpoints->save_best(*unsaved_best_);
-    unsaved_best_.reset();
-    const std::filesystem::path path = parts_.checkpoints->save(now);
-    if (callbacks_.on_checkpoint) callbacks_.on_checkpoint(path, progress_);
-  });
 }
 
 void Trainer::Loop::seek_training_data() {

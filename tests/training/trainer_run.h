@@ -56,11 +56,12 @@ class PatternSource final : public headrace::Source {
 };
 
 inline headrace::Loader train_loader(std::int64_t size = 50, std::int64_t batch = 8,
-                                     std::int64_t poisoned = -1) {
+                                     std::int64_t poisoned = -1,
+                                     headrace::LoaderOptions options = {}) {
   return headrace::Pipeline::from(PatternSource(size, poisoned))
       .order(headrace::Shuffled{.seed = 5})
       .batch({.size = batch})
-      .build();
+      .build(std::move(options));
 }
 
 inline headrace::Loader validation_loader() {
@@ -78,6 +79,7 @@ struct Setup {
   TrainerOptions options = {};
   test::CourseParts course = {.loss = loss_of_rows};
   AdamWOptions adamw = {.learning_rate = 5e-3};
+  headrace::LoaderOptions loader = {};
 };
 
 // A network, its optimiser, loaders and trainer, as one run of a program would make them.
@@ -88,7 +90,7 @@ struct Run {
         course(setup.course),
         network(make_network<StatefulModule>(seed)),
         optimizer(network->parameters(), setup.adamw),
-        train(train_loader()),
+        train(train_loader(50, 8, -1, setup.loader)),
         validation(validation_loader()),
         trainer({.course = course,
                  .stage = stage,
