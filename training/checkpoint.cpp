@@ -1,12 +1,11 @@
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_error.h>
-#include <headrace/training/checkpoint_file.h>
-#include <headrace/training/safetensors.h>
+#include <headrace/training/detail/safetensors_stream.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -91,43 +90,65 @@ Progress progress_from(const json& state) {
           .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>()};
 }
 
-// Where the eight digits of the checksum stand in a file, or npos.
-std::size_t find_checksum(const std::vector<std::byte>& bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::size_t found = text.find(checksum_text);
-  if (found == std::string_view::npos) return found;
-  const std::size_t digits = found + checksum_text.size();
-  return digits + no_checksum.size() <= text.size() ? digits : std::string_view::npos;
+// CRC-32 of a file with zeros where its own eight digits stand: in the header, of which it is
+// given all at once.
+class Checksum {
+ public:
+  void add(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::size_t place = stored_.empty() ? find_digits(text) : std::string_view::npos;
+    if (place == std::string_view::npos) return add(text);
+    stored_ = text.substr(place, no_checksum.size());
+    add(text.substr(0, place));
+    add(no_checksum);
+    add(text.substr(place + no_checksum.size()));
+  }
+
+  // Where the digits begin, or npos.
+  static std::size_t find_digits(std::string_view text) {
+    const std::size_t found = text.find(checksum_text);
+    if (found == std::string_view::npos) return found;
+    const std::size_t digits = found + checksum_text.size();
+    return digits + no_checksum.size() <= text.size() ? digits : std::string_view::npos;
+  }
+
+  // Of the bytes, and as the file has them: empty where it has none.
+  std::string digits() const {
+    std::array<char, 9> digits{};
+    std::snprintf(digits.data(), digits.size(), "%08x", static_cast<unsigned>(sum_));
+    return digits.data();
+  }
+  const std::string& stored() const { return stored_; }
+
+ private:
+  void add(std::string_view text) {
+    sum_ = ::crc32_z(sum_, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  }
+
+  uLong sum_ = 0;
+  std::string stored_;
+};
+
+void sign(detail::SafetensorsLayout& layout) {
+  Checksum checksum;
+  layout.send([&](std::span<const std::byte> bytes) { checksum.add(bytes); });
+  layout.head.replace(Checksum::find_digits(layout.head), no_checksum.size(), checksum.digits());
 }
 
-// Sum over all bytes, with zeros where the digits at `place` stand.
-std::string checksum_of(const std::vector<std::byte>& bytes, std::size_t place) {
-  const auto* first = reinterpret_cast<const Bytef*>(bytes.data());
-  const std::size_t rest = place + no_checksum.size();
-  uLong sum = ::crc32_z(0, first, place);
-  sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(no_checksum.data()), no_checksum.size());
-  sum = ::crc32_z(sum, first + rest, bytes.size() - rest);
-  std::array<char, 9> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08x", static_cast<unsigned>(sum));
-  return digits.data();
-}
-
-void sign(std::vector<std::byte>& bytes) {
-  const std::size_t place = find_checksum(bytes);
-  const std::string digits = checksum_of(bytes, place);
-  std::memcpy(bytes.data() + place, digits.data(), digits.size());
-}
-
-void check_signature(const std::vector<std::byte>& bytes, const std::string& who) {
-  const std::size_t place = find_checksum(bytes);
-  if (place == std::string_view::npos)
+TensorFile read_signed(const std::filesystem::path& path, const std::string& who) {
+  const detail::FileStream file = detail::open_file(path);
+  Checksum checksum;
+  const detail::FileStream watched{.size = file.size, .read = [&](std::span<std::byte> into) {
+                                     file.read(into);
+                                     checksum.add(into);
+                                   }};
+  TensorFile read = detail::read_safetensors(watched, path.string());
+  if (checksum.stored().empty())
     throw CheckpointError(who + ": has no checksum, it is not a checkpoint");
-  const std::string expected(reinterpret_cast<const char*>(bytes.data()) + place,
-                             no_checksum.size());
-  const std::string found = checksum_of(bytes, place);
-  if (expected != found)
-    throw CheckpointError(who + ": the checksum in the file is " + expected + ", its bytes give " +
-                          found);
+  if (checksum.stored() != checksum.digits())
+    throw CheckpointError(who + ": the checksum in the file is " + checksum.stored() +
+                          ", its bytes give " + checksum.digits());
+  return read;
 }
 
 constexpr std::array sections{
@@ -147,10 +168,17 @@ void sort_into_sections(Checkpoint& checkpoint, TensorMap tensors, const std::st
   }
 }
 
-Checkpoint checkpoint_from(const std::vector<std::byte>& bytes, const std::string& name) {
-  const std::string who = "[checkpoint] " + name;
-  check_signature(bytes, who);
-  TensorFile file = parse_safetensors(bytes, name);
+void require_finite_weights(const Checkpoint& checkpoint, const std::string& who) {
+  if (const auto name = first_not_finite(checkpoint.weights))
+    throw CheckpointError(who + ": all weights must be finite, \"" + *name +
+                          "\" holds values that are not");
+}
+
+}  // namespace
+
+Checkpoint read_checkpoint(const std::filesystem::path& path) {
+  const std::string who = "[checkpoint] " + path.string();
+  TensorFile file = read_signed(path, who);
   Checkpoint checkpoint;
   try {
     const json state = json::parse(file.metadata.at("headrace.state"));
@@ -168,15 +196,12 @@ Checkpoint checkpoint_from(const std::vector<std::byte>& bytes, const std::strin
     throw CheckpointError(who + ": has no headrace.state, it is not a checkpoint");
   }
   sort_into_sections(checkpoint, std::move(file.tensors), who);
-  if (const auto name_of_weight = first_not_finite(checkpoint.weights))
-    throw CheckpointError(who + ": all weights must be finite, \"" + *name_of_weight +
-                          "\" holds values that are not");
+  require_finite_weights(checkpoint, who);
   return checkpoint;
 }
 
-}  // namespace
-
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  require_finite_weights(checkpoint, "[checkpoint] " + path.string());
   const json state = {{"format_version", Checkpoint::format_version},
                       {"progress", to_json(checkpoint.progress)},
                       {"identity", checkpoint.identity},
@@ -187,15 +212,9 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
   for (const auto& [prefix, section] : sections)
     for (const auto& [name, tensor] : checkpoint.*section)
       file.tensors.emplace(prefix + name, tensor);
-  std::vector<std::byte> bytes = format_safetensors(file);
-  sign(bytes);
-  write_file_atomically(path, bytes, [&](const std::vector<std::byte>& written) {
-    checkpoint_from(written, path.string());
-  });
-}
-
-Checkpoint read_checkpoint(const std::filesystem::path& path) {
-  return checkpoint_from(read_file(path), path.string());
+  detail::SafetensorsLayout layout = detail::safetensors_layout(file);
+  sign(layout);
+  detail::write_file(path, layout.content());
 }
 
 void require_same_identity(const std::map<std::string, std::string>& in_file,

@@ -54,9 +54,9 @@ struct Checkpoint {
   std::map<std::string, std::string> notes = {};  ///< of the recipe: task, network, classes
 };
 
-/// Writes a checkpoint as a safetensors file, atomically (see `write_file_atomically`), with a
-/// checksum over all of it; the file is read back and checked before it takes its name. Throws
-/// `CheckpointError`.
+/// Writes a checkpoint as a safetensors file with a checksum over all of it, as `write_safetensors`
+/// does: atomically, tensor by tensor, and compared with what is read back before it takes its
+/// name. Throws `CheckpointError`, before anything is written where a weight is not finite.
 HEADRACE_API void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Reads a checkpoint and checks it whole: checksum, format version, content, and that all weights

@@ -72,23 +72,24 @@ std::vector<fs::path> CheckpointStore::list() const {
   return files;
 }
 
-fs::path CheckpointStore::save(const Checkpoint& checkpoint) {
+SavedCheckpoint CheckpointStore::save(const Checkpoint& checkpoint) {
   const std::vector<fs::path> files = list();
   const fs::path path = folder_ / name_for(files.empty() ? 1 : number_of(files.front()) + 1);
   write_checkpoint(path, checkpoint);
-  prune();
-  return path;
+  return {.path = path, .warnings = prune()};
 }
 
-void CheckpointStore::prune() {
+std::vector<std::string> CheckpointStore::prune() {
+  std::vector<std::string> warnings;
   int kept = 0;
   for (const fs::path& path : list()) {
     if (unreadable_.contains(path) || ++kept <= options_.keep) continue;
     std::error_code error;
     if (!fs::remove(path, error) && error)
-      warn("[checkpoint] " + path.string() +
-           ": an old checkpoint could not be removed: " + error.message());
+      warnings.push_back("[checkpoint] " + path.string() +
+                         ": an old checkpoint could not be removed: " + error.message());
   }
+  return warnings;
 }
 
 std::optional<Checkpoint> CheckpointStore::load_latest() {

@@ -20,9 +20,16 @@ struct CheckpointStoreOptions {
   std::function<void(const std::string& message)> warn = {};
 };
 
-/// The checkpoints of a run in one folder: `checkpoint-000001.safetensors` and so on, the larger
-/// number the newer, and `best.safetensors` with the weights of the best evaluation. One process
-/// writes at a time. Not thread-safe.
+/// What came of `CheckpointStore::save`.
+struct SavedCheckpoint {
+  std::filesystem::path path = {};
+  std::vector<std::string> warnings = {};  ///< of older checkpoints that could not be removed
+};
+
+/// The checkpoints of a run in one folder: `checkpoint-000001.safetensors` and so on, and
+/// `best.safetensors` with the weights of the best evaluation. The largest number is the last:
+/// there is no other name for it that could point elsewhere. One process writes at a time. Not
+/// thread-safe.
 class HEADRACE_API CheckpointStore {
  public:
   /// Makes the folder with its parents and removes what crashed processes left half written. Throws
@@ -33,7 +40,7 @@ class HEADRACE_API CheckpointStore {
 
   /// Writes the next checkpoint, then removes older ones beyond those to keep. A failure leaves the
   /// others as they are. Throws `CheckpointError`.
-  std::filesystem::path save(const Checkpoint& checkpoint);
+  SavedCheckpoint save(const Checkpoint& checkpoint);
 
   /// The newest checkpoint that can be read; warns of every newer one that cannot. Empty if the
   /// folder has none; throws `CheckpointError` if it has some and none can be read.
@@ -49,7 +56,7 @@ class HEADRACE_API CheckpointStore {
 
  private:
   void warn(const std::string& message) const;
-  void prune();
+  std::vector<std::string> prune();
 
   std::filesystem::path folder_;
   CheckpointStoreOptions options_;

@@ -19,6 +19,13 @@ HEADRACE_API TensorMap snapshot(const TensorMap& tensors);
 /// A snapshot of all parameters and buffers.
 HEADRACE_API TensorMap snapshot(const models::Network& network);
 
+/// Makes `copies` a snapshot of `tensors`, in the memory that it has where names, shapes and dtypes
+/// are those of before: a first touch of memory costs more than the copy. From a GPU it is copied
+/// to page-locked memory in the order of the current stream, and nothing waits: the values are
+/// there once that stream has come so far.
+HEADRACE_API void update_snapshot(TensorMap& copies, const TensorMap& tensors);
+HEADRACE_API void update_snapshot(TensorMap& copies, const models::Network& network);
+
 /// The name of a floating tensor that holds a value that is not finite; empty where all are. Waits
 /// for the device.
 HEADRACE_API std::optional<std::string> first_not_finite(const TensorMap& tensors);

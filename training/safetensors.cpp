@@ -1,12 +1,12 @@
 #include <headrace/training/checkpoint_error.h>
-#include <headrace/training/checkpoint_file.h>
+#include <headrace/training/detail/safetensors_stream.h>
 #include <headrace/training/safetensors.h>
 #include <headrace/training/safetensors_header.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -50,52 +50,52 @@ std::string name_of(at::ScalarType type, const std::string& tensor) {
   return std::string(found->first);
 }
 
-at::Tensor tensor_from(const detail::SafetensorsEntry& entry, const std::byte* data,
+at::Tensor read_tensor(const detail::SafetensorsEntry& entry, const detail::FileStream& file,
                        const std::string& who) {
   at::Tensor tensor = at::empty(entry.shape, at::TensorOptions().dtype(type_of(entry.dtype)));
-  const std::byte* begin = data + entry.begin;
-  const std::size_t size = entry.end - entry.begin;
+  const std::span data(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
+  file.read(data);
   if (entry.dtype == "BOOL" &&
-      std::any_of(begin, begin + size, [](std::byte b) { return b > std::byte{1}; }))
+      std::ranges::any_of(data, [](std::byte b) { return b > std::byte{1}; }))
     throw CheckpointError(who + ": tensor \"" + entry.name +
                           "\" of dtype BOOL holds values other than 0 and 1");
-  if (size > 0) std::memcpy(tensor.mutable_data_ptr(), begin, size);
   return tensor;
+}
+
+std::uint64_t length_of_header(const detail::FileStream& file, const std::string& who) {
+  std::uint64_t length = 0;
+  if (file.size < sizeof length)
+    throw CheckpointError(who + ": a file has at least 8 bytes, got " + std::to_string(file.size));
+  file.read(std::as_writable_bytes(std::span(&length, 1)));
+  if (length > std::min(file.size - sizeof length, detail::max_safetensors_header))
+    throw CheckpointError(who + ": a header of " + std::to_string(length) +
+                          " bytes is more than the file (" + std::to_string(file.size) +
+                          ") or the limit (" + std::to_string(detail::max_safetensors_header) +
+                          ") allows");
+  return length;
 }
 
 }  // namespace
 
-TensorFile parse_safetensors(const std::vector<std::byte>& bytes, const std::string& name) {
-  const std::string who = "[safetensors] " + name;
-  std::uint64_t length = 0;
-  if (bytes.size() < sizeof length)
-    throw CheckpointError(who + ": a file has at least 8 bytes, got " +
-                          std::to_string(bytes.size()));
-  std::memcpy(&length, bytes.data(), sizeof length);
-  const std::uint64_t room = bytes.size() - sizeof length;
-  if (length > std::min(room, detail::max_safetensors_header))
-    throw CheckpointError(who + ": a header of " + std::to_string(length) +
-                          " bytes is more than the file (" + std::to_string(bytes.size()) +
-                          ") or the limit (" + std::to_string(detail::max_safetensors_header) +
-                          ") allows");
-  const std::byte* text = bytes.data() + sizeof length;
-  const detail::SafetensorsHeader header = detail::parse_safetensors_header(
-      {reinterpret_cast<const char*>(text), static_cast<std::size_t>(length)}, room - length, who);
+namespace detail {
 
-  TensorFile file{.tensors = {}, .metadata = header.metadata};
-  for (const detail::SafetensorsEntry& entry : header.entries)
-    file.tensors.emplace(entry.name, tensor_from(entry, text + length, who));
-  return file;
+void SafetensorsLayout::send(const ByteSink& sink) const {
+  sink(std::as_bytes(std::span(head)));
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.numel() == 0) continue;
+    const at::Tensor data = tensor.detach().to(at::kCPU).contiguous();
+    sink({static_cast<const std::byte*>(data.const_data_ptr()), data.nbytes()});
+  }
 }
 
-TensorFile read_safetensors(const std::filesystem::path& path) {
-  return parse_safetensors(read_file(path), path.string());
+FileContent SafetensorsLayout::content() const {
+  return {.size = size, .pieces = [this](const ByteSink& sink) { send(sink); }};
 }
 
-std::vector<std::byte> format_safetensors(const TensorFile& file) {
+SafetensorsLayout safetensors_layout(const TensorFile& file) {
   struct Part {
-    detail::SafetensorsEntry entry;
-    at::Tensor data;
+    SafetensorsEntry entry;
+    at::Tensor tensor;
   };
   std::vector<Part> parts;
   for (const auto& [name, tensor] : file.tensors) {
@@ -104,40 +104,76 @@ std::vector<std::byte> format_safetensors(const TensorFile& file) {
     parts.push_back({{.name = name,
                       .dtype = name_of(tensor.scalar_type(), name),
                       .shape = tensor.sizes().vec()},
-                     tensor.detach().to(at::kCPU).contiguous()});
+                     tensor});
   }
   std::ranges::sort(parts, {}, [](const Part& part) {
-    return std::tuple(-static_cast<std::int64_t>(part.data.itemsize()),
+    return std::tuple(-static_cast<std::int64_t>(part.tensor.itemsize()),
                       std::string_view(part.entry.name));
   });
 
-  detail::SafetensorsHeader header{.entries = {}, .metadata = file.metadata};
+  SafetensorsHeader header{.entries = {}, .metadata = file.metadata};
+  SafetensorsLayout layout;
   std::uint64_t end = 0;
   for (Part& part : parts) {
     part.entry.begin = end;
-    part.entry.end = end += part.data.nbytes();
-    header.entries.push_back(part.entry);
+    part.entry.end = end += part.tensor.nbytes();
+    header.entries.push_back(std::move(part.entry));
+    layout.tensors.push_back(std::move(part.tensor));
   }
-  const std::string text = detail::format_safetensors_header(header);
+  const std::string text = format_safetensors_header(header);
   const std::uint64_t length = text.size();
-  if (length > detail::max_safetensors_header)
+  if (length > max_safetensors_header)
     throw CheckpointError("[safetensors] the header of " + std::to_string(length) +
                           " bytes is larger than the limit of " +
-                          std::to_string(detail::max_safetensors_header));
+                          std::to_string(max_safetensors_header));
+  layout.head.assign(reinterpret_cast<const char*>(&length), sizeof length);
+  layout.head += text;
+  layout.size = layout.head.size() + end;
+  return layout;
+}
 
-  std::vector<std::byte> bytes(sizeof length + length + end);
-  std::memcpy(bytes.data(), &length, sizeof length);
-  std::memcpy(bytes.data() + sizeof length, text.data(), text.size());
-  std::byte* data = bytes.data() + sizeof length + length;
-  for (const Part& part : parts)
-    if (part.entry.end > part.entry.begin)
-      std::memcpy(data + part.entry.begin, part.data.const_data_ptr(),
-                  part.entry.end - part.entry.begin);
+TensorFile read_safetensors(const FileStream& file, const std::string& name) {
+  const std::string who = "[safetensors] " + name;
+  std::string text(length_of_header(file, who), '\0');
+  file.read(std::as_writable_bytes(std::span(text)));
+  const std::uint64_t data_bytes = file.size - sizeof(std::uint64_t) - text.size();
+  const SafetensorsHeader header = parse_safetensors_header(text, data_bytes, who);
+  TensorFile read{.tensors = {}, .metadata = header.metadata};
+  for (const SafetensorsEntry& entry : header.entries)
+    read.tensors.emplace(entry.name, read_tensor(entry, file, who));
+  return read;
+}
+
+}  // namespace detail
+
+TensorFile parse_safetensors(const std::vector<std::byte>& bytes, const std::string& name) {
+  std::span<const std::byte> left(bytes);
+  return detail::read_safetensors({.size = bytes.size(),
+                                   .read =
+                                       [&left](std::span<std::byte> into) {
+                                         std::ranges::copy(left.first(into.size()), into.begin());
+                                         left = left.subspan(into.size());
+                                       }},
+                                  name);
+}
+
+TensorFile read_safetensors(const std::filesystem::path& path) {
+  return detail::read_safetensors(detail::open_file(path), path.string());
+}
+
+std::vector<std::byte> format_safetensors(const TensorFile& file) {
+  const detail::SafetensorsLayout layout = detail::safetensors_layout(file);
+  std::vector<std::byte> bytes;
+  bytes.reserve(layout.size);
+  layout.send([&bytes](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
   return bytes;
 }
 
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {
-  write_file_atomically(path, format_safetensors(file));
+  const detail::SafetensorsLayout layout = detail::safetensors_layout(file);
+  detail::write_file(path, layout.content());
 }
 
 }  // namespace headrace::inline v1::training

@@ -19,7 +19,8 @@ struct TensorFile {
   std::map<std::string, std::string> metadata = {};
 };
 
-/// Reads a safetensors file (format of huggingface/safetensors) into CPU tensors of their own.
+/// Reads a safetensors file (format of huggingface/safetensors), tensor by tensor, into CPU tensors
+/// of their own.
 /// Nothing in the file is believed before it is checked: see `detail::parse_safetensors_header`;
 /// truth values other than 0 and 1 are refused too. Throws `CheckpointError`.
 HEADRACE_API TensorFile read_safetensors(const std::filesystem::path& path);
@@ -33,8 +34,9 @@ HEADRACE_API TensorFile parse_safetensors(const std::vector<std::byte>& bytes,
 /// `CheckpointError` for a dtype the format lacks.
 HEADRACE_API std::vector<std::byte> format_safetensors(const TensorFile& file);
 
-/// Writes a file atomically: after a crash at any moment the path holds the whole old file or the
-/// whole new one. Throws `CheckpointError`.
+/// Writes a file atomically and tensor by tensor: after a crash at any moment the path holds the
+/// whole old file or the whole new one. What was written is read back and compared before it takes
+/// the name. Throws `CheckpointError`; for a full disk it says the bytes needed and those free.
 HEADRACE_API void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 
 }  // namespace headrace::inline v1::training

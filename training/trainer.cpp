@@ -1,7 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/trainer_loop.h>
-#include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
 
 #include <algorithm>
@@ -10,9 +9,6 @@
 namespace headrace::inline v1::training {
 
 namespace {
-
-constexpr const char* of_losses = "loss/";
-constexpr const char* of_metric = "metric/";
 
 void require_batches(const Loader& loader, const char* which) {
   if (loader.batches_per_epoch() > 0) return;
@@ -52,11 +48,6 @@ TensorMap buffers_of(const models::Network& network, const WeightAverage& averag
   return buffers;
 }
 
-void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) {
-  for (const auto& [name, tensor] : part)
-    all.emplace(prefix + name, tensor);
-}
-
 }  // namespace
 
 Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks callbacks)
@@ -73,6 +64,7 @@ Trainer::Loop::Loop(TrainerParts parts, TrainerOptions options, TrainerCallbacks
       exposed_(parts_.train.stats().transfer.exposed_since_built_s),
       reports_([this](const StepReport& report) { tell(report); }) {
   check_parts(parts_);
+  if (parts_.checkpoints != nullptr) writer_.emplace(*parts_.checkpoints);
   const std::int64_t window = parts_.stage.accumulation;
   steps_per_epoch_ = (parts_.train.batches_per_epoch() + window - 1) / window;
   progress_.stage = options_.stage;
@@ -115,56 +107,13 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
   set_rates(std::max<std::int64_t>(progress_.step - progress_.skipped - 1, 0));
-  losses_.restore(part_of(checkpoint.counters, of_losses));
-  if (metric_) metric_->restore(part_of(checkpoint.counters, of_metric));
+  losses_.restore(part_of(checkpoint.counters, detail::of_losses));
+  if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));
   fitted_ = checkpoint.fitted;
   loader_epoch_.reset();
   restore_rng_state(checkpoint.rng);
 }
 
-Checkpoint Trainer::Loop::checkpoint() const {
-  Checkpoint checkpoint{
-      .progress = progress_,
-      .weights = snapshot(parts_.network),
-      .optimizer = snapshot(parts_.optimizer.state()),
-      .ema = average_ ? snapshot(average_->state()) : TensorMap{},
-      .scaler = update_.scaler() ? snapshot(update_.scaler()->state()) : TensorMap{},
-      .rng = capture_rng_state(),
-      .fitted = fitted_,
-      .identity = options_.identity,
-      .notes = options_.notes};
-  add_part(checkpoint.counters, of_losses, losses_.state());
-  if (metric_) add_part(checkpoint.counters, of_metric, metric_->state());
-  return checkpoint;
-}
-
-// Writes what training can go on without, for a while.
-void Trainer::Loop::try_to_save(bool must, const std::function<void()>& write) {
-  try {
-    write();
-    failed_saves_ = 0;
-  } catch (const CheckpointError& error) {
-    if (must || ++failed_saves_ >= options_.failed_saves) throw;
-    if (callbacks_.on_warning)
-      callbacks_.on_warning(std::string(error.what()) +
-                            "; training goes on, the checkpoint before stays");
-  }
-}
-
-void Trainer::Loop::save(bool must) {
-  if (parts_.checkpoints == nullptr) return;
-  settle();
-  const Checkpoint now = checkpoint();
-  if (const auto name = first_not_finite(now.weights))
-    throw NumericError("[trainer] step " + std::to_string(progress_.step) +
-                       ": all weights must be finite to be saved, \"" + *name +
-                       "\" holds values that are not; the checkpoint before stays");
-  try_to_save(must, [&] {
-    if (unsaved_best_) parts_.checkpoints->save_best(*unsaved_best_);
-    unsaved_best_.reset();
-    const std::filesystem::path path = parts_.checkpoints->save(now);
-    if (callbacks_.on_checkpoint) callbacks_.on_checkpoint(path, progress_);
-  });
 }
 
 void Trainer::Loop::seek_training_data() {

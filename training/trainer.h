@@ -74,9 +74,12 @@ struct TrainerOptions {
   at::Device device = at::kCPU;
   std::uint64_t seed = 0;  ///< of what a course draws; each member has its own
   std::int64_t stage = 0;  ///< number of the stage in its course
-  /// Steps; 0: after the first step, each epoch and an interruption only.
+  /// Steps; 0: after the first step, each epoch and an interruption only. They are written while
+  /// training goes on, one at a time: one that is due while another is written comes behind it.
   std::int64_t checkpoint_every = 0;
-  int failed_saves = 3;  ///< checkpoints in a row that may fail before training ends with the error
+  /// Checkpoints in a row that may fail before training ends with the error. After each the next
+  /// comes later, by twice the steps.
+  int failed_saves = 3;
   /// Steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU.
   std::int64_t read_loss_every = 0;
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
@@ -93,7 +96,8 @@ struct TrainerCallbacks {
   /// Behind the last step of an epoch, which was told of, and before its evaluation.
   std::function<void()> on_train_epoch_end = {};
   std::function<void(const EpochReport&)> on_epoch = {};
-  std::function<void(const std::filesystem::path&, const Progress&)> on_checkpoint = {};
+  /// A checkpoint is durable: at the step, the epoch's end or the return of `run` that finds it so.
+  std::function<void(const std::filesystem::path&, const Progress& saved)> on_checkpoint = {};
   /// Before it is skipped, or ends the run. Overflows of fp16 under a finite loss are none.
   std::function<void(const BadStep&)> on_bad_step = {};
   /// A change inside a stage, in a sentence.
@@ -146,13 +150,13 @@ class HEADRACE_API Trainer {
   /// The averaged weights; null where the stage averages none. Lives as long as the trainer.
   WeightAverage* average();
 
-  /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished and
-  /// a checkpoint saved. A step whose loss or gradients are not finite changes nothing, and
-  /// `Stage::non_finite` says what else follows (on a GPU that is known two steps later); the
-  /// schedule does not go on over it. Throws `ConfigError` where the validation has no figure of
-  /// the name that selects or that a plateau goes by, `NumericError` where that policy ends the run
-  /// or a weight is not finite before it would be saved, `CheckpointError`, and what the loaders
-  /// throw.
+  /// Trains until the last epoch, early stopping, or `stop`: then the step at hand is finished. The
+  /// checkpoint of the end is durable when it returns. A step whose loss or gradients are not
+  /// finite changes nothing, and `Stage::non_finite` says what else follows (on a GPU that is known
+  /// two steps later); the schedule does not go on over it. Throws `ConfigError` where the
+  /// validation has no figure of the name that selects or that a plateau goes by, `NumericError`
+  /// where that policy ends the run or a weight is not finite before it would be saved,
+  /// `CheckpointError`, and what the loaders throw.
   RunResult run(std::stop_token stop = {});
 
  private:

@@ -107,19 +107,14 @@ void Trainer::Loop::judge(EpochReport& report) {
   if (parts_.checkpoints != nullptr) keep_best(report);
 }
 
+// Its tensors are those of the save that follows.
 void Trainer::Loop::keep_best(const EpochReport& report) {
-  BestWeights best{.weights = average_ ? snapshot(average_->state()) : snapshot(parts_.network),
-                   .stage = options_.stage,
-                   .epoch = report.epoch,
-                   .selected_by = selection_.figure,
-                   .validation = report.validation->figures,
-                   .fitted = fitted_,
-                   .notes = options_.notes};
-  if (const auto name = first_not_finite(best.weights))
-    throw NumericError("[trainer] epoch " + std::to_string(report.epoch) +
-                       ": all weights must be finite to be saved, \"" + *name +
-                       "\" holds values that are not");
-  unsaved_best_ = std::move(best);
+  unsaved_best_ = BestWeights{.stage = options_.stage,
+                              .epoch = report.epoch,
+                              .selected_by = selection_.figure,
+                              .validation = report.validation->figures,
+                              .fitted = fitted_,
+                              .notes = options_.notes};
 }
 
 }  // namespace headrace::inline v1::training

@@ -179,8 +179,7 @@ void Trainer::Loop::finish_step(Window& window) {
   progress_.samples += window.rows;
   ++progress_.step;
   ++epoch_steps_;
-  const bool saves = saves_now();
-  const bool reads = saves || progress_.step % options_.read_loss_every == 0;
+  const bool reads = save_is_due() || progress_.step % options_.read_loss_every == 0;
   if (options_.device.is_cuda()) {
     pace_.batch();
     // At each step: what is left at the end of an epoch must fit into its last one.
@@ -202,13 +201,7 @@ void Trainer::Loop::finish_step(Window& window) {
                    : detail::StepReports::Figures{});
   // The newest of a device is told of when it is known what it waited for.
   reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
-  if (saves && !reload_wanted_) save(progress_.step == 1);
-}
-
-bool Trainer::Loop::saves_now() const {
-  if (parts_.checkpoints == nullptr) return false;
-  return progress_.step == 1 ||
-         (options_.checkpoint_every > 0 && progress_.step % options_.checkpoint_every == 0);
+  if (!reload_wanted_) save_behind_step();
 }
 
 }  // namespace headrace::inline v1::training

@@ -100,6 +100,7 @@ void Trainer::Loop::reload() {
   const int reloads = progress_.reloads + 1;
   const double factor = progress_.rate_factor * policy.factor;
   const std::int64_t step = progress_.step;
+  take_outcome(true, OnFailure::warn);
   const std::optional<Checkpoint> last = parts_.checkpoints->load_latest();
   if (!last)
     throw NumericError("[trainer] step " + std::to_string(step) +

@@ -53,15 +53,45 @@ TEST_CASE("a file is replaced whole and leaves nothing beside it") {
   CHECK(files_in(folder.path()) == 1);
 }
 
-TEST_CASE("a refusal of the verifier keeps the old file") {
+TEST_CASE("a file is written of pieces, and read back differently it never gets its name") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  const std::vector<std::byte> piece(3 << 20, std::byte{5});
+  int calls = 0;
+  bool same = true;
+  const headrace::FileContent content{.size = 2 * piece.size() + 3,
+                                      .pieces = [&](const headrace::ByteSink& sink) {
+                                        sink(piece);
+                                        sink(bytes_of("abc"));
+                                        if (++calls % 2 == 0 && !same)
+                                          return sink(bytes_of(std::string(piece.size(), 'x')));
+                                        sink(piece);
+                                      }};
+  write_file_atomically(path, content);
+  const auto written = read_whole_file(path);
+  CHECK(written.size() == content.size);
+  CHECK((written[piece.size() + 2] == static_cast<std::byte>('c')));
+  CHECK((written.back() == std::byte{5}));
+
+  same = false;
+  std::string message;
+  try {
+    write_file_atomically(path, content);
+  } catch (const ResourceError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("reads back differently") != std::string::npos);
+  CHECK((read_whole_file(path) == written));
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("what the content throws goes on, and the old file stays") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
   write_file_atomically(path, bytes_of("old"));
-  const auto refuse = [](const std::vector<std::byte>& written) {
-    CHECK((written == bytes_of("new")));
-    throw std::logic_error("no");
-  };
-  CHECK_THROWS_AS(write_file_atomically(path, "new", {.verify = refuse}), std::logic_error);
+  const headrace::FileContent content{
+      .size = 9, .pieces = [](const headrace::ByteSink&) { throw std::logic_error("no"); }};
+  CHECK_THROWS_AS(write_file_atomically(path, content), std::logic_error);
   CHECK((read_whole_file(path) == bytes_of("old")));
   CHECK(files_in(folder.path()) == 1);
 }

@@ -78,11 +78,11 @@ TEST_CASE("best weights that cannot be written are warned of and written later")
   Setup options = three_epochs();
   options.course.metric = planned_metric(metrics, {1.0, .5, .4});
   Run run(options,
-          {.on_step =
-               [&](const StepReport& step) {
-                 if (step.epoch == 1) std::filesystem::remove(store.best_path());
-               },
-           .on_warning = [&](const std::string& message) { warnings.push_back(message); }},
+          {.on_warning =
+               [&](const std::string& message) {
+                 warnings.push_back(message);
+                 std::filesystem::remove(store.best_path());
+               }},
           &store);
   CHECK(run.trainer.run().best_epoch == 0);
   REQUIRE(warnings.size() == 1);
@@ -102,7 +102,39 @@ TEST_CASE("the first step writes a checkpoint, and others follow at their interv
                                 const Progress& progress) { saved.push_back(progress.step); }},
           &store);
   run.trainer.run();
-  CHECK((saved == std::vector<std::int64_t>{1, 3, 6, 7}));
+  REQUIRE(saved.size() >= 3);
+  CHECK(saved[0] == 1);
+  CHECK(saved[1] == 3);
+  CHECK(saved[2] >= 6);  // behind the one before, which may still be written
+  CHECK(saved.back() == 7);
+}
+
+TEST_CASE("training goes on while a checkpoint is written, and the next one waits for it") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  std::vector<std::int64_t> saved;
+  std::int64_t step_of_telling = 0;
+  std::int64_t last = 0;
+  Setup options = three_epochs();
+  options.options.checkpoint_every = 1;
+  Run run(options,
+          {.on_step = [&](const StepReport& step) { last = step.step; },
+           .on_checkpoint =
+               [&](const auto&, const Progress& progress) {
+                 saved.push_back(progress.step);
+                 if (progress.step == 2) step_of_telling = last;
+               }},
+          &store);
+  // Much to write, and nothing to compute with it.
+  headrace::models::of_module<StatefulModule>(*run.network)
+      .register_buffer("ballast", at::zeros({16 << 20}));
+  run.trainer.run();
+  CHECK(step_of_telling > 2);
+  CHECK(std::ranges::is_sorted(saved));
+  CHECK(saved.size() < 21);
+  CHECK((std::vector(saved.begin(), saved.begin() + 2) == std::vector<std::int64_t>{1, 2}));
+  CHECK(saved.back() == 21);
+  CHECK(store.load_latest()->progress.epoch == 3);
 }
 
 TEST_CASE("checkpoints that cannot be written are warned of, and end the run when too many") {
@@ -122,7 +154,7 @@ TEST_CASE("checkpoints that cannot be written are warned of, and end the run whe
            .on_warning = [&](const std::string& message) { warnings.push_back(message); }},
           &store);
   CHECK_THROWS_AS(run.trainer.run(), CheckpointError);
-  CHECK(last == 4);
+  CHECK(last >= 7);  // each failure puts the next one off
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].find("training goes on") != std::string::npos);
 }

@@ -2,24 +2,49 @@
 
 using namespace headrace::training;
 
+namespace {
+
+// A process that was stopped, and one that goes on with the same setup but for its loader: batches
+// ready ahead and threads are others. Says whether the second ended as `whole` did.
+void check_resumed(const Setup& setup, const CheckpointStore& saved, const Run& whole,
+                   const RunResult& uninterrupted) {
+  CheckpointStore store(saved.folder());
+  Setup other = setup;
+  other.loader = {.prefetch = 1, .runtime = headrace::Runtime({.threads = 3})};
+  Run second(other, {}, &store, 99);
+  second.trainer.restore(*store.load_latest());
+  const RunResult resumed = second.trainer.run();
+  CHECK((resumed.status == uninterrupted.status));
+  CHECK((resumed.progress == uninterrupted.progress));
+  check_same_weights(*whole.network, *second.network);
+}
+
+Setup accumulating(std::int64_t micro_batches) {
+  Setup setup = three_epochs();
+  setup.stage.accumulation = micro_batches;
+  setup.stage.clip_norm = 1.0;
+  return setup;
+}
+
+}  // namespace
+
 TEST_CASE("a run stopped after any step and resumed ends with the same weights, bit for bit") {
   const OneThread one_thread;
   for (const std::int64_t accumulation : {1, 3}) {
-    Setup options = three_epochs();
-    options.stage.accumulation = accumulation;
-    options.stage.clip_norm = 1.0;
-    Run whole(options);
+    const Setup setup = accumulating(accumulation);  // of three: the last window of an epoch is one
+    Run whole(setup);
     const RunResult uninterrupted = whole.trainer.run();
     const std::int64_t steps = whole.trainer.progress().step;
+    CHECK(steps == (accumulation == 1 ? 21 : 9));
 
-    for (std::int64_t last = 1; last <= steps; last += 2) {
+    for (std::int64_t last = 1; last <= steps; ++last) {
       CAPTURE(accumulation);
       CAPTURE(last);
       const TemporaryFolder folder;
       CheckpointStore store(folder.path());
       std::stop_source stop;
       {
-        Run first(options,
+        Run first(setup,
                   {.on_step =
                        [&](const StepReport& step) {
                          if (step.step == last) stop.request_stop();
@@ -28,13 +53,38 @@ TEST_CASE("a run stopped after any step and resumed ends with the same weights, 
         CHECK((first.trainer.run(stop.get_token()).status == RunStatus::interrupted));
         CHECK(first.trainer.progress().step == last);
       }
-      Run second(options, {}, &store, 99);
-      second.trainer.restore(*store.load_latest());
-      const RunResult resumed = second.trainer.run();
-      CHECK((resumed.status == uninterrupted.status));
-      CHECK((resumed.progress == uninterrupted.progress));
-      check_same_weights(*whole.network, *second.network);
+      check_resumed(setup, store, whole, uninterrupted);
     }
+  }
+}
+
+TEST_CASE("a run asked to stop inside any window finishes that step, and resumed ends the same") {
+  const OneThread one_thread;
+  const Setup setup = accumulating(3);
+  Run whole(setup);
+  const RunResult uninterrupted = whole.trainer.run();
+  constexpr std::int64_t micro_batches_of_epoch = 7;
+
+  for (std::int64_t last = 1; last <= 3 * micro_batches_of_epoch; ++last) {
+    CAPTURE(last);
+    const TemporaryFolder folder;
+    CheckpointStore store(folder.path());
+    std::stop_source stop;
+    std::int64_t micro_batches = 0;
+    Setup stopping = setup;
+    stopping.course.loss = [&](const at::Tensor& logits, const at::Tensor& target,
+                               const at::Tensor& present) {
+      if (logits.requires_grad() && ++micro_batches == last) stop.request_stop();
+      return loss_of_rows(logits, target, present);
+    };
+    {
+      Run first(stopping, {}, &store);
+      CHECK((first.trainer.run(stop.get_token()).status == RunStatus::interrupted));
+      const std::int64_t in_epoch = (last - 1) % micro_batches_of_epoch;
+      CHECK(first.trainer.progress().step ==
+            (last - 1) / micro_batches_of_epoch * 3 + in_epoch / 3 + 1);
+    }
+    check_resumed(setup, store, whole, uninterrupted);
   }
 }
 

@@ -56,11 +56,12 @@ class PatternSource final : public headrace::Source {
 };
 
 inline headrace::Loader train_loader(std::int64_t size = 50, std::int64_t batch = 8,
-                                     std::int64_t poisoned = -1) {
+                                     std::int64_t poisoned = -1,
+                                     headrace::LoaderOptions options = {}) {
   return headrace::Pipeline::from(PatternSource(size, poisoned))
       .order(headrace::Shuffled{.seed = 5})
       .batch({.size = batch})
-      .build();
+      .build(std::move(options));
 }
 
 inline headrace::Loader validation_loader() {
@@ -77,6 +78,7 @@ struct Setup {
   Stage stage = {.epochs = 1, .optimizer = {.learning_rate = 5e-3}};
   TrainerOptions options = {};
   test::CourseParts course = {.loss = loss_of_rows};
+  headrace::LoaderOptions loader = {};
 };
 
 // A network, its optimiser, loaders and trainer, as one run of a program would make them.
@@ -87,7 +89,7 @@ struct Run {
         course(setup.course),
         network(make_network<StatefulModule>(seed)),
         optimizer(parameter_groups(stage, network->parameters()), stage.optimizer),
-        train(train_loader()),
+        train(train_loader(50, 8, -1, setup.loader)),
         validation(validation_loader()),
         trainer({.course = course,
                  .stage = stage,

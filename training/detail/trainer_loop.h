@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/training/checkpoint_writer.h>
 #include <headrace/training/detail/exposed_copy.h>
 #include <headrace/training/detail/kept_buffers.h>
 #include <headrace/training/detail/step_outcomes.h>
@@ -29,6 +30,10 @@ class Cutter {
  private:
   Clock::time_point last_ = Clock::now();
 };
+
+// Of the counters of a checkpoint: whose they are.
+inline constexpr const char* of_losses = "loss/";
+inline constexpr const char* of_metric = "metric/";
 
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -77,7 +82,7 @@ class Trainer::Loop {
   void meet(const detail::StepOutcomes::Step& step);
   void reload();
   std::size_t newest_unknown() const { return options_.device.is_cuda() ? 2 : 0; }
-  bool saves_now() const;
+  bool save_is_due() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
   std::optional<Evaluation> validate(const std::stop_token& stop);
   double figure_of(const Evaluation& validation, const std::string& name, const char* wanted) const;
@@ -88,8 +93,14 @@ class Trainer::Loop {
   bool out_of_patience() const;
   void begin_epoch(std::int64_t epoch);
   void seek_training_data();
+  // What a save that failed comes to: a warning, an error once they are too many, an error.
+  enum class OnFailure : unsigned char { warn, count, raise };
+
+  void fill(Checkpoint& checkpoint) const;
   void save(bool must);
-  void try_to_save(bool must, const std::function<void()>& write);
+  void save_behind_step();
+  void take_outcome(bool wait, OnFailure on_failure);
+  void tell_of_failure(const SaveOutcome& outcome, OnFailure on_failure);
   RunResult result(RunStatus status) const;
 
   TrainerParts parts_;
@@ -101,10 +112,10 @@ class Trainer::Loop {
   double rate_ = 0.0;  // of groups whose factor is 1
   Selection selection_;
   Random random_;
-  LossMeans losses_{true};          // of the epoch
-  std::unique_ptr<Metric> metric_;  // likewise; null where the course has none of training
-  TensorMap fitted_;                // by the newest validation
-  std::optional<BestWeights> unsaved_best_;
+  LossMeans losses_{true};                   // of the epoch
+  std::unique_ptr<Metric> metric_;           // likewise; null where the course has none of training
+  TensorMap fitted_;                         // by the newest validation
+  std::optional<BestWeights> unsaved_best_;  // without tensors: those of the next save
   std::optional<WeightAverage> average_;
   detail::KeptBuffers buffers_;
   detail::StepOutcomes outcomes_;
@@ -118,7 +129,10 @@ class Trainer::Loop {
   detail::ExposedCopy exposed_;
   detail::StepReports reports_;
   detail::Clock::time_point epoch_start_ = detail::Clock::now();
-  int failed_saves_ = 0;
+  std::optional<CheckpointWriter> writer_;  // none where there is no store
+  bool save_waits_ = false;                 // one that was due while the writer was busy
+  int failed_saves_ = 0;                    // in a row
+  std::int64_t retry_at_ = 0;               // step from which on a save is tried again
 };
 
 }  // namespace headrace::inline v1::training

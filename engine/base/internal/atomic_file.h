@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -12,17 +13,29 @@
 
 namespace headrace::inline v1 {
 
-/// Of the calls below.
-struct AtomicFileOptions {
-  std::string who = "file";  ///< Begins what they throw: "[file] name: cannot sync: ...".
-  /// Is given what was read back, before the file gets its name; what it throws goes on.
-  std::function<void(const std::vector<std::byte>& written)> verify{};
+/// Takes the next bytes of a file; they need not live longer than the call.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+/// What a file is to hold, in pieces: it need not be in memory as a whole.
+struct FileContent {
+  std::uint64_t size = 0;
+  /// Hands all of it, in order, to the sink. It is called twice, the second time to compare what
+  /// was read back.
+  std::function<void(const ByteSink&)> pieces = {};
 };
 
-/// Replaces `path` by `bytes` so that a crash at any moment leaves the whole old file or the whole
-/// new one: space is reserved, a temporary file in the same folder written, synced, read back and
-/// compared, then renamed, and the folder synced. On failure the temporary file is removed, the old
-/// file is as it was, and ResourceError is thrown. Thread-safe.
+/// Of the calls below.
+struct AtomicFileOptions {
+  std::string who = "file";  ///< begins what they throw: "[file] name: cannot sync: ..."
+};
+
+/// Replaces `path` by the content so that a crash at any moment leaves the whole old file or the
+/// whole new one: space is reserved, a temporary file in the same folder written, synced, read back
+/// and compared, then renamed, and the folder synced. On failure the temporary file is removed, the
+/// old file is as it was, and ResourceError is thrown. Thread-safe.
+HEADRACE_API void write_file_atomically(const std::filesystem::path& path,
+                                        const FileContent& content,
+                                        const AtomicFileOptions& options = {});
 HEADRACE_API void write_file_atomically(const std::filesystem::path& path,
                                         std::span<const std::byte> bytes,
                                         const AtomicFileOptions& options = {});

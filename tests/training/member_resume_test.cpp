@@ -1,0 +1,107 @@
+#include "pattern_recipe.h"
+
+using namespace headrace::training;
+
+namespace {
+
+// Windows of three micro-batches in both stages: the last of an epoch is shorter.
+std::vector<Stage> accumulating_stages() {
+  std::vector<Stage> stages = two_stages();
+  stages[0].accumulation = 3;
+  stages[1].accumulation = 3;
+  return stages;
+}
+
+constexpr std::int64_t steps_of_first = 2 * 3;   // 7 batches an epoch
+constexpr std::int64_t steps_of_second = 2 * 2;  // 4 batches an epoch
+
+struct Killed {};
+
+// Goes on as another process would: other batches ready ahead, other threads.
+void finish(const PatternRecipe& recipe, const MemberOptions& options) {
+  MemberOptions other = options;
+  other.loaders = {.prefetch = 1, .runtime = headrace::Runtime({.threads = 3})};
+  at::manual_seed(98);
+  CHECK((train_member(recipe, recipe.members().front(), other).status == RunStatus::finished));
+}
+
+void check_same(const std::filesystem::path& whole, const std::filesystem::path& resumed) {
+  CheckpointStore a(whole);
+  CheckpointStore b(resumed);
+  CHECK(bytes_of(a.list().front()) == bytes_of(b.list().front()));
+  CHECK(bytes_of(a.best_path()) == bytes_of(b.best_path()));
+  CHECK(bytes_of(whole / "test-scores.safetensors") ==
+        bytes_of(resumed / "test-scores.safetensors"));
+}
+
+}  // namespace
+
+TEST_CASE("a member stopped after any step of any stage ends with the same files") {
+  const OneThread one_thread;
+  const PatternRecipe recipe(accumulating_stages());
+  const Member member = recipe.members().front();
+  const TemporaryFolder whole;
+  std::int64_t all = 0;
+  train_member(recipe, member, in(whole),
+               {.trainer = {.on_step = [&](const StepReport&) { ++all; }}});
+  REQUIRE(all == steps_of_first + steps_of_second);
+
+  for (std::int64_t last = 1; last <= all; ++last) {
+    CAPTURE(last);
+    const TemporaryFolder folder;
+    std::stop_source stop;
+    std::int64_t steps = 0;
+    const MemberResult cut = train_member(recipe, member, in(folder),
+                                          {.trainer = {.on_step =
+                                                           [&](const StepReport&) {
+                                                             if (++steps == last)
+                                                               stop.request_stop();
+                                                           }}},
+                                          stop.get_token());
+    CHECK((cut.status == RunStatus::interrupted));
+    finish(recipe, in(folder));
+    check_same(in(whole).folder, in(folder).folder);
+  }
+}
+
+TEST_CASE("a member broken off between two stages ends with the same files") {
+  const OneThread one_thread;
+  const PatternRecipe recipe(accumulating_stages());
+  const Member member = recipe.members().front();
+  const TemporaryFolder whole;
+  train_member(recipe, member, in(whole));
+
+  const TemporaryFolder folder;
+  std::stop_source stop;
+  std::int64_t steps = 0;
+  MemberCallbacks callbacks;
+  SUBCASE("by a stop: the next stage is saved before its first step") {
+    callbacks.on_stage = [&](const StageStart& start) {
+      if (start.number == 1) stop.request_stop();
+    };
+    const MemberResult cut = train_member(recipe, member, in(folder), callbacks, stop.get_token());
+    CHECK((cut.status == RunStatus::interrupted));
+    const Progress saved = CheckpointStore(in(folder).folder).load_latest()->progress;
+    CHECK(saved.stage == 1);
+    CHECK(saved.step == 0);
+  }
+  SUBCASE("by its end: what was saved last is the stage before") {
+    callbacks.on_stage = [](const StageStart& start) {
+      if (start.number == 1) throw Killed();
+    };
+    CHECK_THROWS_AS(train_member(recipe, member, in(folder), callbacks), Killed);
+    const Progress saved = CheckpointStore(in(folder).folder).load_latest()->progress;
+    CHECK(saved.stage == 0);
+    CHECK(saved.epoch == 2);
+  }
+  SUBCASE("by its end in the first step of the next") {
+    callbacks.trainer.on_step = [&](const StepReport&) {
+      if (++steps == steps_of_first + 1) throw Killed();  // told of before it is saved
+    };
+    CHECK_THROWS_AS(train_member(recipe, member, in(folder), callbacks), Killed);
+    CHECK(CheckpointStore(in(folder).folder).load_latest()->progress.stage == 0);
+  }
+  at::manual_seed(99);
+  finish(recipe, in(folder));
+  check_same(in(whole).folder, in(folder).folder);
+}

@@ -1,0 +1,59 @@
+#include <headrace/training/checkpoint_writer.h>
+#include <headrace/training/detail/device_event.h>
+#include <headrace/training/numeric_error.h>
+
+#include <chrono>
+#include <utility>
+
+namespace headrace::inline v1::training {
+namespace {
+
+void require_finite(const TensorMap& weights, const Progress& progress) {
+  if (const auto name = first_not_finite(weights))
+    throw NumericError("[trainer] step " + std::to_string(progress.step) +
+                       ": all weights must be finite to be saved, \"" + *name +
+                       "\" holds values that are not; the checkpoint before stays");
+}
+
+}  // namespace
+
+void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device) {
+  best_ = std::move(best);
+  if (best_ && best_->weights.empty())
+    best_->weights = state_.ema.empty() ? state_.weights : state_.ema;
+  if (device.is_cuda()) copied_ = detail::event_behind(device);
+  under_way_ = std::async(std::launch::async, [this] { return save(); });
+}
+
+SaveOutcome CheckpointWriter::save() {
+  SaveOutcome outcome{.progress = state_.progress};
+  try {
+    if (copied_) copied_->synchronize();
+    require_finite(state_.weights, state_.progress);
+    require_finite(state_.ema, state_.progress);
+    if (best_) {
+      require_finite(best_->weights, state_.progress);
+      store_.save_best(*best_);
+      best_.reset();
+    }
+    outcome.saved = store_.save(state_);
+  } catch (...) {
+    outcome.error = std::current_exception();
+    outcome.unsaved_best = std::exchange(best_, {});
+    // They may be tensors of the state, and must stay as they are.
+    if (outcome.unsaved_best) {
+      state_.weights.clear();
+      state_.ema.clear();
+    }
+  }
+  return outcome;
+}
+
+std::optional<SaveOutcome> CheckpointWriter::outcome(bool wait) {
+  if (!busy()) return std::nullopt;
+  if (!wait && under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return std::nullopt;
+  return under_way_.get();
+}
+
+}  // namespace headrace::inline v1::training
