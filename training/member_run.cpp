@@ -114,6 +114,7 @@ class MemberRun {
     set_device_modes({.precision = stage.precision,
                       .cudnn_benchmark = stage.cudnn_benchmark,
                       .deterministic = stage.deterministic});
+    network_->freeze_norms(stage.frozen_norms);
     if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));

@@ -158,6 +158,16 @@ void Fields::section(std::string name, const std::function<void(Fields&)>& descr
   describe(*field.section);
 }
 
+void Fields::maps(std::string name, std::vector<Node>& target, KeyOptions options) {
+  Field& field = add(std::move(name), std::move(options));
+  field.range = "list of maps";
+  field.read = [&target](const Node& node, const std::string& path) {
+    if (node.kind != Node::Kind::list) detail::refuse_value(node, path, "a list");
+    target = node.items;
+  };
+  field.write = [&target] { return Node{.kind = Node::Kind::list, .items = target}; };
+}
+
 void Fields::moved(const std::vector<MovedKey>& keys) {
   moved_.insert(moved_.end(), keys.begin(), keys.end());
 }

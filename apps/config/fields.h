@@ -109,6 +109,9 @@ class HEADRACE_API Fields {
   void list_of(std::string name, std::vector<T>& target, std::function<void(Fields&, T&)> describe,
                KeyOptions options = {});
 
+  /// A list of maps as they are written; whoever reads them knows their keys.
+  void maps(std::string name, std::vector<Node>& target, KeyOptions options = {});
+
   /// One tagged entry: `plateau`, `plateau: 0.5` or `plateau: {factor: 0.5, patience: 5}`.
   template <class T>
   void tagged(std::string name, T& target, std::vector<Tag<T>> tags, KeyOptions options = {});

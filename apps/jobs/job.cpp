@@ -4,6 +4,8 @@
 #include <headrace/apps/task/mask_settings.h>
 #include <headrace/engine/base/error.h>
 
+#include <set>
+
 namespace headrace::inline v1::app {
 
 JobConfig::~JobConfig() = default;
@@ -17,6 +19,26 @@ void JobConfig::settle(const Fields&) {}
 
 void JobConfig::check() const {
   app::check(training);
+  std::set<std::string> names;
+  for (const auto& stage : stages) {
+    if (!names.insert(stage->training.name).second)
+      throw ConfigError("[config] training.stages must have different names, got \"" +
+                        stage->training.name + "\" twice");
+    if (stage->training.channels_last != training.channels_last)
+      throw ConfigError(
+          "[config] training.stages: channels_last must be the same in all stages; "
+          "set training.channels_last, and leave it out in stage \"" +
+          stage->training.name + '"');
+    stage->check();
+  }
+}
+
+const JobConfig& JobConfig::of_stage(std::int64_t number) const {
+  return stages.empty() ? *this : *stages.at(static_cast<std::size_t>(number));
+}
+
+std::vector<std::string> JobConfig::frozen() const {
+  return {};
 }
 
 int JobConfig::prefetch() const {

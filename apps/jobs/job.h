@@ -5,6 +5,7 @@
 #include <headrace/apps/jobs/training_settings.h>
 #include <headrace/engine/base/export.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,11 @@ struct Proposal;
 /// A job's configuration: what every job has, and in the type of the job's room the rest.
 struct HEADRACE_API JobConfig : RunSettings {
   TrainingSettings training;
+  /// One for each stage of `training.stages`, with what holds in it; empty where there is no list.
+  std::vector<std::shared_ptr<const JobConfig>> stages;
+
+  /// The configuration of that stage; of a list, or this one.
+  const JobConfig& of_stage(std::int64_t number) const;
 
   virtual ~JobConfig();
 
@@ -40,6 +46,8 @@ struct HEADRACE_API JobConfig : RunSettings {
   /// What `headrace inspect` looks at (`feed/data_part.h`), one part or more. Default: the records
   /// of that loader.
   virtual std::vector<DataPart> data_parts() const;
+  /// Parameters that are not trained, by parts of their names. Default: none.
+  virtual std::vector<std::string> frozen() const;
   /// How predictions are written that are masks (`task/mask_settings.h`). Default: they are none.
   virtual std::optional<MaskFormat> mask_format() const;
 

@@ -29,13 +29,15 @@ NetworkShape PictureCourse::shape() const {
 }
 
 std::vector<training::Stage> PictureCourse::stages() const {
-  training::Stage stage = stage_of(parts_.config->training);
-  stage.frozen = task().model.frozen;
-  return {stage};
+  return stages_of(*parts_.config);
+}
+
+const TaskSettings& PictureCourse::of_stage(const training::Stage& stage) const {
+  return dynamic_cast<const TaskConfig&>(parts_.config->of_stage(stage.number)).task;
 }
 
 std::unique_ptr<models::Network> PictureCourse::network() const {
-  return make_task_network(task().model, shape(), parts_.trains);
+  return make_task_network(of_stage(training::Stage{}).model, shape(), parts_.trains);
 }
 
 void PictureCourse::try_network(models::Network& network, at::Device device) const {
@@ -44,8 +46,10 @@ void PictureCourse::try_network(models::Network& network, at::Device device) con
 
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
   const auto& rows = parts_.member.train;
+  TaskFeed of_this = parts_.feed;
+  of_this.task = of_stage(stage);
   return training_pipeline(rows_of(parts_.records.train.source, rows),
-                           labels_at(*parts_.records.train.source, rows), parts_.feed, stage.batch,
+                           labels_at(*parts_.records.train.source, rows), of_this, stage.batch,
                            feed.device);
 }
 
@@ -63,8 +67,8 @@ Pipeline PictureCourse::evaluation(training::Split split, const training::Feed& 
 
 std::vector<training::Term> PictureCourse::loss(const training::Output& output,
                                                 const training::Example& example,
-                                                const training::Moment&) const {
-  return loss_terms(task().loss, output, example, parts_.loss);
+                                                const training::Moment& moment) const {
+  return loss_terms(of_stage(moment.stage).loss, output, example, parts_.loss);
 }
 
 std::unique_ptr<training::Inference> PictureCourse::inference() const {

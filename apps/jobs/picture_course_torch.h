@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/jobs/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/apps/task/network_torch.h>
@@ -20,7 +20,7 @@ class PictureCourse : public training::Course {
  public:
   /// What a course is made of.
   struct Parts {
-    std::shared_ptr<const JobConfig> config{};
+    std::shared_ptr<const TaskConfig> config{};
     TaskFeed feed{};
     TaskRecords records{};
     training::Member member{};
@@ -55,6 +55,7 @@ class PictureCourse : public training::Course {
 
  private:
   NetworkShape shape() const;
+  const TaskSettings& of_stage(const training::Stage& stage) const;
 
   Parts parts_;
 };

@@ -36,7 +36,7 @@ Shown shown(const TaskFeed& feed, const Source& records) {
 // Without the statistics of the data: masked cells of arrays hold 0 where the configuration says
 // nothing.
 TaskFeed feed_of(const PictureTask& task, const LabelledSource& records) {
-  const bool arrays = holds_arrays(task.task.data);
+  const bool arrays = holds_arrays(task.config.task.data);
   return task_feed(
       task, static_cast<std::int64_t>(records.classes().size()),
       arrays ? ChannelStatistics{.mean = {0.0F}, .std = {1.0F}} : imagenet_statistics());
@@ -55,14 +55,14 @@ PlannedSource planned(const RecordSet& set, const std::vector<std::int64_t>& row
 
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics) {
-  const bool arrays = holds_arrays(task.task.data);
-  return {.task = task.task,
+  const bool arrays = holds_arrays(task.config.task.data);
+  return {.task = task.config.task,
           .delay = task.config.delay,
           .seed = task.config.seed,
           .classes = classes,
           .whole = task.mask.has_value(),
           .arrays = arrays,
-          .middle = arrays ? middle_of(task.task.array, statistics) : std::nullopt,
+          .middle = arrays ? middle_of(task.config.task.array, statistics) : std::nullopt,
           .mask = task.mask.value_or(MaskFeed{}),
           .normalize = {.mean = statistics.mean,
                         .std = statistics.std,
@@ -72,7 +72,8 @@ TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
 }
 
 LoaderJob picture_loader_job(const PictureTask& task) {
-  const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
+  const TaskRecords records =
+      open_records(task.config.task.data, task.mask.has_value(), task.config.seed);
   const std::vector<std::int64_t>& rows = records.members.front().train;
   const TaskFeed feed = feed_of(task, *records.train.source);
   const Device device = task.config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
@@ -82,14 +83,15 @@ LoaderJob picture_loader_job(const PictureTask& task) {
                batch = task.config.training.batch](std::shared_ptr<const Source> source) {
                 return training_pipeline(std::move(source), labels, feed, batch, device);
               },
-          .options = loader_options(task.task.data.prefetch, task.config.threads),
+          .options = loader_options(task.config.task.data.prefetch, task.config.threads),
           .runtime = runtime_options(task.config.threads),
           .consumer_delay_s = task.config.delay.consumer.seconds,
-          .cached = task.task.data.cache.enabled()};
+          .cached = task.config.task.data.cache.enabled()};
 }
 
 std::vector<DataPart> picture_data_parts(const PictureTask& task) {
-  const TaskRecords records = open_records(task.task.data, task.mask.has_value(), task.config.seed);
+  const TaskRecords records =
+      open_records(task.config.task.data, task.mask.has_value(), task.config.seed);
   const SplitParts& member = records.members.front();
   const TaskFeed feed = feed_of(task, *records.train.source);
   std::vector<DataPart> parts;

@@ -3,10 +3,9 @@
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/feed/pictures.h>
-#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/jobs/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/pipelines.h>
-#include <headrace/apps/task/task_settings.h>
 
 #include <cstdint>
 #include <optional>
@@ -16,8 +15,7 @@ namespace headrace::inline v1::app {
 
 /// A task on pictures or arrays, as far as it needs no LibTorch.
 struct PictureTask {
-  const JobConfig& config;
-  const TaskSettings& task;           ///< a part of it
+  const TaskConfig& config;
   std::optional<MaskFeed> mask = {};  ///< how masks are read, where pictures have some
 };
 

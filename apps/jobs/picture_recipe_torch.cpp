@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/picture_recipe_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_statistics.h>
 #include <headrace/apps/task/find_arrays.h>
@@ -105,7 +106,8 @@ monitor::MemoryForecast PictureRecipe::plan() {
   };
   if (!arrays()) check();
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
-  require_batch(records_, config_->training.batch);
+  for (const training::Stage& stage : stages_of(*config_))
+    require_batch(records_, stage.batch);
   require_validation(records_, task_.predict);
   classes_ = class_names();
   if (arrays()) {
@@ -256,8 +258,8 @@ PictureCourse::Parts PictureRecipe::parts(const training::Member& member) const 
 }
 
 TaskFeed PictureRecipe::feed() const {
-  return task_feed({.config = *config_, .task = task_, .mask = mask_},
-                   static_cast<std::int64_t>(classes_.size()), statistics_);
+  return task_feed({.config = *config_, .mask = mask_}, static_cast<std::int64_t>(classes_.size()),
+                   statistics_);
 }
 
 }  // namespace headrace::inline v1::app

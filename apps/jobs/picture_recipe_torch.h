@@ -1,12 +1,11 @@
 #pragma once
 
-#include <headrace/apps/jobs/job.h>
 #include <headrace/apps/jobs/picture_course_torch.h>
+#include <headrace/apps/jobs/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/apps/task/pipelines.h>
 #include <headrace/apps/task/records.h>
-#include <headrace/apps/task/task_settings.h>
 #include <headrace/engine/tensor/shape.h>
 #include <headrace/loaders/listing/data_split.h>
 #include <headrace/training/recipe.h>
@@ -43,10 +42,10 @@ class PictureRecipe : public training::Recipe {
       std::span<const training::TensorMap> fitted) const override;
 
  protected:
-  /// `task` is a part of `config`; `mask`: how masks are read, where pictures have some.
-  PictureRecipe(std::shared_ptr<const JobConfig> config, const TaskSettings& task,
-                std::optional<MaskFeed> mask = {})
-      : config_(std::move(config)), task_(task), mask_(std::move(mask)) {}
+  /// `mask`: how masks are read, where pictures have some.
+  explicit PictureRecipe(std::shared_ptr<const TaskConfig> config,
+                         std::optional<MaskFeed> mask = {})
+      : config_(std::move(config)), task_(config_->task), mask_(std::move(mask)) {}
 
   /// What courses of both tasks have in common.
   PictureCourse::Parts parts(const training::Member& member) const;
@@ -65,7 +64,7 @@ class PictureRecipe : public training::Recipe {
   void require_record(const Source& records) const;
   FoundData found_in(const std::filesystem::path& data) const;
 
-  std::shared_ptr<const JobConfig> config_;
+  std::shared_ptr<const TaskConfig> config_;
   const TaskSettings& task_;
   std::optional<MaskFeed> mask_;
   TaskRecords records_;

@@ -2,6 +2,7 @@
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/jobs/stage_documents.h>
 
 #include <algorithm>
 #include <string_view>
@@ -79,6 +80,20 @@ LoaderConfig loader_config_of(const Node& document) {
   return config;
 }
 
+std::shared_ptr<const JobConfig> stage_of(const Job& job, const Node& document,
+                                          std::size_t number) {
+  const std::shared_ptr<JobConfig> config = job.config();
+  config->training.in_stage = true;
+  config->training.name = fmt::format("stage-{}", number + 1);
+  std::string kind = job.name;
+  Fields fields;
+  add_kind(fields, kind, job.help);
+  config->describe_keys(fields);
+  fields.read(document);
+  config->settle(fields);
+  return config;
+}
+
 TrainingJob training_job_of(const Job& job, const Node& document) {
   const std::shared_ptr<JobConfig> config = job.config();
   std::string kind = job.name;
@@ -87,6 +102,8 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   config->describe_keys(fields);
   fields.read(document);
   config->settle(fields);
+  for (const Node& stage : stage_documents(document))
+    config->stages.push_back(stage_of(job, stage, config->stages.size()));
   const Node written = fields.write();
   return {.config = config,
           .name = job.name,

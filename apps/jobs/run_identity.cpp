@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 17> free_keys{"runs",
+constexpr std::array<std::string_view, 20> free_keys{"runs",
                                                      "memory",
                                                      "device",
                                                      "threads",
@@ -28,6 +28,9 @@ constexpr std::array<std::string_view, 17> free_keys{"runs",
                                                      "training.early_stopping",
                                                      "training.min_delta",
                                                      "training.cudnn_benchmark",
+                                                     "training.deterministic",
+                                                     "training.checkpointed",
+                                                     "training.non_finite",
                                                      "training.member"};
 
 bool is_free(std::string_view path) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headrace::inline v1::app {
 
 training::Stage stage_of(const TrainingSettings& training) {
-  return {.epochs = training.epochs,
+  return {.name = training.name,
+          .epochs = training.epochs,
           .batch = training.batch,
           .evaluation_batch = training.evaluation_batch,
           .accumulation = training.accumulation,
@@ -21,6 +23,7 @@ training::Stage stage_of(const TrainingSettings& training) {
           .clip_norm = training.clip,
           .ema = training.ema,
           .checkpointed = training.checkpointed,
+          .start = training.start,
           .unfreeze = training.unfreeze,
           .early_stopping = training::EarlyStoppingOptions{.patience = training.early_stopping,
                                                            .min_delta = training.min_delta},
@@ -28,6 +31,20 @@ training::Stage stage_of(const TrainingSettings& training) {
           .channels_last = training.channels_last,
           .cudnn_benchmark = training.cudnn_benchmark,
           .deterministic = training.deterministic};
+}
+
+std::vector<training::Stage> stages_of(const JobConfig& config) {
+  std::vector<training::Stage> stages;
+  const auto add = [&](const JobConfig& one) {
+    training::Stage stage = stage_of(one.training);
+    stage.number = static_cast<std::int64_t>(stages.size());
+    stage.frozen = one.frozen();
+    stages.push_back(std::move(stage));
+  };
+  if (config.stages.empty()) add(config);
+  for (const auto& stage : config.stages)
+    add(*stage);
+  return stages;
 }
 
 std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,

@@ -2,6 +2,8 @@
 #include <headrace/apps/jobs/training_tags.h>
 #include <headrace/engine/base/error.h>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
@@ -73,6 +75,24 @@ void describe_device(Fields& fields, TrainingSettings& training) {
 }  // namespace
 
 void describe(Fields& fields, TrainingSettings& training) {
+  const auto of_stage = [&](std::string doc) {
+    return KeyOptions{.doc = std::move(doc),
+                      .used_if = [&training] { return training.in_stage; },
+                      .used_when = "training.stages has it in one of its entries"};
+  };
+  const auto of_all = [&](KeyOptions options) {
+    options.used_if = [&training] { return !training.in_stage; };
+    options.used_when = "training says it for all stages";
+    return options;
+  };
+  fields.maps("stages", training.stages,
+              of_all({.doc = "trained one after the other on one network, each with keys of this "
+                             "section, and `augment`, `loss` and `frozen` (model.frozen), that "
+                             "differ in it"}));
+  fields.key("name", training.name, of_stage("of a stage"));
+  fields.choice("start", training.start,
+                {{"last", training::StartFrom::last}, {"best", training::StartFrom::best}},
+                of_stage("weights of the stage before that a stage begins with"));
   fields.key("epochs", training.epochs, {.doc = "at most", .min = 1.0, .max = 100000.0});
   fields.key("batch", training.batch, {.doc = "samples at once", .min = 1.0, .max = 1e6});
   fields.key("evaluation_batch", training.evaluation_batch,
@@ -90,9 +110,9 @@ void describe(Fields& fields, TrainingSettings& training) {
   fields.tagged("non_finite", training.non_finite, non_finite_tags(),
                 {.doc = "what a loss or gradients that are not finite lead to"});
   fields.key("checkpoint_every", training.checkpoint_every,
-             {.doc = "steps between checkpoints inside an epoch; 0: none", .min = 0.0});
+             of_all({.doc = "steps between checkpoints inside an epoch; 0: none", .min = 0.0}));
   fields.key("member", training.member,
-             {.doc = "train only this one (fold, pair); null: all", .min = 0.0});
+             of_all({.doc = "train only this one (fold, pair); null: all", .min = 0.0}));
 }
 
 void check(const TrainingSettings& training) {

@@ -17,6 +17,9 @@ namespace headrace::inline v1::app {
 /// How a model is trained: the section `training`, the same for all kinds; a job gives it other
 /// defaults.
 struct TrainingSettings {
+  bool in_stage = false;       ///< one of a list: `name` and `start` are keys, `stages` is none
+  std::string name = "train";  ///< of the stage
+  training::StartFrom start = training::StartFrom::last;
   std::int64_t epochs = 10;
   std::int64_t batch = 32;
   std::int64_t evaluation_batch = 128;
@@ -41,6 +44,7 @@ struct TrainingSettings {
   bool cudnn_benchmark = false;
   bool deterministic = false;
   std::optional<std::int64_t> member{};  ///< only this one of the recipe; none: all, in turn
+  std::vector<Node> stages{};            ///< see stage_documents()
 };
 
 /// Its keys.

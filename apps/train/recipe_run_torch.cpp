@@ -76,7 +76,11 @@ LoaderOptions RecipeRun::loader_options() const {
 
 monitor::MemoryForecast RecipeRun::forecast() const {
   const auto course = recipe_->begin(member(members().front()));
-  const training::Stage stage = course->stages().front();
+  const std::vector<training::Stage> stages = course->stages();
+  const training::Stage& stage = *std::ranges::max_element(stages, {}, &training::Stage::batch);
+  std::uint64_t step_bytes = 0;
+  for (const training::Stage& one : stages)
+    step_bytes = std::max(step_bytes, course->step_bytes(one));
   monitor::MemoryForecast forecast = data_;
   add_loader_memory(forecast, "training",
                     course->train(stage, {.batch = stage.batch, .device = device_.device})
@@ -90,8 +94,7 @@ monitor::MemoryForecast RecipeRun::forecast() const {
             .build(loader_options()));
   const std::int64_t parameters = try_network(*course, torch_device(device_.device));
   if (!device_.device.is_cuda())
-    add_training_memory(forecast, static_cast<std::uint64_t>(parameters),
-                        course->step_bytes(stage));
+    add_training_memory(forecast, static_cast<std::uint64_t>(parameters), step_bytes);
   const int configured = job_.config->threads.torch;
   const int torch_threads = configured > 0 ? configured : headrace::usable_cores();
   add_process(forecast,

@@ -5,11 +5,11 @@
 namespace headrace::inline v1::app {
 
 LoaderJob ClassificationConfig::loader_job() const {
-  return picture_loader_job({.config = *this, .task = task});
+  return picture_loader_job({.config = *this});
 }
 
 std::vector<DataPart> ClassificationConfig::data_parts() const {
-  return picture_data_parts({.config = *this, .task = task});
+  return picture_data_parts({.config = *this});
 }
 
 Job classification_job() {

@@ -57,7 +57,7 @@ void check_threshold(const Threshold& threshold, bool multi_label, std::size_t c
 
 ClassificationRecipe::ClassificationRecipe(std::shared_ptr<const ClassificationConfig> config,
                                            Device device)
-    : PictureRecipe(config, config->task), config_(std::move(config)), device_(device) {}
+    : PictureRecipe(config), config_(std::move(config)), device_(device) {}
 
 monitor::MemoryForecast ClassificationRecipe::plan() {
   monitor::MemoryForecast forecast = PictureRecipe::plan();

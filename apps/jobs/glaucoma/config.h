@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -43,6 +44,7 @@ struct GlaucomaConfig final : JobConfig {
   void describe_keys(Fields& fields) override;
   void check() const override;
   int prefetch() const override { return data.prefetch; }
+  std::vector<std::string> frozen() const override { return model.frozen; }
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
 };

@@ -26,21 +26,23 @@ NetworkShape GlaucomaCourse::shape() const {
 }
 
 std::vector<training::Stage> GlaucomaCourse::stages() const {
-  training::Stage stage = stage_of(config_.training);
-  stage.frozen = config_.model.frozen;
-  return {stage};
+  return stages_of(config_);
+}
+
+const GlaucomaConfig& GlaucomaCourse::of_stage(const training::Stage& stage) const {
+  return dynamic_cast<const GlaucomaConfig&>(config_.of_stage(stage.number));
 }
 
 std::unique_ptr<models::Network> GlaucomaCourse::network() const {
-  return make_task_network(config_.model, shape(), !member_.train.empty());
+  return make_task_network(of_stage({}).model, shape(), !member_.train.empty());
 }
 
 void GlaucomaCourse::try_network(models::Network& network, at::Device device) const {
   try_task_network(config_.model, shape(), network, device);
 }
 
-Pipeline GlaucomaCourse::train(const training::Stage&, const training::Feed& feed) const {
-  return glaucoma_training_pipeline(records_.subset(member_.train), config_, feed.device);
+Pipeline GlaucomaCourse::train(const training::Stage& stage, const training::Feed& feed) const {
+  return glaucoma_training_pipeline(records_.subset(member_.train), of_stage(stage), feed.device);
 }
 
 Pipeline GlaucomaCourse::evaluation(training::Split split, const training::Feed& feed) const {
@@ -56,12 +58,13 @@ training::Example GlaucomaCourse::example(const Batch& batch,
 
 std::vector<training::Term> GlaucomaCourse::loss(const training::Output& output,
                                                  const training::Example& example,
-                                                 const training::Moment&) const {
+                                                 const training::Moment& moment) const {
+  const GlaucomaLoss& loss = of_stage(moment.stage).loss;
   const at::Tensor& target = training::only(example.targets, "target");
   models::ClassificationWeights weights;  // rows that are absent weigh nothing
   if (example.present.defined()) weights.of_samples = example.present.to(at::kFloat);
-  const models::FocalLossOptions focal{.gamma = config_.loss.gamma, .weights = weights};
-  switch (config_.loss.name) {
+  const models::FocalLossOptions focal{.gamma = loss.gamma, .weights = weights};
+  switch (loss.name) {
     case GlaucomaLossName::focal:
       return {{.value = models::focal_loss(output.main, target, focal)}};
     case GlaucomaLossName::clamped_focal:

@@ -31,6 +31,7 @@ class GlaucomaCourse final : public training::Course {
 
  private:
   NetworkShape shape() const;
+  const GlaucomaConfig& of_stage(const training::Stage& stage) const;
 
   GlaucomaConfig config_;
   GlaucomaRecords records_;

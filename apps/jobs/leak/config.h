@@ -50,6 +50,7 @@ struct LeakConfig final : JobConfig {
   void describe_keys(Fields& fields) override;
   void check() const override;
   int prefetch() const override { return data.prefetch; }
+  std::vector<std::string> frozen() const override { return model.frozen; }
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
 };

@@ -28,11 +28,15 @@ at::Tensor weights_of(const LeakFile& training, double boost) {
 
 LeakCourse::LeakCourse(const LeakConfig& config, LeakSplits files, LeakSources sources,
                        at::Device device)
-    : config_(config),
-      files_(std::move(files)),
-      sources_(std::move(sources)),
-      class_weights_(weights_of(files_.training, config.loss.leak_boost)) {
-  if (class_weights_.defined()) class_weights_ = class_weights_.to(device);
+    : config_(config), files_(std::move(files)), sources_(std::move(sources)) {
+  for (const training::Stage& stage : stages_of(config_)) {
+    const at::Tensor weights = weights_of(files_.training, of_stage(stage).loss.leak_boost);
+    class_weights_.push_back(weights.defined() ? weights.to(device) : weights);
+  }
+}
+
+const LeakConfig& LeakCourse::of_stage(const training::Stage& stage) const {
+  return dynamic_cast<const LeakConfig&>(config_.of_stage(stage.number));
 }
 
 NetworkShape LeakCourse::shape() const {
@@ -43,16 +47,15 @@ NetworkShape LeakCourse::shape() const {
 }
 
 std::vector<training::Stage> LeakCourse::stages() const {
-  training::Stage stage = stage_of(config_.training);
-  stage.frozen = config_.model.frozen;
-  return {stage};
+  return stages_of(config_);
 }
 
 std::unique_ptr<models::Network> LeakCourse::network() const {
   const bool starts = sources_.training != nullptr;
-  if (!config_.is_leak_cnn()) return make_task_network(config_.model, shape(), starts);
+  const ModelSettings& model = of_stage({}).model;
+  if (!config_.is_leak_cnn()) return make_task_network(model, shape(), starts);
   std::unique_ptr<models::Network> network = models::make_leak_cnn({.classes = leak_classes});
-  if (starts) start_network(config_.model, *network, {.head = "class_head."});
+  if (starts) start_network(model, *network, {.head = "class_head."});
   return network;
 }
 
@@ -60,8 +63,8 @@ void LeakCourse::try_network(models::Network& network, at::Device device) const 
   try_task_network(config_.model, shape(), network, device);
 }
 
-Pipeline LeakCourse::train(const training::Stage&, const training::Feed& feed) const {
-  return leak_training_pipeline(sources_.training, files_.training, config_, feed.device);
+Pipeline LeakCourse::train(const training::Stage& stage, const training::Feed& feed) const {
+  return leak_training_pipeline(sources_.training, files_.training, of_stage(stage), feed.device);
 }
 
 Pipeline LeakCourse::evaluation(training::Split split, const training::Feed& feed) const {
@@ -86,21 +89,23 @@ training::Example LeakCourse::example(const Batch& batch, const training::Moment
 
 std::vector<training::Term> LeakCourse::loss(const training::Output& output,
                                              const training::Example& example,
-                                             const training::Moment&) const {
+                                             const training::Moment& moment) const {
+  const double auxiliary = of_stage(moment.stage).loss.auxiliary;
+  const at::Tensor& class_weights =
+      class_weights_.at(static_cast<std::size_t>(moment.stage.number));
   const at::Tensor& target = training::only(example.targets, "target");
   if (!config_.is_leak_cnn()) {
-    models::ClassificationWeights weights{.of_classes = class_weights_};
+    models::ClassificationWeights weights{.of_classes = class_weights};
     if (example.present.defined()) weights.of_samples = example.present.to(at::kFloat);
     const models::MeanLoss mean =
         models::mean_cross_entropy(output.main, target, {.weights = weights});
     return {{.name = "classes", .value = mean.value, .weight = mean.weight}};
   }
-  const models::LeakLossTerms terms = models::leak_loss_terms(output.main, target,
-                                                              {.class_weights = class_weights_,
-                                                               .auxiliary = config_.loss.auxiliary,
-                                                               .present = example.present});
+  const models::LeakLossTerms terms = models::leak_loss_terms(
+      output.main, target,
+      {.class_weights = class_weights, .auxiliary = auxiliary, .present = example.present});
   return {{.name = "classes", .value = terms.classes, .weight = terms.weight},
-          {.name = "auxiliary", .value = terms.auxiliary, .factor = config_.loss.auxiliary}};
+          {.name = "auxiliary", .value = terms.auxiliary, .factor = auxiliary}};
 }
 
 at::Tensor LeakCourse::scores(const training::Output& output) const {

@@ -50,11 +50,12 @@ class LeakCourse final : public training::Course {
 
  private:
   NetworkShape shape() const;
+  const LeakConfig& of_stage(const training::Stage& stage) const;
 
   LeakConfig config_;
   LeakSplits files_;
   LeakSources sources_;
-  at::Tensor class_weights_;  // on the device; undefined without labels
+  std::vector<at::Tensor> class_weights_;  // by stage
 };
 
 }  // namespace headrace::inline v1::app

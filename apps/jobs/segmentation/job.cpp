@@ -5,11 +5,11 @@
 namespace headrace::inline v1::app {
 
 LoaderJob SegmentationConfig::loader_job() const {
-  return picture_loader_job({.config = *this, .task = task, .mask = mask_feed(mask)});
+  return picture_loader_job({.config = *this, .mask = mask_feed(mask)});
 }
 
 std::vector<DataPart> SegmentationConfig::data_parts() const {
-  return picture_data_parts({.config = *this, .task = task, .mask = mask_feed(mask)});
+  return picture_data_parts({.config = *this, .mask = mask_feed(mask)});
 }
 
 Job segmentation_job() {

@@ -13,7 +13,7 @@
 namespace headrace::inline v1::app {
 
 SegmentationRecipe::SegmentationRecipe(std::shared_ptr<const SegmentationConfig> config)
-    : PictureRecipe(config, config->task, mask_feed(config->mask)), config_(std::move(config)) {}
+    : PictureRecipe(config, mask_feed(config->mask)), config_(std::move(config)) {}
 
 std::vector<std::string> SegmentationRecipe::class_names() const {
   return app::class_names(config_->mask);

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <headrace/apps/jobs/job.h>
+#include <headrace/apps/task/task_settings.h>
+
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The configuration of a task on pictures or arrays.
+struct TaskConfig : JobConfig {
+  TaskSettings task;
+
+  int prefetch() const override { return task.data.prefetch; }
+  std::vector<std::string> frozen() const override { return task.model.frozen; }
+
+ protected:
+  TaskConfig() = default;
+};
+
+}  // namespace headrace::inline v1::app
