@@ -17,6 +17,7 @@ namespace headrace::inline v1::training {
 namespace {
 
 constexpr const char* prefix = "term.";
+constexpr const char* shown = "loss_";  // before the name of a term
 
 at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, std::int64_t rows,
                       const at::Tensor& like) {
@@ -63,29 +64,54 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
   }
   for (std::size_t i = 0; i < terms.size(); ++i)
     values.push_back(terms[i].factor == 1.0 ? values[i] : values[i] * terms[i].factor);
+  take_names(std::move(names));
+  const at::Tensor value = at::stack(values).view({2, -1});
+  const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+  take(at::where(weight == 0, 0.0, value * weight), weight, rows);  // else 0 * NaN is NaN
+}
+
+void LossMeans::add(const LossMeans& others) {
+  if (others.rows_ == 0) return;
+  take_names(others.names_);
+  take(others.sums_, others.weights_, others.rows_);
+}
+
+void LossMeans::take_names(std::vector<std::string> names) {
   if (!names_.empty() && names != names_)
     throw ConfigError("[loss] each batch must have the same terms, got " +
                       std::to_string(names.size()) + " with other names or in another order");
   names_ = std::move(names);
-  const at::Tensor value = at::stack(values).view({2, -1});
-  const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
-  const at::Tensor sum = at::where(weight == 0, 0.0, value * weight);  // else 0 * NaN is NaN
-  sums_ = sums_.defined() ? sums_.to(sum.device()) + sum : sum;
-  weights_ = weights_.defined() ? weights_.to(sum.device()) + weight : weight;
+}
+
+void LossMeans::take(const at::Tensor& sums, const at::Tensor& weights, std::int64_t rows) {
+  sums_ = sums_.defined() ? sums_.to(sums.device()) + sums : sums;
+  weights_ = weights_.defined() ? weights_.to(weights.device()) + weights : weights;
   rows_ += rows;
+}
+
+at::Tensor LossMeans::means() const {
+  const at::Tensor nothing = weights_ == 0;
+  return at::where(nothing, at::zeros_like(sums_), sums_ / at::where(nothing, 1.0, weights_));
+}
+
+models::NamedTensors LossMeans::terms() const {
+  models::NamedTensors terms;
+  if (names_.size() < 2 || !sums_.defined()) return terms;
+  const at::Tensor mean = means();
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    terms.push_back({.name = shown + names_[i], .tensor = mean[0][static_cast<std::int64_t>(i)]});
+  return terms;
 }
 
 Figures LossMeans::figures() const {
   if (!sums_.defined()) return {{"loss", std::numeric_limits<double>::quiet_NaN()}};
-  const at::Tensor nothing = weights_ == 0;
-  const at::Tensor means =
-      at::where(nothing, at::zeros_like(sums_), sums_ / at::where(nothing, 1.0, weights_)).cpu();
+  const at::Tensor known = means().cpu();
   const auto count = static_cast<std::int64_t>(names_.size());
-  const double* mean = means.const_data_ptr<double>();
+  const double* mean = known.const_data_ptr<double>();
   Figures all{{"loss", 0.0}};
   for (std::int64_t i = 0; i < count; ++i) {
     all.front().second += mean[count + i];
-    if (count > 1) all.emplace_back("loss_" + names_[static_cast<std::size_t>(i)], mean[i]);
+    if (count > 1) all.emplace_back(shown + names_[static_cast<std::size_t>(i)], mean[i]);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/training/example.h>
 
 #include <cstdint>
@@ -39,6 +40,13 @@ class HEADRACE_API LossMeans {
   /// The terms of a batch. Throws `ConfigError` when they are not those of the batch before.
   void add(const std::vector<Term>& terms, const Example& example);
 
+  /// What others have seen. Throws likewise.
+  void add(const LossMeans& others);
+
+  /// The mean of each value under its name in `figures()`, float64 scalars on the device: nothing
+  /// waits. Empty where there are not several terms, or no row.
+  models::NamedTensors terms() const;
+
   /// "loss", the sum of the means of factor * value, and where there are several terms, "loss_NAME"
   /// for the mean of each value. Not numbers before the first row; zero where all that there was
   /// weighs nothing. Waits for the device.
@@ -52,6 +60,10 @@ class HEADRACE_API LossMeans {
   void restore(const TensorMap& state);
 
  private:
+  void take_names(std::vector<std::string> names);
+  at::Tensor means() const;
+  void take(const at::Tensor& sums, const at::Tensor& weights, std::int64_t rows);
+
   std::vector<std::string> names_;
   at::Tensor sums_;     // [2, terms] float64: of the values, and of factor * value
   at::Tensor weights_;  // [terms] float64

@@ -18,15 +18,18 @@ class StepReports {
 
   explicit StepReports(Tell tell) : tell_(std::move(tell)) {}
 
-  // What a step's report waits for: its mean loss and, defined or not, the gradients' norm.
+  // What a step's report waits for: its mean loss, the means of its terms, which may be none, and,
+  // defined or not, the gradients' norm.
   struct Figures {
     at::Tensor loss = {};
+    models::NamedTensors terms = {};
     at::Tensor norm = {};
   };
 
   // `position` is where the data goes on behind the step. Figures are read where they are defined.
   void add(const StepReport& report, std::int64_t position, const Figures& figures);
-  // The same where the figures, in the order of Figures, are read by someone else: `scalars()`.
+  // The same where the figures, in the order of Figures, are read by someone else: `scalars()`; the
+  // report has the names of the terms.
   void add(const StepReport& report, std::int64_t position);
   AsyncScalars& scalars() { return scalars_; }
 
