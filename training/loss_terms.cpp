@@ -19,6 +19,11 @@ namespace {
 constexpr const char* prefix = "term.";
 constexpr const char* shown = "loss_";  // before the name of a term
 
+// What came from a checkpoint lies on the CPU.
+void add_to(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum.to(more.device()) + more : more;
+}
+
 at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, std::int64_t rows,
                       const at::Tensor& like) {
   const auto own = [](const Term& term) { return term.weight.defined(); };
@@ -67,13 +72,17 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
   take_names(std::move(names));
   const at::Tensor value = at::stack(values).view({2, -1});
   const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
-  take(at::where(weight == 0, 0.0, value * weight), weight, rows);  // else 0 * NaN is NaN
+  add_to(sums_, at::where(weight == 0, 0.0, value * weight));  // else 0 * NaN is NaN
+  add_to(weights_, weight);
+  rows_ += rows;
 }
 
 void LossMeans::add(const LossMeans& others) {
   if (others.rows_ == 0) return;
   take_names(others.names_);
-  take(others.sums_, others.weights_, others.rows_);
+  add_to(sums_, others.sums_);
+  add_to(weights_, others.weights_);
+  rows_ += others.rows_;
 }
 
 void LossMeans::take_names(std::vector<std::string> names) {
@@ -81,12 +90,6 @@ void LossMeans::take_names(std::vector<std::string> names) {
     throw ConfigError("[loss] each batch must have the same terms, got " +
                       std::to_string(names.size()) + " with other names or in another order");
   names_ = std::move(names);
-}
-
-void LossMeans::take(const at::Tensor& sums, const at::Tensor& weights, std::int64_t rows) {
-  sums_ = sums_.defined() ? sums_.to(sums.device()) + sums : sums;
-  weights_ = weights_.defined() ? weights_.to(weights.device()) + weights : weights;
-  rows_ += rows;
 }
 
 at::Tensor LossMeans::means() const {

@@ -62,7 +62,6 @@ class HEADRACE_API LossMeans {
  private:
   void take_names(std::vector<std::string> names);
   at::Tensor means() const;
-  void take(const at::Tensor& sums, const at::Tensor& weights, std::int64_t rows);
 
   std::vector<std::string> names_;
   at::Tensor sums_;     // [2, terms] float64: of the values, and of factor * value

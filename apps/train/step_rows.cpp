@@ -11,6 +11,7 @@ constexpr std::chrono::seconds row_interval{5};
 }  // namespace
 
 std::optional<StepRow> StepRows::add(const StepFacts& step) {
+  if (step.step <= last_.step) clear();  // steps that are done again
   last_ = step;
   ++steps_;
   samples_ += step.samples;
@@ -44,12 +45,16 @@ std::optional<StepRow> StepRows::rest() {
                   seconds_ > 0.0 ? static_cast<double>(samples_) / seconds_ : EpochFacts::none};
   for (const auto& [name, mean] : means_)
     row.figures.emplace_back(name, mean.sum / static_cast<double>(mean.count));
+  clear();
+  row_time_ = Clock::now();
+  return row;
+}
+
+void StepRows::clear() {
   steps_ = 0;
   samples_ = 0;
   seconds_ = 0.0;
   means_.clear();
-  row_time_ = Clock::now();
-  return row;
 }
 
 MetricRow metric_row(const StepRow& row) {

@@ -24,7 +24,8 @@ struct StepRow {
 };
 
 /// Gathers steps into rows: one each `every` steps, or for 0 the first step and then about every
-/// five seconds. Not thread-safe.
+/// five seconds. A step that is not behind the one before begins anew: what was gathered of steps
+/// that are done again is forgotten. Not thread-safe.
 class StepRows {
  public:
   explicit StepRows(std::int64_t every) : every_(every) {}
@@ -42,6 +43,7 @@ class StepRows {
   };
 
   void add(const std::string& name, double value);
+  void clear();
   bool due() const;
 
   std::int64_t every_;

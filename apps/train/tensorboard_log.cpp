@@ -26,41 +26,52 @@ TensorBoardLog::TensorBoardLog(std::filesystem::path folder, Warn warn)
     : folder_(std::move(folder)), warn_(std::move(warn)) {}
 
 void TensorBoardLog::begin_member(const std::string& name, std::int64_t steps_before) {
-  if (name != member_) file_.reset();
+  if (name != member_) {
+    file_.reset();
+    newest_ = 0;
+  }
   member_ = name;
   steps_before_ = steps_before;
 }
 
 void TensorBoardLog::begin_step(std::int64_t step) {
-  if (file_) return;
-  file_.emplace(folder_ / member_,
-                monitor::EventFileOptions{.first_step = steps_before_ + step, .warn = warn_});
+  const std::int64_t now = steps_before_ + step;
+  if (now <= newest_) file_.reset();
+  newest_ = now;
+  file_from(now);
+}
+
+// The file at hand, or one that begins with this step.
+monitor::EventFile& TensorBoardLog::file_from(std::int64_t step) {
+  if (!file_)
+    file_.emplace(folder_ / member_, monitor::EventFileOptions{.first_step = step, .warn = warn_});
+  return *file_;
 }
 
 void TensorBoardLog::add(const StepRow& row) {
-  begin_step(row.step);
   const std::int64_t step = steps_before_ + row.step;
+  monitor::EventFile& file = file_from(step);
   for (const auto& [name, value] : row.figures)
-    file_->scalar("train/" + name, step, value);
-  file_->scalar("train/learning_rate", step, row.learning_rate);
-  file_->scalar("train/samples_per_second", step, row.samples_per_s);
-  file_->flush();
+    file.scalar("train/" + name, step, value);
+  file.scalar("train/learning_rate", step, row.learning_rate);
+  file.scalar("train/samples_per_second", step, row.samples_per_s);
+  file.flush();
 }
 
 void TensorBoardLog::add(const EpochFacts& epoch) {
-  begin_step(epoch.step);
   const std::int64_t step = steps_before_ + epoch.step;
+  monitor::EventFile& file = file_from(step);
   for (const auto& [name, value] : epoch.train)
-    if (!is_of_the_loss(name)) file_->scalar("train/" + name, step, value);
+    if (!is_of_the_loss(name)) file.scalar("train/" + name, step, value);
   for (const auto& [name, value] : epoch.validation)
-    file_->scalar("validation/" + name, step, value);
+    file.scalar("validation/" + name, step, value);
   const Confusion& confusion = epoch.confusion;
   if (!confusion.counts.empty() && confusion.counts.size() <= most_classes)
-    file_->image("validation/confusion", step,
-                 confusion_png({.title = "confusion matrix, validation",
-                                .counts = confusion.counts,
-                                .names = confusion.classes}));
-  file_->flush();
+    file.image("validation/confusion", step,
+               confusion_png({.title = "confusion matrix, validation",
+                              .counts = confusion.counts,
+                              .names = confusion.classes}));
+  file.flush();
 }
 
 void write_test_events(const std::filesystem::path& folder,

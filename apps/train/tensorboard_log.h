@@ -28,8 +28,8 @@ class TensorBoardLog {
   /// From now on of this member, whose folder is named so, and of a stage that began behind so many
   /// steps.
   void begin_member(const std::string& name, std::int64_t steps_before);
-  /// Before anything else is said of a step (of the stage): the first one of this process and
-  /// member decides what is replaced.
+  /// Each step of the stage, before anything is said of it: one that is not behind the step before,
+  /// and the first of this process, replaces what was said of it and of later ones.
   void begin_step(std::int64_t step);
   /// "train/loss", "train/loss_<term>", "train/gradient_norm", "train/learning_rate",
   /// "train/samples_per_second".
@@ -39,10 +39,13 @@ class TensorBoardLog {
   void add(const EpochFacts& epoch);
 
  private:
+  monitor::EventFile& file_from(std::int64_t step);
+
   std::filesystem::path folder_;
   Warn warn_;
   std::string member_;
   std::int64_t steps_before_ = 0;
+  std::int64_t newest_ = 0;  // step, over all stages
   std::optional<monitor::EventFile> file_;
 };
 

@@ -10,12 +10,14 @@
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -75,6 +77,16 @@ TEST_CASE("figures that are not finite are in no mean") {
   CHECK(app::figure(row->figures, "gradient_norm") == 3.0);
 }
 
+TEST_CASE("what was gathered of steps that are done again is forgotten") {
+  StepRows rows(4);
+  for (const int number : {1, 2, 3, 2})
+    CHECK_FALSE(rows.add(step(number, number == 2 ? 1.0 : 8.0)).has_value());
+  rows.add(step(3, 2.0));
+  const auto row = rows.add(step(4, 3.0));
+  REQUIRE(row.has_value());
+  CHECK(app::figure(row->figures, "loss") == 2.0);
+}
+
 TEST_CASE("where no number of steps is asked for, the first step has a row and then time decides") {
   StepRows rows(0);
   CHECK(rows.add(step(1, 1.0)).has_value());
@@ -97,6 +109,22 @@ TEST_CASE("metrics.jsonl has the terms of the loss and, where there are several,
         R"("gradient_norm":1.0,"learning_rate":0.25,"samples_per_s":8.0})"
         "\n");
   CHECK_FALSE(std::filesystem::exists(run.tensorboard()));
+}
+
+TEST_CASE("where tb/ cannot be made there is one warning, and all else is written") {
+  const test::TemporaryFolder folder;
+  RunFolder run = RunFolder::create(folder.path(), "run");
+  std::ofstream(run.tensorboard()) << "a file";
+  std::vector<std::string> warnings;
+  MetricsLog log(run, {.every = 1}, [&](const std::string& line) { warnings.push_back(line); });
+  log.begin_fold({});
+  log.on_step(step(1, 1.0));
+  log.on_step(step(2, 1.0));
+  log.on_epoch({.step = 2, .train = {{"loss", 1.0}}}, {});
+  REQUIRE(warnings.size() == 1);
+  CHECK(contains(warnings[0], run.tensorboard().string()));
+  const std::string rows = content_of(run.path() / "metrics.jsonl");
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 3);
 }
 
 TEST_CASE("the steps before a stage are those of the member's stages before it") {

@@ -265,3 +265,18 @@ TEST_CASE("steps count on over the stages of a member, also in a process that go
   CHECK((curves.at("validation/loss") == Curve{{5, .25}, {8, .25}}));
   CHECK(curves.at("train/samples_per_second").at(7) == 16.0);
 }
+
+TEST_CASE("steps that a process goes back to have their newest values") {
+  if (python().empty()) return skip(no_tensorboard);
+  using namespace headrace::app;
+  const TemporaryFolder folder;
+  RunFolder run = RunFolder::create(folder.path(), "run");
+  MetricsLog log(run, {.every = 1}, {});
+  log.begin_fold({});
+  for (std::int64_t step = 1; step <= 4; ++step)
+    log.on_step({.step = step, .samples = 1, .loss = 0.5});
+  for (std::int64_t step = 3; step <= 5; ++step)
+    log.on_step({.step = step, .samples = 1, .loss = 2.0});
+  const auto curves = Board(run.path()).curves("run");
+  CHECK((curves.at("train/loss") == Curve{{1, .5}, {2, .5}, {3, 2.0}, {4, 2.0}, {5, 2.0}}));
+}
