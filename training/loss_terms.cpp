@@ -18,6 +18,12 @@ namespace headrace::inline v1::training {
 namespace {
 
 constexpr const char* prefix = "term.";
+constexpr const char* shown = "loss_";  // before the name of a term
+
+// What came from a checkpoint lies on the CPU.
+void add_to(at::Tensor& sum, const at::Tensor& more) {
+  sum = sum.defined() ? sum.to(more.device()) + more : more;
+}
 
 at::Tensor weights_of(const std::vector<Term>& terms, const Example& example, std::int64_t rows,
                       const at::Tensor& like) {
@@ -64,38 +70,64 @@ void LossMeans::add(const std::vector<Term>& terms, const Example& example) {
   }
   for (std::size_t i = 0; i < terms.size(); ++i)
     values.push_back(terms[i].factor == 1.0 ? values[i] : values[i] * terms[i].factor);
+  take_names(std::move(names));
+  const at::Tensor value = at::stack(values).view({2, -1});
+  const at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+  take(at::where(weight == 0, 0.0, value * weight), weight, rows);  // else 0 * NaN is NaN
+}
+
+void LossMeans::add(const LossMeans& others) {
+  if (others.rows_ == 0) return;
+  take_names(others.names_);
+  take(others.sums_, others.weights_, others.rows_);
+}
+
+void LossMeans::take_names(std::vector<std::string> names) {
   if (!names_.empty() && names != names_)
     throw ConfigError("[loss] each batch must have the same terms, got " +
                       std::to_string(names.size()) + " with other names or in another order");
   names_ = std::move(names);
-  const at::Tensor value = at::stack(values).view({2, -1});
-  at::Tensor weight = weights_of(terms, example, rows, value.select(0, 0));
+}
+
+// The sums and the weights of one batch, or of several.
+void LossMeans::take(at::Tensor sums, at::Tensor weights, std::int64_t rows) {
   if (only_finite_) {
-    const at::Tensor finite = at::isfinite(value).all();
-    weight = at::where(finite, weight, 0.0);
-    const at::Tensor left_out = finite.logical_not().to(at::kDouble);
-    left_out_ = left_out_.defined() ? left_out_.to(left_out.device()) + left_out : left_out;
+    const at::Tensor finite = at::isfinite(sums).all();
+    sums = at::where(finite, sums, 0.0);
+    weights = at::where(finite, weights, 0.0);
+    add_to(left_out_, finite.logical_not().to(at::kDouble));
   }
-  const at::Tensor sum = at::where(weight == 0, 0.0, value * weight);  // else 0 * NaN is NaN
-  sums_ = sums_.defined() ? sums_.to(sum.device()) + sum : sum;
-  weights_ = weights_.defined() ? weights_.to(sum.device()) + weight : weight;
+  add_to(sums_, sums);
+  add_to(weights_, weights);
   rows_ += rows;
 }
 
-Figures LossMeans::figures() const {
-  if (!sums_.defined()) return {{"loss", std::numeric_limits<double>::quiet_NaN()}};
+at::Tensor LossMeans::means() const {
   const at::Tensor nothing = weights_ == 0;
   at::Tensor of_nothing = at::zeros_like(sums_);
   if (left_out_.defined())
     of_nothing.masked_fill_(left_out_ > 0, std::numeric_limits<double>::quiet_NaN());
-  const at::Tensor means =
-      at::where(nothing, of_nothing, sums_ / at::where(nothing, 1.0, weights_)).cpu();
+  return at::where(nothing, of_nothing, sums_ / at::where(nothing, 1.0, weights_));
+}
+
+models::NamedTensors LossMeans::terms() const {
+  models::NamedTensors terms;
+  if (names_.size() < 2 || !sums_.defined()) return terms;
+  const at::Tensor mean = means();
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    terms.push_back({.name = shown + names_[i], .tensor = mean[0][static_cast<std::int64_t>(i)]});
+  return terms;
+}
+
+Figures LossMeans::figures() const {
+  if (!sums_.defined()) return {{"loss", std::numeric_limits<double>::quiet_NaN()}};
+  const at::Tensor known = means().cpu();
   const auto count = static_cast<std::int64_t>(names_.size());
-  const double* mean = means.const_data_ptr<double>();
+  const double* mean = known.const_data_ptr<double>();
   Figures all{{"loss", 0.0}};
   for (std::int64_t i = 0; i < count; ++i) {
     all.front().second += mean[count + i];
-    if (count > 1) all.emplace_back("loss_" + names_[static_cast<std::size_t>(i)], mean[i]);
+    if (count > 1) all.emplace_back(shown + names_[static_cast<std::size_t>(i)], mean[i]);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/network.h>
 #include <headrace/training/example.h>
 
 #include <cstdint>
@@ -36,12 +37,19 @@ HEADRACE_API at::Tensor total(const std::vector<Term>& terms);
 /// waits before `figures()`. Not thread-safe.
 class HEADRACE_API LossMeans {
  public:
-  /// `only_finite`: batches with a term that is not finite are left out, as of steps that are
-  /// skipped for it; else they make the means what they are.
+  /// `only_finite`: each `add` of a term that is not finite is left out, as of steps that are
+  /// skipped for it; else it makes the means what they are.
   explicit LossMeans(bool only_finite = false) : only_finite_(only_finite) {}
 
   /// The terms of a batch. Throws `ConfigError` when they are not those of the batch before.
   void add(const std::vector<Term>& terms, const Example& example);
+
+  /// What others have seen. Throws likewise.
+  void add(const LossMeans& others);
+
+  /// The mean of each value under its name in `figures()`, float64 scalars on the device: nothing
+  /// waits. Empty where there are not several terms, or no row.
+  models::NamedTensors terms() const;
 
   /// "loss", the sum of the means of factor * value, and where there are several terms, "loss_NAME"
   /// for the mean of each value. Not numbers before the first row, and where all were left out;
@@ -56,10 +64,14 @@ class HEADRACE_API LossMeans {
   void restore(const TensorMap& state);
 
  private:
+  void take_names(std::vector<std::string> names);
+  void take(at::Tensor sums, at::Tensor weights, std::int64_t rows);
+  at::Tensor means() const;
+
   std::vector<std::string> names_;
   at::Tensor sums_;      // [2, terms] float64: of the values, and of factor * value
   at::Tensor weights_;   // [terms] float64
-  at::Tensor left_out_;  // float64: batches; undefined where all count
+  at::Tensor left_out_;  // float64: what was left out; undefined where all count
   bool only_finite_;
   std::int64_t rows_ = 0;
 };

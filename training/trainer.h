@@ -36,7 +36,8 @@ struct StepReport {
   std::int64_t samples = 0;        ///< rows of this step
   std::int64_t epoch_samples = 0;  ///< rows of the epoch so far
   double learning_rate = 0.0;
-  std::optional<double> loss = {};           ///< mean of the step, where it was read
+  std::optional<double> loss = {};  ///< mean of the step, where it was read
+  Figures terms = {};  ///< its terms as `EpochReport::train` names them, where there are several
   std::optional<double> gradient_norm = {};  ///< before clipping, where the loss was read
   StepTimes times = {};
 };

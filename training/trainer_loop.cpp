@@ -132,7 +132,7 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
   window.add(forward);
   window.origins.push_back(next.batch.row_origins());
-  losses_.add(forward.terms, example);
+  window.losses.add(forward.terms, example);
   if (metric_) metric_->add({.output = std::move(forward.output), .example = example});
   progress_.position = next.batch.position_after();
   spend(window.times, &StepTimes::compute_s);
@@ -173,9 +173,15 @@ at::Tensor Trainer::Loop::Window::mean_loss() const {
   return loss_sum / at::where(weight == 0, 1.0, weight);  // nothing that weighs has a loss of zero
 }
 
+detail::StepReports::Figures Trainer::Loop::Window::figures(const at::Tensor& norm) const {
+  if (rows == 0) return {};
+  return {.loss = mean_loss(), .terms = losses.terms(), .norm = norm};
+}
+
 void Trainer::Loop::finish_step(Window& window) {
   const StepOutcome outcome = update_.finish();
   if (average_) average_->update(progress_.step - progress_.skipped, outcome.skipped);
+  losses_.add(window.losses);
   progress_.samples += window.rows;
   ++progress_.step;
   ++epoch_steps_;
@@ -195,10 +201,7 @@ void Trainer::Loop::finish_step(Window& window) {
                 .epoch_samples = progress_.samples,
                 .learning_rate = rate_,
                 .times = window.times},
-               progress_.position.position,
-               reads && window.rows > 0
-                   ? detail::StepReports::Figures{window.mean_loss(), outcome.norm}
-                   : detail::StepReports::Figures{});
+               reads ? window.figures(outcome.norm) : detail::StepReports::Figures{});
   // The newest of a device is told of when it is known what it waited for.
   reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
   if (!reload_wanted_) save_behind_step();

@@ -12,7 +12,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 20> free_keys{"runs",
+constexpr std::array<std::string_view, 22> free_keys{"runs",
+                                                     "tensorboard",
+                                                     "log_every",
                                                      "memory",
                                                      "device",
                                                      "threads",

@@ -11,6 +11,13 @@ void describe(Fields& fields, RunSettings& settings) {
   fields.key("memory", settings.memory,
              {.doc = "what the process may hold; null: what the machine offers"});
   fields.key("runs", settings.runs, {.doc = "folder of the run folders"});
+  fields.key("tensorboard", settings.tensorboard,
+             {.doc = "writes tb/ in the run folder: what metrics.jsonl and metrics.csv say, and "
+                     "pictures, for TensorBoard"});
+  fields.key("log_every", settings.log_every,
+             {.doc = "steps between rows of metrics.jsonl and points of TensorBoard; 0: about 5 "
+                     "seconds; the end of an epoch has one always",
+              .min = 0.0});
   fields.section("threads", [&](Fields& f) { describe(f, settings.threads, true); });
 }
 

@@ -18,6 +18,8 @@ struct RunSettings {
   DeviceChoice device = DeviceChoice::automatic;
   std::optional<Bytes> memory;  ///< what the process may hold; none: what the machine offers
   std::filesystem::path runs = "runs";
+  bool tensorboard = true;     ///< event files in the run folder
+  std::int64_t log_every = 0;  ///< steps between rows of metrics.jsonl; 0: a time
   ThreadSettings threads;
   PlantedDelays delay;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -90,6 +92,11 @@ CsvTable read_csv(std::string_view text) {
   for (std::vector<std::string>& row : table.rows)
     row.resize(widest);
   return table;
+}
+
+CsvTable read_csv_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return read_csv(std::string{std::istreambuf_iterator<char>(stream), {}});
 }
 
 }  // namespace headrace::inline v1::app

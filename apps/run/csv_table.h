@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,8 @@ struct CsvTable {
 };
 
 CsvTable read_csv(std::string_view text);
+
+/// The same of a file; nothing of one that is not there.
+CsvTable read_csv_file(const std::filesystem::path& file);
 
 }  // namespace headrace::inline v1::app

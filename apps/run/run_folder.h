@@ -33,6 +33,7 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path tensorboard() const { return path_ / "tb"; }  ///< made when it is written
 
   /// The effective configuration: config.yaml.
   void write_config(std::string_view yaml) const;

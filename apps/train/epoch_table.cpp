@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t figure_width = 6;
 constexpr std::size_t most_figures = 3;
+constexpr std::string_view term_prefix = "loss_";  // of the terms of a loss
 
 // What goes first where there is too little room stands last; `stays` does not go. Of a figure its
 // validation goes behind its training.
@@ -135,7 +137,7 @@ void EpochTable::note_figures(const EpochFacts& epoch) {
   if (!epoch.selected_by.empty()) names.push_back(epoch.selected_by);
   for (const Figures* all : {&epoch.validation, &epoch.train}) {
     for (const auto& [name, value] : *all) {
-      if (!name.starts_with("loss_")) names.push_back(name);
+      if (!name.starts_with(term_prefix)) names.push_back(name);
     }
   }
   for (const std::string& name : names) {
@@ -184,6 +186,24 @@ std::string EpochTable::lines(const EpochFacts& epoch, const EpochLine& line) {
   return cut_lines((new_head ? table.head() : std::string{}) + table.row(cells) +
                        (one_line ? std::string{} : budget_line(line.budget, line.columns)),
                    line.columns);
+}
+
+std::string loss_terms_text(const Figures& figures) {
+  std::string text;
+  for (const auto& [name, value] : figures)
+    if (name.starts_with(term_prefix))
+      text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name.substr(term_prefix.size()),
+                          value);
+  return text;
+}
+
+std::string loss_terms_line(const EpochFacts& epoch) {
+  const std::string train = loss_terms_text(epoch.train);
+  const std::string validation = loss_terms_text(epoch.validation);
+  if (train.empty() && validation.empty()) return {};
+  return "loss terms:" + (train.empty() ? "" : " train " + train) +
+         (train.empty() || validation.empty() ? "" : ";") +
+         (validation.empty() ? "" : " validation " + validation);
 }
 
 MetricRow epoch_row(const EpochFacts& report) {

@@ -46,6 +46,14 @@ class EpochTable {
   std::vector<RowTable::Column> columns_;  // under the last head
 };
 
+/// "classes 0.6931, auxiliary 0.7012": the terms of a loss without their "loss_"; empty where there
+/// are none.
+std::string loss_terms_text(const Figures& figures);
+
+/// "loss terms: train classes 0.6931, auxiliary 0.7012; validation classes 0.6712, ..."; empty
+/// where the loss has one term.
+std::string loss_terms_line(const EpochFacts& epoch);
+
 /// An epoch as a row for metrics.csv. Seconds are sums over the epoch's steps in this process.
 MetricRow epoch_row(const EpochFacts& report);
 

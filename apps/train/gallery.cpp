@@ -69,6 +69,13 @@ PictureGrid grid_of(const std::vector<JudgedPicture>& pictures, const Gallery& g
   return grid;
 }
 
+std::vector<std::byte> png_of(const PictureGrid& grid) {
+  const double room = width - 2.0 * edge;
+  Canvas canvas(width, static_cast<int>(std::ceil(height_of(grid, room) + 2.0 * edge)));
+  draw(canvas, {.left = edge, .top = edge, .width = room}, grid);
+  return canvas.png();
+}
+
 }  // namespace
 
 PictureGrid strip_of(const Gallery& gallery) {
@@ -77,16 +84,17 @@ PictureGrid strip_of(const Gallery& gallery) {
   return grid;
 }
 
+std::vector<std::byte> some_png(const Gallery& gallery) {
+  return png_of(strip_of(gallery));
+}
+
 std::vector<std::byte> worst_png(const Gallery& gallery) {
   const std::string title = gallery.worst.empty()
                                 ? fmt::format("no mistake in {} records", gallery.records)
                                 : fmt::format("worst of {} records", gallery.records);
   PictureGrid grid = grid_of(gallery.worst, gallery, title);
   grid.columns = has_masks(gallery.worst) ? 3 : 6;
-  const double room = width - 2.0 * edge;
-  Canvas canvas(width, static_cast<int>(std::ceil(height_of(grid, room) + 2.0 * edge)));
-  draw(canvas, {.left = edge, .top = edge, .width = room}, grid);
-  return canvas.png();
+  return png_of(grid);
 }
 
 }  // namespace headrace::inline v1::app

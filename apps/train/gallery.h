@@ -32,6 +32,9 @@ struct Gallery {
 /// `some` in a strip, for results.png.
 PictureGrid strip_of(const Gallery& gallery);
 
+/// The same by itself, as a PNG.
+std::vector<std::byte> some_png(const Gallery& gallery);
+
 /// The worst mistakes as a PNG: each picture with its name, what is true and what was predicted; of
 /// masks the picture, the true mask and the predicted one.
 std::vector<std::byte> worst_png(const Gallery& gallery);

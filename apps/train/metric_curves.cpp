@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -81,6 +82,21 @@ std::vector<double> mean_curve(const std::vector<std::vector<double>>& curves) {
     if (ended) return means;
     means.push_back(count == 0 ? none : sum / count);
   }
+}
+
+std::int64_t steps_before_stage(const CsvTable& metrics, std::int64_t member,
+                                const std::string& stage) {
+  const std::size_t members = column_of(metrics, "member");
+  const std::size_t stages = column_of(metrics, "stage");
+  const std::size_t steps = column_of(metrics, "step");
+  std::map<std::string, std::int64_t> last;
+  for (const std::vector<std::string>& row : metrics.rows) {
+    const std::string of = cell(row, stages);
+    if (cell(row, members) == std::to_string(member) && !of.empty() && of != stage)
+      last[of] = std::atoll(cell(row, steps).c_str());
+  }
+  return std::accumulate(last.begin(), last.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& of) { return sum + of.second; });
 }
 
 }  // namespace headrace::inline v1::app

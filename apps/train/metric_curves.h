@@ -2,6 +2,7 @@
 
 #include <headrace/apps/run/csv_table.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,9 @@ std::vector<std::vector<double>> metric_curves(const CsvTable& metrics, const st
 
 /// At each place the mean of those that are there; not a number where none is.
 std::vector<double> mean_curve(const std::vector<std::vector<double>>& curves);
+
+/// How many steps a member has done before a stage: the last of each stage before, by metrics.csv.
+std::int64_t steps_before_stage(const CsvTable& metrics, std::int64_t member,
+                                const std::string& stage);
 
 }  // namespace headrace::inline v1::app

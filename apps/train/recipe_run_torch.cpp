@@ -126,13 +126,15 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
   const training::MemberOptions options = member_options(one, folder);
   if (const std::optional<FoldOutcome> done = read_fold_outcome(options.folder)) return *done;
 
-  training::MemberCallbacks callbacks{.trainer = trainer_callbacks(view, memory)};
+  training::MemberCallbacks callbacks{
+      .trainer = trainer_callbacks(view, memory, class_names(recipe_->notes()))};
   callbacks.on_stage = [&](const training::StageStart& start) {
     view.begin_fold({.fold = static_cast<int>(one.index),
                      .epochs = start.stage.epochs,
                      .samples_per_epoch = start.samples_per_epoch,
                      .stage = start.stages > 1 ? start.stage.name : std::string(),
-                     .member = members_.size() > 1 ? shown_name(one.name) : std::string()},
+                     .member = members_.size() > 1 ? shown_name(one.name) : std::string(),
+                     .folder = one.name},
                     start.train);
   };
   callbacks.on_stage_end = [&view] { view.end_fold(); };

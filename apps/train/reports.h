@@ -2,6 +2,7 @@
 
 #include <headrace/monitor/step_budget.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -11,6 +12,26 @@
 
 namespace headrace::inline v1::app {
 
+/// Measured values by name, in the order in which they are shown: {"loss", 0.31}, {"accuracy",
+/// 0.9}.
+using Figures = std::vector<std::pair<std::string, double>>;
+
+/// What a member of a run (a fold, a pair of classes) is, for the lines about it.
+struct FoldView {
+  int fold = 0;  ///< its number
+  std::int64_t epochs = 1;
+  std::int64_t samples_per_epoch = 1;
+  std::string stage{};         ///< its name, where there are several
+  std::string member{};        ///< its name, "fold 0"; empty where it is the only one
+  std::string folder = "run";  ///< of what is its own in a run folder, "fold-0"
+};
+
+/// What is kept of a run's figures.
+struct MetricsLogOptions {
+  std::int64_t every = 0;   ///< steps between two rows; 0: about five seconds
+  bool tensorboard = true;  ///< whether there is tb/
+};
+
 /// One optimiser step, as it is shown.
 struct StepFacts {
   std::int64_t epoch = 0;
@@ -19,6 +40,8 @@ struct StepFacts {
   std::int64_t epoch_samples = 0;  ///< of the epoch so far
   double learning_rate = 0.0;
   std::optional<double> loss{};  ///< mean of the step, where it was read
+  Figures terms{};  ///< of the loss, "loss_dice", where there are several; read with it
+  std::optional<double> gradient_norm{};  ///< before clipping; likewise
   monitor::StepTimes times{};
 };
 
@@ -45,9 +68,27 @@ class ShownLoss {
   std::optional<double> shown_;
 };
 
-/// Measured values by name, in the order in which they are shown: {"loss", 0.31}, {"accuracy",
-/// 0.9}.
-using Figures = std::vector<std::pair<std::string, double>>;
+/// The terms of lines that are shown now and then, each as ShownLoss has it.
+class ShownTerms {
+ public:
+  void add(const Figures& terms) {
+    if (!terms.empty()) shown_.resize(terms.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      shown_[i].first = terms[i].first;
+      shown_[i].second.add(terms[i].second);
+    }
+  }
+
+  Figures next() {
+    Figures terms;
+    for (auto& [name, term] : shown_)
+      if (const std::optional<double> mean = term.next()) terms.emplace_back(name, *mean);
+    return terms;
+  }
+
+ private:
+  std::vector<std::pair<std::string, ShownLoss>> shown_;
+};
 
 /// Counts of cases by their true class (rows) and the class that was predicted; empty: not known.
 struct Confusion {
@@ -72,6 +113,7 @@ struct EpochFacts {
   double learning_rate = 0.0;
   Figures train{};            ///< while the network learned
   Figures validation{};       ///< behind the epoch; empty where nothing was validated
+  Confusion confusion{};      ///< of the validation
   std::string selected_by{};  ///< the validation figure that selects; may be empty
   bool improved = false;
   std::int64_t steps = 0;      ///< of this process

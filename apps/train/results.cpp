@@ -2,8 +2,6 @@
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -37,11 +35,6 @@ void add_row(CsvTable& table, const FoldOutcome& outcome, const std::string& bes
   table.rows.push_back(std::move(row));
 }
 
-CsvTable read_metrics(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return read_csv(std::string{std::istreambuf_iterator<char>(stream), {}});
-}
-
 }  // namespace
 
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
@@ -59,7 +52,7 @@ void write_results(const std::filesystem::path& folder, const std::vector<FoldOu
   write_file_atomically(folder / "results.csv", results_csv(outcomes, review.vote));
   if (review.gallery.records > 0)
     write_file_atomically(folder / "worst.png", worst_png(review.gallery));
-  const CsvTable metrics = read_metrics(folder / "metrics.csv");
+  const CsvTable metrics = read_csv_file(folder / "metrics.csv");
   if (metrics.rows.empty()) return;
   write_file_atomically(folder / "results.png", results_png(metrics, outcomes, review));
 }

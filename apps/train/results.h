@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/plot/matrix_chart.h>
 #include <headrace/apps/run/csv_table.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/test_review.h>
@@ -16,6 +17,10 @@ namespace headrace::inline v1::app {
 /// and all figures as "val_<name>" and "test_<name>".
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
                         const std::optional<FoldOutcome>& vote);
+
+/// The confusion matrix of the test, all members together; empty where there is none, or where they
+/// have not the same classes.
+MatrixChart confusion_of_test(const std::vector<FoldOutcome>& outcomes);
 
 /// A PNG 1200 pixels wide: the loss and the figure that selects (where that is the loss, the
 /// learning rate) over the epochs, of several members each faintly and their mean; beside them the

@@ -1,6 +1,5 @@
 #include <headrace/apps/plot/line_chart.h>
 #include <headrace/apps/plot/look.h>
-#include <headrace/apps/plot/matrix_chart.h>
 #include <headrace/apps/plot/text_table.h>
 #include <headrace/apps/train/figure_text.h>
 #include <headrace/apps/train/metric_curves.h>
@@ -63,24 +62,6 @@ void mark_best(LineChart& chart, const CsvTable& metrics,
       .at = epoch, .value = *at, .text = fmt::format("kept {:.4f}", *at), .colour = look::orange};
 }
 
-MatrixChart matrix_of(const std::vector<FoldOutcome>& outcomes) {
-  MatrixChart chart{.title = outcomes.size() > 1 ? "confusion matrix, test, all members"
-                                                 : "confusion matrix, test"};
-  for (const FoldOutcome& outcome : outcomes) {
-    if (outcome.confusion.counts.empty()) continue;
-    chart.names = outcome.confusion.classes;
-    if (chart.counts.empty()) {
-      chart.counts = outcome.confusion.counts;
-      continue;
-    }
-    if (outcome.confusion.counts.size() != chart.counts.size()) return {};
-    for (std::size_t row = 0; row < chart.counts.size(); ++row)
-      for (std::size_t column = 0; column < chart.counts.size(); ++column)
-        chart.counts[row][column] += outcome.confusion.counts[row][column];
-  }
-  return chart;
-}
-
 using Named = std::map<std::string, double>;
 
 std::string shown(const Named& figures, const std::string& name) {
@@ -118,7 +99,7 @@ TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
 
 void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<FoldOutcome>& outcomes,
                  const std::optional<FoldOutcome>& vote) {
-  const MatrixChart matrix = matrix_of(outcomes);
+  const MatrixChart matrix = confusion_of_test(outcomes);
   const double left = matrix.counts.empty() ? width : 0.55 * width;
   const double half = (height - 16.0) / 2.0;
   const double gap = 8.0;  // between the charts
@@ -146,6 +127,24 @@ void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<Fold
 }
 
 }  // namespace
+
+MatrixChart confusion_of_test(const std::vector<FoldOutcome>& outcomes) {
+  MatrixChart chart{.title = outcomes.size() > 1 ? "confusion matrix, test, all members"
+                                                 : "confusion matrix, test"};
+  for (const FoldOutcome& outcome : outcomes) {
+    if (outcome.confusion.counts.empty()) continue;
+    chart.names = outcome.confusion.classes;
+    if (chart.counts.empty()) {
+      chart.counts = outcome.confusion.counts;
+      continue;
+    }
+    if (outcome.confusion.counts.size() != chart.counts.size()) return {};
+    for (std::size_t row = 0; row < chart.counts.size(); ++row)
+      for (std::size_t column = 0; column < chart.counts.size(); ++column)
+        chart.counts[row][column] += outcome.confusion.counts[row][column];
+  }
+  return chart;
+}
 
 std::vector<std::byte> results_png(const CsvTable& metrics,
                                    const std::vector<FoldOutcome>& outcomes,

@@ -3,8 +3,10 @@
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/terminal/terminal_mode.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/train/metrics_log.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
@@ -30,25 +32,31 @@ using monitor::format_rate;
 using monitor::format_seconds;
 using monitor::format_share;
 
-constexpr std::chrono::seconds row_interval{5};
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// "loss 0.6931 (dice 0.5012, bce 0.1919)"; empty where none was read.
+std::string loss_text(std::optional<double> loss, const Figures& terms) {
+  if (!loss) return {};
+  const std::string parts = loss_terms_text(terms);
+  return fmt::format("loss {:.4f}", *loss) + (parts.empty() ? "" : " (" + parts + ")");
+}
+
 std::string step_line(const StepFacts& step) {
   const monitor::StepTimes& times = step.times;
-  return fmt::format("step {}: {} = data {} + copy {} + compute {} + other {}", step.step,
+  const std::string loss = loss_text(step.loss, step.terms);
+  return fmt::format("step {}: {} = data {} + copy {} + compute {} + other {}{}{}", step.step,
                      format_seconds(times.wall_s), format_seconds(times.data_wait_s),
                      format_seconds(times.copy_s), format_seconds(times.compute_s),
-                     format_seconds(times.other_s()));
+                     format_seconds(times.other_s()), loss.empty() ? "" : "; ", loss);
 }
 
 }  // namespace
 
 class RunView::Impl {
  public:
-  Impl(RunFolder& folder, bool on_gpu, LogLevel level);
+  Impl(RunFolder& folder, bool on_gpu, LogLevel level, const MetricsLogOptions& metrics);
 
   spdlog::logger& log() { return *logger_; }
   spdlog::logger& file_log() { return *file_log_; }
@@ -65,8 +73,6 @@ class RunView::Impl {
   monitor::Verdict judge(const monitor::StepBudget& budget) const;
   void print_epoch(const EpochFacts& epoch, const EpochLine& line);
   void say_verdict(const monitor::Verdict& verdict);
-  void write_metrics(const EpochFacts& epoch, const monitor::StepBudget& budget,
-                     const monitor::Verdict& verdict, const monitor::MemoryWatch& memory);
 
   RunFolder& folder_;
   bool on_gpu_;
@@ -74,6 +80,7 @@ class RunView::Impl {
   std::shared_ptr<spdlog::logger> logger_;
   std::shared_ptr<spdlog::logger> file_log_;
   std::shared_ptr<LiveBlock> block_;
+  MetricsLog metrics_;
   FoldView fold_;
   Loader* loader_ = nullptr;
   monitor::StepBudgetMeter meter_;
@@ -86,7 +93,7 @@ class RunView::Impl {
   std::int64_t first_samples_ = 0;  // of the epoch, when this process began with it
   Clock::time_point part_start_;
   ShownLoss loss_;
-  Clock::time_point last_row_;
+  ShownTerms terms_;
   EpochTable table_;
   bool member_said_ = false;             // above its epochs
   std::string last_verdict_;             // band and bottleneck
@@ -94,8 +101,13 @@ class RunView::Impl {
   std::optional<DataLogGuard> sources_;  // the loggers outlive it
 };
 
-RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level)
-    : folder_(folder), on_gpu_(on_gpu), level_(level), meter_({.on_gpu = on_gpu}) {
+RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level,
+                    const MetricsLogOptions& metrics)
+    : folder_(folder),
+      on_gpu_(on_gpu),
+      level_(level),
+      metrics_(folder, metrics, [this](const std::string& line) { logger_->warn(line); }),
+      meter_({.on_gpu = on_gpu}) {
   // The block tells the log file of its plain lines, the logger prints above the block.
   const auto file = std::make_shared<std::shared_ptr<spdlog::logger>>();
   LiveBlockOptions options;
@@ -121,12 +133,15 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   fold_ = fold;
   loader_ = &loader;
   meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
+  metrics_.begin_fold(fold);
   loss_ = {};
+  terms_ = {};
   in_training_part_ = false;
   member_said_ = false;
 }
 
 void RunView::Impl::end_fold() {
+  metrics_.end_steps();
   block_->clear();
   loader_ = nullptr;
 }
@@ -136,7 +151,9 @@ void RunView::Impl::on_step(const StepFacts& report) {
   meter_.add(report.times);
   waits_.add(report.step, report.times.data_wait_s);
   if (level_ == LogLevel::trace) logger_->trace(step_line(report));
+  metrics_.on_step(report);
   loss_.add(report.loss);
+  terms_.add(report.terms);
   if (block_->due()) show(report);
 }
 
@@ -150,6 +167,7 @@ void RunView::Impl::begin_training_part(const StepFacts& step) {
 }
 
 void RunView::Impl::on_train_epoch_end() {
+  metrics_.end_steps();
   stats_ = loader_->stats();
   usage_ = cpu_.sample();
   in_training_part_ = false;
@@ -171,22 +189,19 @@ void RunView::Impl::show(const StepFacts& report) {
   const std::string head =
       fmt::format("{}{}epoch {}/{}", fold_.member, fold_.member.empty() ? "" : " ",
                   report.epoch + 1, fold_.epochs);
-  const std::string figures = (loss ? fmt::format("loss {:.4f} ", *loss) : "") +
-                              fmt::format("lr {:.2g}", report.learning_rate);
   const std::string pace =
       fmt::format("{} samples/s · epoch done in {}", format_rate(rate), format_seconds(left));
+  const Figures terms = terms_.next();
+  const auto figures_with = [&](const Figures& shown) {
+    return loss_text(loss, shown) + (loss ? " " : "") +
+           fmt::format("lr {:.2g}", report.learning_rate);
+  };
+  std::string figures = figures_with(terms);
+  if (text_width(pace + " · " + figures) > text_columns(STDERR_FILENO)) figures = figures_with({});
   block_->update({fmt::format("{} {} {}", head, progress_bar(done), format_share(done)),
                   fmt::format("{} · {}", pace, figures), step, machine},
                  fmt::format("{} {} · {} · {} · {} · {}", head, format_share(done), pace, figures,
                              step, machine));
-  if (Clock::now() - last_row_ < row_interval) return;
-  last_row_ = Clock::now();
-  folder_.metrics_jsonl().write({{"member", static_cast<std::int64_t>(fold_.fold)},
-                                 {"epoch", report.epoch},
-                                 {"step", report.step},
-                                 {"loss", loss.value_or(EpochFacts::none)},
-                                 {"learning_rate", report.learning_rate},
-                                 {"samples_per_s", rate}});
 }
 
 monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
@@ -204,10 +219,13 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
                        .budget = budget,
                        .peak_memory = memory.peak_held(),
                        .columns = text_columns(STDERR_FILENO)});
+  if (const std::string terms = loss_terms_line(report); !terms.empty()) file_log_->info(terms);
   file_log_->info("{} ({})", budget.sentence(), budget.window());
   say_verdict(verdict);
   logger_->debug(waits_.sentence());
-  write_metrics(report, budget, verdict, memory);
+  metrics_.on_epoch(report, {{"data_stall_fraction", budget.data_stall_fraction()},
+                             {"bottleneck", verdict.bottleneck},
+                             {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
   if (verdict.advice && advice_.should_say(*verdict.advice)) {
     logger_->info(verdict.advice->line());
     folder_.advice().write_json(verdict.advice->json());
@@ -235,22 +253,8 @@ void RunView::Impl::say_verdict(const monitor::Verdict& verdict) {
   (new_one ? logger_ : file_log_)->info(verdict.sentence());
 }
 
-void RunView::Impl::write_metrics(const EpochFacts& report, const monitor::StepBudget& budget,
-                                  const monitor::Verdict& verdict,
-                                  const monitor::MemoryWatch& memory) {
-  MetricRow row = epoch_row(report);
-  row.insert(row.begin(), {"member", static_cast<std::int64_t>(fold_.fold)});
-  if (!fold_.stage.empty()) row.insert(row.begin() + 1, {"stage", fold_.stage});
-  const std::size_t key = fold_.stage.empty() ? 2 : 3;  // and the epoch
-  row.insert(row.end(), {{"data_stall_fraction", budget.data_stall_fraction()},
-                         {"bottleneck", verdict.bottleneck},
-                         {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
-  folder_.metrics_csv().write(row, key);
-  folder_.metrics_jsonl().write(row);
-}
-
-RunView::RunView(RunFolder& folder, bool on_gpu, LogLevel level)
-    : impl_(std::make_unique<Impl>(folder, on_gpu, level)) {}
+RunView::RunView(RunFolder& folder, bool on_gpu, LogLevel level, const MetricsLogOptions& metrics)
+    : impl_(std::make_unique<Impl>(folder, on_gpu, level, metrics)) {}
 RunView::~RunView() = default;
 
 void RunView::info(const std::string& line) {

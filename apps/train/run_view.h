@@ -11,15 +11,6 @@
 
 namespace headrace::inline v1::app {
 
-/// What a member of a run (a fold, a pair of classes) is, for the lines about it.
-struct FoldView {
-  int fold = 0;  ///< its number
-  std::int64_t epochs = 1;
-  std::int64_t samples_per_epoch = 1;
-  std::string stage{};   ///< its name, where there are several
-  std::string member{};  ///< its name, "fold 0"; empty where it is the only one
-};
-
 class RunFolder;
 
 /// Shows a training run to a person and writes it to the run folder: a live block or whole lines, a
@@ -29,7 +20,8 @@ class RunFolder;
 class RunView {
  public:
   /// The folder outlives the view.
-  RunView(RunFolder& folder, bool on_gpu, LogLevel level = LogLevel::info);
+  RunView(RunFolder& folder, bool on_gpu, LogLevel level = LogLevel::info,
+          const MetricsLogOptions& metrics = {});
   ~RunView();
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;

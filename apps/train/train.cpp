@@ -6,6 +6,7 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/results.h>
+#include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
@@ -72,7 +73,8 @@ class TrainCommand {
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
-    RunView view(folder, device.device.is_cuda(), level_);
+    RunView view(folder, device.device.is_cuda(), level_,
+                 {.every = job_.config->log_every, .tensorboard = job_.config->tensorboard});
     for (const std::string& line : early_lines_)
       view.note(line);
     view.info("run folder " + folder.path().string());
@@ -109,6 +111,9 @@ class TrainCommand {
     if (!review) return stopped(folder, view, signals, guard);
     write_run_result(folder.path(), finished, review->vote);
     write_results(folder.path(), finished, *review);
+    if (job_.config->tensorboard)
+      write_test_events(folder.tensorboard(), finished, *review,
+                        [&view](const std::string& line) { view.warn(line); });
     const std::string text = results_text(outcomes, review->vote);
     view.note(text);
     fmt::print("{}\n", text);

@@ -1,3 +1,4 @@
+#include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 
 namespace headrace::inline v1::app {
@@ -10,10 +11,12 @@ StepFacts facts(const training::StepReport& report) {
           .epoch_samples = report.epoch_samples,
           .learning_rate = report.learning_rate,
           .loss = report.loss,
+          .terms = report.terms,
+          .gradient_norm = report.gradient_norm,
           .times = report.times};
 }
 
-EpochFacts facts(const training::EpochReport& report) {
+EpochFacts facts(const training::EpochReport& report, const std::vector<std::string>& classes) {
   EpochFacts facts{.epoch = report.epoch,
                    .step = report.step,
                    .learning_rate = report.learning_rate,
@@ -27,6 +30,7 @@ EpochFacts facts(const training::EpochReport& report) {
     facts.train.emplace_back("skipped_steps", static_cast<double>(report.skipped));
   if (report.validation) {
     facts.validation = report.validation->figures;
+    facts.confusion = named(report.validation->confusion, classes);
     facts.validation_s = report.validation->seconds;
   }
   return facts;
@@ -34,12 +38,13 @@ EpochFacts facts(const training::EpochReport& report) {
 
 }  // namespace
 
-training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::MemoryWatch& memory) {
+training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::MemoryWatch& memory,
+                                             const std::vector<std::string>& classes) {
   return {.on_step = [&view](const training::StepReport& report) { view.on_step(facts(report)); },
           .on_train_epoch_end = [&view] { view.on_train_epoch_end(); },
           .on_epoch =
-              [&view, &memory](const training::EpochReport& report) {
-                view.on_epoch(facts(report), memory);
+              [&view, &memory, classes](const training::EpochReport& report) {
+                view.on_epoch(facts(report, classes), memory);
               },
           .on_checkpoint = {},
           .on_warning = [&view](const std::string& message) { view.warn(message); }};

@@ -139,7 +139,7 @@ TEST_CASE("no loss is shown before one was read") {
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
   Loader loader = Pipeline::from(SyntheticSource({.rows = 8})).batch({.size = 4}).build();
   {
-    app::RunView view(run, false);
+    app::RunView view(run, false, app::LogLevel::info, {.every = 1});
     view.begin_fold({.epochs = 1, .samples_per_epoch = 100}, loader);
     view.on_step({.step = 1, .samples = 2, .epoch_samples = 2});
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

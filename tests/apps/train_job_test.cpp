@@ -127,14 +127,17 @@ TEST_CASE("a member that the configuration names is kept, whatever the call is f
   CHECK(keeps(app::read_train_job(options, app::jobs()), "member: 1"));
 }
 
-TEST_CASE("a run goes on with what it began with, the member aside") {
+TEST_CASE("a run goes on with what it began with, the member and the logs aside") {
   const Written written("");
   TrainOptions options = written.resumed();
   options.settings = {"training.learning_rate=0.5"};
   CHECK_THROWS_WITH_AS(app::read_train_job(options, app::jobs()),
                        doctest::Contains("learning_rate"), ConfigError);
-  options.settings = {"training.member=1"};
-  CHECK(app::read_train_job(options, app::jobs()).config->training.member == 1);
+  options.settings = {"training.member=1", "tensorboard=false", "log_every=5"};
+  const TrainingJob job = app::read_train_job(options, app::jobs());
+  CHECK(job.config->training.member == 1);
+  CHECK_FALSE(job.config->tensorboard);
+  CHECK(job.config->log_every == 5);
 }
 
 TEST_CASE("a run whose folds are trained call by call has all of them in the end") {

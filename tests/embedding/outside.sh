@@ -350,7 +350,7 @@ test_recipe() {
   run=$(echo parts/*)
   ready="grep -q '^0,' $run/metrics.csv" ended_by INT 130 "$spirals" train --resume "$run"
   "$spirals" train --resume "$run" >said.txt 2>&1 || fail "ended with $?: $(cat said.txt)"
-  for file in config.yaml command.txt env.json log.txt metrics.csv metrics.jsonl checkpoints/run/result.json; do
+  for file in config.yaml command.txt env.json log.txt metrics.csv metrics.jsonl tb/run checkpoints/run/result.json; do
     [[ -s "$run/$file" ]] || fail "the run has no $file: $(ls "$run")"
   done
   for file in best.safetensors result.json; do

@@ -79,15 +79,15 @@ TEST_CASE("each step is told of once, in order, with the loss that was read behi
   StepReports reports([&](const StepReport& report) { told.push_back(report); });
   OnTheWay second;
   OnTheWay fourth;
-  reports.add(step(1), 2, {});
-  reports.add(step(2), 4);
+  reports.add(step(1), {});
+  reports.add(step(2));
   reports.scalars().push(values({3.0, 7.0}), second.arrived());
-  reports.add(step(3), 6, {});
+  reports.add(step(3), {});
   reports.tell_arrived(0);
   REQUIRE(told.size() == 1);
   CHECK_FALSE(told[0].loss.has_value());
 
-  reports.add(step(4), 8);
+  reports.add(step(4));
   reports.scalars().push(values({1.0}), fourth.arrived());
   second.there = true;
   reports.tell_arrived(0);
@@ -105,11 +105,31 @@ TEST_CASE("each step is told of once, in order, with the loss that was read behi
   CHECK(fourth.waited == 1);
 }
 
+TEST_CASE("a step's terms come with its loss, each under its name") {
+  std::vector<StepReport> told;
+  StepReports reports([&](const StepReport& report) { told.push_back(report); });
+  OnTheWay first;
+  StepReport late = step(1);
+  late.terms = {{"loss_dice", 0.0}, {"loss_bce", 0.0}};
+  reports.add(late);
+  reports.scalars().push(values({3.0, 1.0, 2.0, 7.0}), first.arrived());
+  const auto scalar = [](double value) { return at::scalar_tensor(value, at::kDouble); };
+  reports.add(step(2), {.loss = scalar(5.0),
+                        .terms = {{"loss_dice", scalar(4.0)}, {"loss_bce", scalar(1.0)}}});
+  reports.tell_all();
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].loss == 3.0);
+  CHECK((told[0].terms == Figures{{"loss_dice", 1.0}, {"loss_bce", 2.0}}));
+  CHECK(told[0].gradient_norm == 7.0);
+  CHECK((told[1].terms == Figures{{"loss_dice", 4.0}, {"loss_bce", 1.0}}));
+  CHECK_FALSE(told[1].gradient_norm.has_value());
+}
+
 TEST_CASE("the newest steps may be kept back, and can be changed until they are told of") {
   std::vector<StepReport> told;
   StepReports reports([&](const StepReport& report) { told.push_back(report); });
-  reports.add(step(1), 2, {});
-  reports.add(step(2), 4, {});
+  reports.add(step(1), {});
+  reports.add(step(2), {});
   reports.tell_arrived(1);
   REQUIRE(told.size() == 1);
   REQUIRE(reports.newest() != nullptr);

@@ -6,6 +6,7 @@
 #include <headrace/tests/apps/meta_device.h>
 #include <headrace/tests/training/figure_cases.h>
 #include <headrace/training/binary_segmentation_metric.h>
+#include <headrace/training/loss_terms.h>
 #include <headrace/training/multi_label_metric.h>
 #include <headrace/training/segmentation_metric.h>
 #include <headrace/training/single_label_metric.h>
@@ -102,5 +103,19 @@ TEST_CASE("no metric reads a value or copies one to the device before its result
   see(pixels, on_meta({2, 3, 8, 8}, at::kFloat), on_meta({2, 8, 8}, at::kByte));
   BinarySegmentationMetric masks({.ignore = 255, .fit_thresholds = true});
   see(masks, on_meta({2, 1, 8, 8}, at::kFloat), on_meta({2, 8, 8}, at::kByte));
+  CHECK(copies.found().empty());
+}
+
+TEST_CASE("the terms of a step wait for nothing, whether they have weights or not") {
+  const at::Tensor value = on_meta({}, at::kFloat);
+  const HostCopies copies;
+  LossMeans window;
+  LossMeans epoch;
+  for (int i = 0; i < 2; ++i)
+    window.add({{.name = "a", .value = value}, {.name = "b", .value = value, .weight = value}},
+               {.rows = 4});
+  epoch.add(window);
+  REQUIRE(epoch.terms().size() == 2);
+  CHECK(epoch.terms().back().tensor.is_meta());
   CHECK(copies.found().empty());
 }

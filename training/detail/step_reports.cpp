@@ -5,18 +5,20 @@
 
 namespace headrace::inline v1::training::detail {
 
-void StepReports::add(const StepReport& report, std::int64_t position, const Figures& figures) {
-  const bool reads = figures.loss.defined();
-  if (reads) {
-    std::vector<at::Tensor> values{figures.loss};
-    if (figures.norm.defined()) values.push_back(figures.norm);
-    scalars_.push(values);
+void StepReports::add(const StepReport& report, const Figures& figures) {
+  waiting_.push_back({report, figures.loss.defined()});
+  if (!figures.loss.defined()) return;
+  std::vector<at::Tensor> values{figures.loss};
+  for (const auto& [name, value] : figures.terms) {
+    waiting_.back().report.terms.emplace_back(name, 0.0);
+    values.push_back(value);
   }
-  waiting_.push_back({report, position, reads});
+  if (figures.norm.defined()) values.push_back(figures.norm);
+  scalars_.push(values);
 }
 
-void StepReports::add(const StepReport& report, std::int64_t position) {
-  waiting_.push_back({report, position, true});
+void StepReports::add(const StepReport& report) {
+  waiting_.push_back({report, true});
 }
 
 bool StepReports::tell_first(bool wait) {
@@ -24,8 +26,11 @@ bool StepReports::tell_first(bool wait) {
   if (first.reads) {
     const auto values = scalars_.pop(wait);
     if (!values) return false;
-    first.report.loss = values->front();
-    if (values->size() > 1) first.report.gradient_norm = values->back();
+    auto value = values->begin();
+    first.report.loss = *value++;
+    for (auto& [name, mean] : first.report.terms)
+      mean = *value++;
+    if (value != values->end()) first.report.gradient_norm = *value;
   }
   const Waiting told = std::move(first);
   waiting_.pop_front();

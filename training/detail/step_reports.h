@@ -3,7 +3,7 @@
 #include <headrace/training/async_scalars.h>
 #include <headrace/training/trainer.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -18,20 +18,22 @@ class StepReports {
 
   explicit StepReports(Tell tell) : tell_(std::move(tell)) {}
 
-  // What a step's report waits for: its mean loss and, defined or not, the gradients' norm.
+  // What a step's report waits for: its mean loss, the means of its terms, which may be none, and,
+  // defined or not, the gradients' norm.
   struct Figures {
     at::Tensor loss = {};
+    models::NamedTensors terms = {};
     at::Tensor norm = {};
   };
 
-  // `position` is where the data goes on behind the step. Figures are read where they are defined.
-  void add(const StepReport& report, std::int64_t position, const Figures& figures);
-  // The same where the figures, in the order of Figures, are read by someone else: `scalars()`.
-  void add(const StepReport& report, std::int64_t position);
+  // Figures are read where they are defined.
+  void add(const StepReport& report, const Figures& figures);
+  // The same where the figures, in the order of Figures, are read by someone else: `scalars()`; the
+  // report has the names of the terms.
+  void add(const StepReport& report);
   AsyncScalars& scalars() { return scalars_; }
 
-  // Tells of those whose figures have arrived, but for the newest `keep`. Throws NumericError,
-  // naming the step, for a loss that is not finite.
+  // Tells of those whose figures have arrived, but for the newest `keep`.
   void tell_arrived(std::size_t keep);
   // Waits for all of them.
   void tell_all();
@@ -43,7 +45,6 @@ class StepReports {
  private:
   struct Waiting {
     StepReport report;
-    std::int64_t position = 0;
     bool reads = false;
   };
 

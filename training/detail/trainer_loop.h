@@ -56,6 +56,7 @@ class Trainer::Loop {
 
   // What is gathered over the micro-batches of one step.
   struct Window {
+    LossMeans losses;
     at::Tensor loss_sum;
     at::Tensor weight;  // undefined: the rows
     std::int64_t rows = 0;
@@ -64,6 +65,7 @@ class Trainer::Loop {
 
     void add(const Forward& forward);
     at::Tensor mean_loss() const;
+    detail::StepReports::Figures figures(const at::Tensor& norm) const;
   };
 
   Went train_epoch(const std::stop_token& stop);

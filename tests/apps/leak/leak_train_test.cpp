@@ -38,7 +38,8 @@ TEST_CASE("train leak says AUC, threshold and the decisions about test recording
   const std::string result = content_of(run / "checkpoints/run/result.json");
   CHECK(contains(result, "segment_auc"));
   const std::string metrics = content_of(run / "metrics.csv");
-  for (const char* column : {"val_f1", "val_threshold", "val_loss_auxiliary", "train_accuracy"})
+  for (const char* column :
+       {"val_f1", "val_threshold", "val_loss_auxiliary", "train_loss_classes", "train_accuracy"})
     CHECK_MESSAGE(contains(metrics, column), column);
   const Finished again = job.run({"train", "--resume", run.string()});
   CHECK(again.status == 0);

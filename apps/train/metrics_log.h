@@ -1,0 +1,40 @@
+#pragma once
+
+#include <headrace/apps/run/metrics_writer.h>
+#include <headrace/apps/train/reports.h>
+#include <headrace/apps/train/step_rows.h>
+#include <headrace/apps/train/tensorboard_log.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+class RunFolder;
+
+/// Writes the figures of a run to its folder: metrics.jsonl has a row now and then and one at the
+/// end of each epoch, metrics.csv one an epoch, and TensorBoard's files have all of them. Used by
+/// one thread.
+class MetricsLog {
+ public:
+  /// The folder outlives the log; `warn` is called where TensorBoard's files cannot be written.
+  MetricsLog(RunFolder& folder, const MetricsLogOptions& options, TensorBoardLog::Warn warn);
+
+  void begin_fold(const FoldView& fold);
+  void on_step(const StepFacts& step);
+  /// Behind the last step of an epoch or of the process.
+  void end_steps();
+  /// `beside` comes at the end of the row. Throws ResourceError, as all that write rows.
+  void on_epoch(const EpochFacts& epoch, const MetricRow& beside);
+
+ private:
+  MetricRow with_place(MetricRow row) const;
+  void write(const StepRow& row);
+
+  RunFolder& folder_;
+  StepRows rows_;
+  std::optional<TensorBoardLog> tensorboard_;
+  FoldView fold_;
+};
+
+}  // namespace headrace::inline v1::app
