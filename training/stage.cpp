@@ -141,18 +141,6 @@ void require_known(const Stage& stage) {
     if (asked) refuse(stage, std::string(name) + " is not there yet; leave it out");
 }
 
-bool fits_pattern(const std::string& name, const std::string& pattern) {
-  std::size_t place = 0;
-  for (std::size_t first = 0; first <= pattern.size();) {
-    const std::size_t star = std::min(pattern.find('*', first), pattern.size());
-    const std::size_t found = name.find(pattern.substr(first, star - first), place);
-    if (found == std::string::npos) return false;
-    place = found + (star - first);
-    first = star + 1;
-  }
-  return true;
-}
-
 std::vector<ParameterGroup> parameter_groups(const Stage& stage,
                                              const models::NamedTensors& parameters) {
   for (const std::string& pattern : stage.frozen)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/name_pattern.h>
 #include <headrace/training/adamw.h>
 #include <headrace/training/early_stopping.h>
 #include <headrace/training/precision.h>
@@ -70,8 +71,7 @@ HEADRACE_API std::map<std::string, std::string> identity_of(const Stage& stage);
 /// (frozen_norms, ema, checkpointed, unfreeze): each by its name.
 HEADRACE_API void require_known(const Stage& stage);
 
-/// Whether a parameter's name fits a pattern; see GroupRule.
-HEADRACE_API bool fits_pattern(const std::string& name, const std::string& pattern);
+using models::fits_pattern;
 
 /// The groups of a stage over a network's parameters. Freezes and unfreezes the parameters (whether
 /// they require a gradient) as the stage wants. Throws `ConfigError` for a pattern that fits no
