@@ -163,18 +163,6 @@ void check(const Stage& stage) {
     refuse(stage, "cudnn_benchmark and deterministic exclude each other; set one to false");
 }
 
-bool fits_pattern(const std::string& name, const std::string& pattern) {
-  std::size_t place = 0;
-  for (std::size_t first = 0; first <= pattern.size();) {
-    const std::size_t star = std::min(pattern.find('*', first), pattern.size());
-    const std::size_t found = name.find(pattern.substr(first, star - first), place);
-    if (found == std::string::npos) return false;
-    place = found + (star - first);
-    first = star + 1;
-  }
-  return true;
-}
-
 std::vector<ParameterGroup> parameter_groups(const Stage& stage,
                                              const models::NamedTensors& parameters) {
   require_patterns(stage, parameters);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/name_pattern.h>
 #include <headrace/training/early_stopping.h>
 #include <headrace/training/optimizer.h>
 #include <headrace/training/precision.h>
@@ -57,8 +58,7 @@ HEADRACE_API std::map<std::string, std::string> identity_of(const Stage& stage);
 /// Throws `ConfigError` for settings out of range or that contradict each other.
 HEADRACE_API void check(const Stage& stage);
 
-/// Whether a parameter's name fits a pattern; see GroupRule.
-HEADRACE_API bool fits_pattern(const std::string& name, const std::string& pattern);
+using models::fits_pattern;
 
 /// The groups of a stage over a network's parameters at its start. Freezes and unfreezes the
 /// parameters (whether they require a gradient) as the stage wants; what it unfreezes later is

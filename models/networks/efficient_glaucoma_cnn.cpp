@@ -1,8 +1,10 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/module_network.h>
 
 #include <sstream>
+#include <utility>
 
 #include <torch/nn/init.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -35,8 +37,8 @@ struct Stem : nn::Module {
   nn::BatchNorm2d norm;
 };
 
-struct Block : nn::Module {
-  Block(std::int64_t in, std::int64_t out, bool drops)
+struct ConvBlock : nn::Module {
+  ConvBlock(std::int64_t in, std::int64_t out, bool drops)
       : conv1(register_module("conv1", conv3x3(in, out))),
         norm1(register_module("norm1", nn::BatchNorm2d(out))),
         conv2(register_module("conv2", conv3x3(out, out))),
@@ -74,20 +76,33 @@ struct Head : nn::Module {
   nn::Linear linear2;
 };
 
-struct GlaucomaModule : nn::Module {
+struct GlaucomaModule : BlockModule {
   explicit GlaucomaModule(const EfficientGlaucomaCnnOptions& options)
       : channels(options.channels),
         stem(register_module("stem", std::make_shared<Stem>(options.channels))),
-        block1(register_module("block1", std::make_shared<Block>(32, 64, options.dropout))),
-        block2(register_module("block2", std::make_shared<Block>(64, 128, options.dropout))),
-        block3(register_module("block3", std::make_shared<Block>(128, 256, options.dropout))),
-        head(register_module("head", std::make_shared<Head>(options.classes, options.dropout))) {}
+        block1(register_module("block1", std::make_shared<ConvBlock>(32, 64, options.dropout))),
+        block2(register_module("block2", std::make_shared<ConvBlock>(64, 128, options.dropout))),
+        block3(register_module("block3", std::make_shared<ConvBlock>(128, 256, options.dropout))),
+        head(register_module("head", std::make_shared<Head>(options.classes, options.dropout))) {
+    add_block("stem", {stem});
+    add_block("block1", {block1});
+    add_block("block2", {block2});
+    add_block("block3", {block3});
+  }
 
   at::Tensor forward(const at::Tensor& images) {
     check(images);
-    const at::Tensor features =
-        block3->forward(block2->forward(block1->forward(stem->forward(images))));
-    return head->forward(at::adaptive_avg_pool2d(features, {1, 1}).flatten(1));
+    at::Tensor maps = run("stem", *stem, images);
+    maps = run("block1", *block1, std::move(maps));
+    maps = run("block2", *block2, std::move(maps));
+    maps = run("block3", *block3, std::move(maps));
+    return head->forward(at::adaptive_avg_pool2d(maps, {1, 1}).flatten(1));
+  }
+
+  template <typename Part>
+  at::Tensor run(const char* name, Part& part, at::Tensor maps) {
+    return run_block(
+        name, [&part](const at::Tensor& x) { return part.forward(x); }, std::move(maps));
   }
 
   void check(const at::Tensor& images) const {
@@ -102,9 +117,9 @@ struct GlaucomaModule : nn::Module {
 
   std::int64_t channels;
   std::shared_ptr<Stem> stem;
-  std::shared_ptr<Block> block1;
-  std::shared_ptr<Block> block2;
-  std::shared_ptr<Block> block3;
+  std::shared_ptr<ConvBlock> block1;
+  std::shared_ptr<ConvBlock> block2;
+  std::shared_ptr<ConvBlock> block3;
   std::shared_ptr<Head> head;
 };
 

@@ -1,8 +1,10 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/leak_cnn.h>
 #include <headrace/models/networks/module_network.h>
 
 #include <sstream>
+#include <utility>
 
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/cat.h>
@@ -30,7 +32,7 @@ at::Tensor halved(const at::Tensor& maps) {
   return at::max_pool2d(maps, {2, 1});
 }
 
-struct LeakModule : nn::Module {
+struct LeakModule : BlockModule {
   explicit LeakModule(const LeakCnnOptions& options)
       : conv1(register_module("conv1", conv3x3(1, 32))),
         conv2(register_module("conv2", conv3x3(32, 64))),
@@ -38,13 +40,21 @@ struct LeakModule : nn::Module {
         dropout(register_module("dropout", nn::Dropout(options.dropout ? 0.25 : 0.0))),
         linear(register_module("linear", nn::Linear(128 * pooled_mels, 256))),
         class_head(register_module("class_head", nn::Linear(256, options.classes))),
-        leak_head(register_module("leak_head", nn::Linear(256, 1))) {}
+        leak_head(register_module("leak_head", nn::Linear(256, 1))) {
+    add_block("conv1", {conv1.ptr()});
+    add_block("conv2", {conv2.ptr()});
+    add_block("conv3", {conv3.ptr()});
+  }
 
   at::Tensor forward(const at::Tensor& segments) {
     check(segments);
-    const at::Tensor low = halved(conv2(conv1(segments).relu_()).relu_());
-    const at::Tensor high = halved(conv3(low).relu_());
-    const at::Tensor pooled = at::adaptive_avg_pool2d(high, {pooled_mels, 1}).flatten(1);
+    at::Tensor maps = run_block(
+        "conv1", [this](const at::Tensor& x) { return conv1(x).relu_(); }, segments);
+    maps = run_block(
+        "conv2", [this](const at::Tensor& x) { return halved(conv2(x).relu_()); }, std::move(maps));
+    maps = run_block(
+        "conv3", [this](const at::Tensor& x) { return halved(conv3(x).relu_()); }, std::move(maps));
+    const at::Tensor pooled = at::adaptive_avg_pool2d(maps, {pooled_mels, 1}).flatten(1);
     const at::Tensor features = linear(dropout(pooled)).relu_();
     return at::cat({class_head(features), leak_head(features)}, 1);
   }

@@ -16,7 +16,8 @@ struct LeakCnnOptions {
 
 /// LeakCNN: three 3x3 convolutions (32, 64, 128 features, ReLU), pooled by two along the mel axis
 /// after the second and the third and then to 16 x 1, a linear layer of 256 features behind dropout
-/// of .25, and two heads. The few frames of a segment are never pooled before the end.
+/// of .25, and two heads. The few frames of a segment are never pooled before the end. Blocks:
+/// `conv1`, `conv2`, `conv3`, each with its ReLU and pooling.
 ///
 /// Input `[N, 1, mels, frames]` float with at least 64 mels and one frame, in either memory layout;
 /// output `[N, classes + 1]`: the logits of the classes and, last, the logit of the auxiliary head

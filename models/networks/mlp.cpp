@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/detail/image_checks.h>
 #include <headrace/models/networks/mlp.h>
 #include <headrace/models/networks/module_network.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* who = "MLP";
 constexpr std::int64_t usual_hidden = 512;
 
-class Mlp : public torch::nn::Module {
+class Mlp : public BlockModule {
  public:
   Mlp(const MlpOptions& options, std::int64_t hidden)
       : features_(options.features),
@@ -28,12 +29,18 @@ class Mlp : public torch::nn::Module {
         fc2_(register_module("fc2", torch::nn::Linear(hidden, hidden))),
         bn2_(register_module("bn2", torch::nn::BatchNorm1d(hidden))),
         head_(register_module("head", torch::nn::Linear(hidden, options.classes))),
-        dropout_(register_module("dropout", torch::nn::Dropout(options.dropout))) {}
+        dropout_(register_module("dropout", torch::nn::Dropout(options.dropout))) {
+    add_block("fc1", {fc1_.ptr(), bn1_.ptr(), dropout_.ptr()});
+    add_block("fc2", {fc2_.ptr(), bn2_.ptr(), dropout_.ptr()});
+  }
 
   at::Tensor forward(const at::Tensor& vectors) {
     if (vectors.dim() != 2 || vectors.size(1) != features_) refuse(vectors);
-    const at::Tensor first = dropout_(at::gelu(bn1_(fc1_(vectors))));
-    return head_(dropout_(at::gelu(bn2_(fc2_(first)))));
+    const at::Tensor first = run_block(
+        "fc1", [this](const at::Tensor& x) { return dropout_(at::gelu(bn1_(fc1_(x)))); }, vectors);
+    const at::Tensor second = run_block(
+        "fc2", [this](const at::Tensor& x) { return dropout_(at::gelu(bn2_(fc2_(x)))); }, first);
+    return head_(second);
   }
 
  private:

@@ -19,7 +19,8 @@ struct MlpOptions {
 
 /// A multilayer perceptron for vectors: twice a linear layer, batch norm, GELU and dropout, and a
 /// linear head. Tensors: `fc1`, `bn1`, `fc2`, `bn2`, `head`, each with `.weight` and `.bias`, the
-/// norms also with PyTorch's running statistics; they start as PyTorch's own layers do.
+/// norms also with PyTorch's running statistics; they start as PyTorch's own layers do. Blocks:
+/// `fc1` and `fc2`, each with its norm, GELU and dropout.
 ///
 /// Input `[N, features]` float; output logits `[N, classes]`. Throws `ConfigError` for options that
 /// make no network; `forward` throws `DataError` for another rank or number of features. In

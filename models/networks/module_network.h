@@ -2,11 +2,14 @@
 
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/network.h>
 
 #include <concepts>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <torch/nn/module.h>
 
@@ -60,6 +63,10 @@ class ModuleNetwork final : public Network {
   void freeze_norms(bool on) override {
     frozen_norms_ = on;
     set_training(training_);
+  }
+  std::vector<std::string> blocks() const override { return block_names(*module_); }
+  void checkpoint(const std::vector<std::string>& patterns) override {
+    checkpoint_blocks(*module_, patterns);
   }
   void move_to(at::Device device, bool channels_last) override {
     detail::move_module(*module_, device, channels_last);

@@ -16,6 +16,17 @@ void Network::freeze_norms(bool on) {
         "override Network::freeze_norms");
 }
 
+std::vector<std::string> Network::blocks() const {
+  return {};
+}
+
+void Network::checkpoint(const std::vector<std::string>& patterns) {
+  if (!patterns.empty())
+    throw ConfigError("[network] each pattern of checkpointed blocks must fit a block, got \"" +
+                      patterns.front() +
+                      "\" for a network that names none; override Network::checkpoint");
+}
+
 NamedTensors state_of(const Network& network) {
   NamedTensors state = network.parameters();
   for (NamedTensor& buffer : network.buffers())

@@ -61,6 +61,15 @@ class HEADRACE_API Network {
   /// again; their scale and shift are trained as before. Default: throws `ConfigError` if on.
   virtual void freeze_norms(bool on);
 
+  /// Names of the blocks that `checkpoint` takes, in the order of the forward pass. Default: none.
+  virtual std::vector<std::string> blocks() const;
+
+  /// From the next forward pass on those blocks that fit one of the patterns (`fits_pattern`) keep
+  /// their inputs alone and run again in the backward pass: less memory, more time, the same
+  /// results (`checkpointed`). The others run plain; an empty list checkpoints none. Throws
+  /// `ConfigError` for a pattern that fits no block; default: for any.
+  virtual void checkpoint(const std::vector<std::string>& patterns);
+
   /// Moves parameters and buffers; their four-dimensional ones take the channels-last layout when
   /// asked. Make the optimiser afterwards.
   virtual void move_to(at::Device device, bool channels_last) = 0;

@@ -6,7 +6,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-struct PlainConvEncoder : torch::nn::Module {
+struct PlainConvEncoder : BlockModule {
   explicit PlainConvEncoder(const detail::NnUNetShape& shape)
       : stages(register_module("stages", std::make_shared<StageList>())) {
     std::int64_t in = shape.in_channels;
@@ -16,17 +16,24 @@ struct PlainConvEncoder : torch::nn::Module {
           stage.blocks,
           detail::ConvOptions{
               .in = in, .out = stage.features, .kernel = stage.kernel, .stride = stage.stride}));
-      stages->add(std::move(part));
+      stages->add(part);
+      add_block(stage_name(stages->parts.size() - 1), {part});
       in = stage.features;
     }
   }
 
   std::vector<at::Tensor> forward(const at::Tensor& images) const {
     std::vector<at::Tensor> maps;
-    for (const auto& stage : stages->parts)
-      maps.push_back(stage->parts.front()->forward(maps.empty() ? images : maps.back()));
+    for (std::size_t index = 0; index < stages->parts.size(); ++index) {
+      const auto& stage = *stages->parts[index]->parts.front();
+      maps.push_back(run_block(
+          stage_name(index), [&stage](at::Tensor x) { return stage.forward(std::move(x)); },
+          maps.empty() ? images : maps.back()));
+    }
     return maps;
   }
+
+  static std::string stage_name(std::size_t index) { return "stages." + std::to_string(index); }
 
   using Stage = detail::PartList<detail::ConvStack>;
   using StageList = detail::PartList<Stage>;

@@ -21,7 +21,8 @@ namespace headrace::inline v1::models {
 ///
 /// Tensors are called as in nnU-Net's checkpoints (dynamic-network-architectures):
 /// `encoder.stages.0.0.convs.0.conv.weight`. Those list some tensors two or four times;
-/// `canonical_nnunet_name` gives for each of the names the one that is used here.
+/// `canonical_nnunet_name` gives for each of the names the one that is used here. Blocks are the
+/// stages, `encoder.stages.0` and `decoder.stages.0`: the latter begin with enlarging and joining.
 HEADRACE_API std::unique_ptr<Network> make_plain_conv_unet(const NnUNetOptions& options = {});
 
 }  // namespace headrace::inline v1::models

@@ -66,31 +66,39 @@ struct ResidualBlock : torch::nn::Module {
   std::shared_ptr<Shortcut> skip;
 };
 
-struct ResidualStage : torch::nn::Module {
+struct ResidualStage : BlockModule {
   ResidualStage(std::int64_t in, const detail::NnUNetStage& stage)
       : blocks(register_module("blocks", std::make_shared<detail::PartList<ResidualBlock>>())) {
     ConvOptions options{
         .in = in, .out = stage.features, .kernel = stage.kernel, .stride = stage.stride};
     for (std::int64_t block = 0; block < stage.blocks; ++block) {
       blocks->add(std::make_shared<ResidualBlock>(options));
+      add_block(block_name(blocks->parts.size() - 1), {blocks->parts.back()});
       options.in = stage.features;
       options.stride.assign(stage.stride.size(), 1);
     }
   }
 
   at::Tensor forward(at::Tensor x) const {
-    for (const auto& block : blocks->parts)
-      x = block->forward(std::move(x));
+    for (std::size_t index = 0; index < blocks->parts.size(); ++index) {
+      const ResidualBlock& block = *blocks->parts[index];
+      x = run_block(
+          block_name(index), [&block](at::Tensor maps) { return block.forward(std::move(maps)); },
+          std::move(x));
+    }
     return x;
   }
+
+  static std::string block_name(std::size_t index) { return "blocks." + std::to_string(index); }
 
   std::shared_ptr<detail::PartList<ResidualBlock>> blocks;
 };
 
-struct ResidualEncoder : torch::nn::Module {
+struct ResidualEncoder : BlockModule {
   explicit ResidualEncoder(const detail::NnUNetShape& shape)
-      : stem(register_module("stem", stem_of(shape))),
+      : stem(register_module("stem", make_stem(shape))),
         stages(register_module("stages", std::make_shared<detail::PartList<ResidualStage>>())) {
+    add_block("stem", {stem});
     std::int64_t in = shape.stages.front().features;
     for (const detail::NnUNetStage& stage : shape.stages) {
       stages->add(std::make_shared<ResidualStage>(in, stage));
@@ -101,11 +109,16 @@ struct ResidualEncoder : torch::nn::Module {
   std::vector<at::Tensor> forward(const at::Tensor& images) const {
     std::vector<at::Tensor> maps;
     for (const auto& stage : stages->parts)
-      maps.push_back(stage->forward(maps.empty() ? stem->forward(images) : maps.back()));
+      maps.push_back(stage->forward(maps.empty() ? stem_of(images) : maps.back()));
     return maps;
   }
 
-  static std::shared_ptr<detail::ConvStack> stem_of(const detail::NnUNetShape& shape) {
+  at::Tensor stem_of(const at::Tensor& images) const {
+    return run_block(
+        "stem", [this](at::Tensor x) { return stem->forward(std::move(x)); }, images);
+  }
+
+  static std::shared_ptr<detail::ConvStack> make_stem(const detail::NnUNetShape& shape) {
     const detail::NnUNetStage& finest = shape.stages.front();
     return std::make_shared<detail::ConvStack>(1, ConvOptions{.in = shape.in_channels,
                                                               .out = finest.features,

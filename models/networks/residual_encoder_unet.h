@@ -15,7 +15,8 @@ namespace headrace::inline v1::models {
 ///
 /// Input, outputs, errors and names (`encoder.stages.0.blocks.0.conv1.conv.weight`) are as those of
 /// `make_plain_conv_unet`, and so is the start, but that the last norm of each block starts with
-/// the weight 0: each block begins as its shortcut.
+/// the weight 0: each block begins as its shortcut. Blocks for `checkpoint` are `encoder.stem`,
+/// each residual block (`encoder.stages.0.blocks.0`) and the decoder's stages (`decoder.stages.0`).
 HEADRACE_API std::unique_ptr<Network> make_residual_encoder_unet(const NnUNetOptions& options = {});
 
 }  // namespace headrace::inline v1::models

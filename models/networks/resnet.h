@@ -20,7 +20,7 @@ struct ResNetOptions {
 
 /// ResNet (He et al., arXiv 1512.03385) as timm's `resnet18`, `resnet34` and `resnet50`, with the
 /// same names, results and initial distributions: a `ResNetEncoder` whose residual branches start
-/// as zero, global average pooling, and a linear layer `fc`.
+/// as zero, global average pooling, and a linear layer `fc`. Its blocks are the encoder's.
 ///
 /// Input `[N, in_channels, H, W]` float of any sides, in either memory layout; output logits
 /// `[N, classes]`. Throws `ConfigError` for options that make no network; `forward` throws

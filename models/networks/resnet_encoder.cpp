@@ -38,9 +38,9 @@ nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
 }
 
 // Convolutions, each with its norm, around which the input is added.
-class Block : public nn::Module {
+class ResidualBlock : public nn::Module {
  public:
-  Block(std::int64_t in, const ResNetLayer& layer, std::int64_t stride) {
+  ResidualBlock(std::int64_t in, const ResNetLayer& layer, std::int64_t stride) {
     if (layer.channels == layer.planes) {
       add(convolution(in, layer.planes, 3, stride));
       add(convolution(layer.planes, layer.planes, 3, 1));
@@ -83,16 +83,20 @@ class Block : public nn::Module {
 nn::Sequential layer_of_blocks(std::int64_t in, const ResNetLayer& layer) {
   nn::Sequential blocks;
   for (std::int64_t i = 0; i < layer.blocks; ++i)
-    blocks->push_back(
-        std::make_shared<Block>(i == 0 ? in : layer.channels, layer, i == 0 ? layer.stride : 1));
+    blocks->push_back(std::make_shared<ResidualBlock>(i == 0 ? in : layer.channels, layer,
+                                                      i == 0 ? layer.stride : 1));
   return blocks;
+}
+
+std::string block_name(std::size_t layer, std::size_t number) {
+  return "layer" + std::to_string(layer + 1) + '.' + std::to_string(number);
 }
 
 void initialise(nn::Module& encoder, bool zero_last) {
   for (const auto& part : encoder.modules(false)) {
     if (auto* conv = part->as<nn::Conv2d>())
       nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
-    else if (auto* block = part->as<Block>(); block != nullptr && zero_last)
+    else if (auto* block = part->as<ResidualBlock>(); block != nullptr && zero_last)
       nn::init::zeros_(block->last_scale());
   }
 }
@@ -130,15 +134,27 @@ ResNetEncoder::ResNetEncoder(const ResNetEncoderOptions& options)
         register_module("layer" + std::to_string(i + 1), layer_of_blocks(channels_[i], layers[i]));
     channels_[i + 1] = layers[i].channels;
   }
+  add_block("stem", {conv1_.ptr(), bn1_.ptr()});
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    for (std::size_t j = 0; j < layers_[i]->size(); ++j)
+      add_block(block_name(i, j), {layers_[i][j]});
   initialise(*this, options.zero_init_last);
 }
 
 std::array<at::Tensor, 5> ResNetEncoder::features(const at::Tensor& images) {
   std::array<at::Tensor, 5> maps;
-  maps[0] = bn1_(conv1_(images)).relu_();
+  maps[0] = run_block(
+      "stem", [this](const at::Tensor& x) { return bn1_(conv1_(x)).relu_(); }, images);
   at::Tensor last = at::max_pool2d(maps[0], 3, 2, 1);
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    last = maps[i + 1] = layers_[i]->forward(last);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (std::size_t j = 0; j < layers_[i]->size(); ++j) {
+      auto& block = layers_[i]->at<ResidualBlock>(j);
+      last = run_block(
+          block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
+          std::move(last));
+    }
+    maps[i + 1] = last;
+  }
   return maps;
 }
 

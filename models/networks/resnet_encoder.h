@@ -1,12 +1,12 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/block_module.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include <torch/nn/module.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
@@ -37,12 +37,13 @@ HEADRACE_API std::int64_t resnet_stem(const ResNetEncoderOptions& options);
 
 /// ResNet (He et al., arXiv 1512.03385) without its classifier, with the stride in the 3x3
 /// convolution as in timm and torchvision, and with their names: `conv1`, `bn1`,
-/// `layer1.0.conv1`, `layer2.0.downsample.0`.
+/// `layer1.0.conv1`, `layer2.0.downsample.0`. Its blocks: `stem`, which is `conv1` and `bn1`, and
+/// each residual block, `layer1.0`.
 ///
 /// Convolutions start from Kaiming's normal distribution (fan out), norms as the identity, from the
 /// default CPU generator of LibTorch. The constructor throws `ConfigError` for options that make no
 /// network.
-class HEADRACE_API ResNetEncoder : public torch::nn::Module {
+class HEADRACE_API ResNetEncoder : public BlockModule {
  public:
   explicit ResNetEncoder(const ResNetEncoderOptions& options);
 

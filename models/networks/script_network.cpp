@@ -63,6 +63,13 @@ class ScriptNetwork final : public Network {
     frozen_norms_ = on;
     set_training(training_);
   }
+  void checkpoint(const std::vector<std::string>& patterns) override {
+    if (!patterns.empty())
+      throw ConfigError(who_ + ": a script cannot be checkpointed, got the blocks \"" +
+                        patterns.front() +
+                        "\": its graph is one whole, whose parts cannot run again by themselves; "
+                        "leave the blocks out, or take a network by name");
+  }
   void move_to(at::Device device, bool channels_last) override {
     detail::place(state_.all(), device,
                   channels_last ? detail::Layout::channels_last : detail::Layout::as_it_is);

@@ -35,6 +35,8 @@ struct ScriptAlias {
 /// as `deep`, None left out; of a dict the entry `options.main`, else `main`, else `out`, else its
 /// only one as `main`, the others as `extra`. It throws `ConfigError` for a dict without a `main`.
 ///
+/// It has no blocks: `checkpoint` throws `ConfigError`.
+///
 /// The network starts in training mode on the CPU; parts whose parameters the file keeps without
 /// gradient are frozen parts, see `Network::set_training`. It runs operation by operation as eager
 /// PyTorch does, without TorchScript's optimiser, fusers and autocast pass, whatever the process

@@ -1,3 +1,4 @@
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/detail/image_checks.h>
 #include <headrace/models/networks/detail/resnet_memory.h>
 #include <headrace/models/networks/module_network.h>
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/ops/cat.h>
@@ -68,11 +71,13 @@ struct DecoderBlock : nn::Module {
   nn::Sequential conv2;
 };
 
-struct Decoder : nn::Module {
+struct Decoder : BlockModule {
   explicit Decoder(const std::array<BlockChannels, 5>& channels)
       : blocks(register_module("blocks", nn::ModuleList())) {
-    for (const BlockChannels& block : channels)
+    for (const BlockChannels& block : channels) {
       blocks->push_back(std::make_shared<DecoderBlock>(block));
+      add_block(block_name(blocks->size() - 1), {blocks->ptr(blocks->size() - 1)});
+    }
     for (const auto& part : modules(false))
       if (auto* conv = part->as<nn::Conv2d>())
         nn::init::kaiming_uniform_(conv->weight, 0.0, torch::kFanIn, torch::kReLU);
@@ -80,10 +85,19 @@ struct Decoder : nn::Module {
 
   at::Tensor forward(const std::array<at::Tensor, 5>& features) {
     at::Tensor maps = features.back();
-    for (std::size_t i = 0; i < blocks->size(); ++i)
-      maps = blocks->at<DecoderBlock>(i).forward(maps, i < 4 ? features[3 - i] : at::Tensor());
+    for (std::size_t i = 0; i < blocks->size(); ++i) {
+      auto& block = blocks->at<DecoderBlock>(i);
+      const auto join = [&block](const at::Tensor& coarse, const at::Tensor& skip) {
+        return block.forward(coarse, skip);
+      };
+      const auto enlarge = [&block](const at::Tensor& coarse) { return block.forward(coarse, {}); };
+      maps = i < 4 ? run_block(block_name(i), join, std::move(maps), features[3 - i])
+                   : run_block(block_name(i), enlarge, std::move(maps));
+    }
     return maps;
   }
+
+  static std::string block_name(std::size_t number) { return "blocks." + std::to_string(number); }
 
   nn::ModuleList blocks;
 };

@@ -23,7 +23,8 @@ struct UnetOptions {
 /// with the same names, results and initial distributions: five blocks of nearest upsampling,
 /// concatenation with the encoder's map and two 3x3 convolutions (256, 128, 64, 32, 16 channels;
 /// batch norm, ReLU), and a head of one 3x3 convolution. One difference: the first convolution
-/// starts as the others for every count of channels.
+/// starts as the others for every count of channels. Blocks: the encoder's behind `encoder.`, and
+/// `decoder.blocks.0` to `decoder.blocks.4`.
 ///
 /// Input `[N, in_channels, H, W]` float with sides that are multiples of 32, in either memory
 /// layout; output logits `[N, classes, H, W]`. Throws `ConfigError` for options that make no

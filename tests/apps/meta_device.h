@@ -27,6 +27,10 @@ class MetaNetwork final : public models::Network {
   void set_training(bool on) override { network_->set_training(on); }
   bool is_training() const override { return network_->is_training(); }
   void freeze_norms(bool on) override { network_->freeze_norms(on); }
+  std::vector<std::string> blocks() const override { return network_->blocks(); }
+  void checkpoint(const std::vector<std::string>& patterns) override {
+    network_->checkpoint(patterns);
+  }
   void move_to(at::Device device, bool channels_last) override {
     network_->move_to(device, channels_last);
   }

@@ -1,8 +1,9 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/models/networks/named_network.h>
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/unet.h>
 #include <headrace/tests/apps/meta_device.h>
+#include <headrace/tests/models/host_bytes.h>
+#include <headrace/tests/models/named_networks.h>
 
 #include "../support/torch_doctest.h"
 
@@ -12,84 +13,29 @@
 #include <vector>
 
 #include <ATen/Functions.h>
-#include <c10/core/Allocator.h>
 
 using namespace headrace::models;
+using namespace headrace::test;
 using doctest::Contains;
 using headrace::ConfigError;
 using headrace::DataError;
 
 namespace {
 
-// Every network of the table with every encoder, small where it can be.
-bool is_planned(const std::string& name) {
-  return name == "plain_conv_unet" || name == "residual_encoder_unet";
-}
-
-std::vector<NetworkOptions> all_networks() {
-  std::vector<NetworkOptions> all;
-  for (const Task task : {Task::classification, Task::segmentation}) {
-    for (const std::string& name : network_names(task)) {
-      const bool scales = name != "efficient_glaucoma_cnn";
-      std::vector<std::string> encoders = network_encoders(name);
-      if (encoders.empty()) encoders.emplace_back();
-      for (const std::string& encoder : encoders)
-        all.push_back({.name = name, .width = scales ? .25 : 1.0, .encoder = encoder});
-    }
-  }
-  return all;
-}
-
 bool has_prefix(const NamedTensors& tensors, const std::string& prefix) {
   return std::ranges::any_of(
       tensors, [&](const NamedTensor& item) { return item.name.starts_with(prefix); });
 }
 
-// Without those that are planned for their images: nnunet_test.cpp looks at the steps and memory of
-// these, whose coarser heads learn by `outputs()` alone.
-std::vector<NetworkOptions> networks_of_any_side() {
-  std::vector<NetworkOptions> all = all_networks();
-  std::erase_if(all, [](const NetworkOptions& options) { return is_planned(options.name); });
-  return all;
-}
-
 // Two of them, or vectors.
 at::Tensor inputs_of(const NetworkOptions& options, std::int64_t side,
                      at::TensorOptions as = at::kFloat) {
-  const bool vectors = network_traits(options).takes_vectors;
-  const std::vector<std::int64_t> sizes =
-      vectors ? std::vector<std::int64_t>{2, options.in_channels}
-              : std::vector<std::int64_t>{2, options.in_channels, side, side};
-  return at::zeros(sizes, as) + 0.5;
+  return at::zeros(input_sizes(options, side), as) + 0.5;
 }
 
 at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
   const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
   return found == tensors.end() ? at::Tensor() : found->tensor;
-}
-
-// The most bytes that LibTorch's tensors on the CPU held at once beside those that were there.
-class PeakMemory : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t,
-                         c10::Device) override {
-    now_ += bytes;
-    most_ = std::max(most_, now_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  std::int64_t most() const { return most_; }
-
- private:
-  std::int64_t now_ = 0;
-  std::int64_t most_ = 0;
-};
-
-template <class F>
-double peak_of(const F& work) {
-  const auto peak = std::make_shared<PeakMemory>();
-  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, peak);
-  work();
-  return static_cast<double>(peak->most());
 }
 
 }  // namespace
@@ -129,8 +75,8 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
       CAPTURE(lowered);
       auto made = make_network(options);
       made->move_to(at::kCPU, true);
-      headrace::test::MetaNetwork network(std::move(made), lowered);
-      const headrace::test::HostCopies copies;
+      MetaNetwork network(std::move(made), lowered);
+      const HostCopies copies;
       const at::Tensor images = inputs_of(options, 64, at::device(at::kMeta));
       network.forward(images).sum().backward();
       network.set_training(false);

@@ -2,6 +2,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/nnunet_memory.h>
 #include <headrace/models/networks/nnunet_planner.h>
+#include <headrace/tests/models/host_bytes.h>
 #include <headrace/tests/models/nnunet_reference.h>
 
 #include "../support/torch_doctest.h"
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include <ATen/Functions.h>
-#include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 using namespace headrace::models;
@@ -36,24 +36,6 @@ Activations activations(bool residual, const NnUNetOptions& options) {
   return residual ? residual_encoder_unet_activations(options)
                   : plain_conv_unet_activations(options);
 }
-
-// Bytes on the host that LibTorch has handed out in this thread and not got back.
-class HostBytes : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, std::int64_t change, std::size_t, std::size_t,
-                         c10::Device) override {
-    now_ += change;
-    most_ = std::max(most_, now_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-
-  std::int64_t now() const { return now_; }
-  std::int64_t most() const { return most_; }
-
- private:
-  std::int64_t now_ = 0;
-  std::int64_t most_ = 0;
-};
 
 // Maps large enough that a few values a map do not count, and kernels of 1 in float64, for which
 // the convolutions of the CPU need no scratch going forward, and little going back.

@@ -1,0 +1,411 @@
+// A block that runs twice gives what a block gives that runs once.
+#include <headrace/engine/base/error.h>
+#include <headrace/models/networks/checkpointed.h>
+
+#include "../support/torch_doctest.h"
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+
+using namespace headrace::models;
+using doctest::Contains;
+using headrace::ConfigError;
+
+namespace {
+
+namespace nn = torch::nn;
+
+using Run = std::function<Tensors(Tensors)>;
+
+// A linear layer, a norm, and dropout.
+struct Part {
+  explicit Part(at::ScalarType type = at::kDouble) { module->to(type); }
+
+  at::Tensor operator()(const at::Tensor& input) { return module->forward(input); }
+  Block block() {
+    return {.run = [inner = module](Tensors x) mutable { return Tensors{inner->forward(x[0])}; },
+            .modules = {module.ptr()}};
+  }
+  at::Tensor buffer(const std::string& name) { return module->named_buffers()[name]; }
+  at::Tensor weight() { return module->named_parameters()["0.weight"]; }
+
+  nn::Sequential module{nn::Linear(3, 4), nn::BatchNorm1d(4), nn::Dropout(.5)};
+};
+
+at::Tensor input_of(at::ScalarType type = at::kDouble) {
+  at::manual_seed(3);
+  return at::rand({8, 3}, type);
+}
+
+at::Tensor generator_state() {
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+// Gradients, buffers and generator behind one step from the seed 5; weights and input are those of
+// the seed 3.
+struct Step {
+  Tensors gradients;
+  Tensors buffers;
+  at::Tensor output;
+  at::Tensor generator;
+};
+
+using Forward = std::function<at::Tensor(Part&, const at::Tensor&)>;
+
+Step step_of(const Forward& forward, at::Tensor input) {
+  at::manual_seed(3);
+  Part part(input.scalar_type());
+  at::manual_seed(5);
+  Step step;
+  step.output = forward(part, input);
+  (step.output * step.output).sum().backward();
+  step.generator = generator_state();
+  for (const at::Tensor& parameter : part.module->parameters())
+    step.gradients.push_back(parameter.grad());
+  step.gradients.push_back(input.grad());
+  step.buffers = part.module->buffers();
+  return step;
+}
+
+const Forward plain = [](Part& part, const at::Tensor& input) { return part(input); };
+const Forward again = [](Part& part, const at::Tensor& input) {
+  return checkpointed(part.block(), {input}).front();
+};
+
+bool same(const Tensors& a, const Tensors& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].defined() != b[i].defined()) return false;
+    if (a[i].defined() && !at::equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+void check_same(const Step& a, const Step& b) {
+  CHECK(at::equal(a.output, b.output));
+  CHECK(same(a.gradients, b.gradients));
+  CHECK(same(a.buffers, b.buffers));
+  CHECK(at::equal(a.generator, b.generator));
+}
+
+// The backward pass through a block that is run again as one would at first: without a thought for
+// generators and statistics.
+struct Naive : torch::autograd::Function<Naive> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, Part* part,
+                            const at::Tensor& input) {
+    context->save_for_backward({input});
+    context->saved_data["part"] = reinterpret_cast<std::int64_t>(part);
+    return (*part)(input);
+  }
+  static Tensors backward(torch::autograd::AutogradContext* context, const Tensors& gradients) {
+    const at::Tensor input = context->get_saved_variables()[0].detach().requires_grad_();
+    const at::AutoGradMode with_gradients(true);
+    auto& part = *reinterpret_cast<Part*>(context->saved_data["part"].toInt());
+    part(input).backward(gradients[0]);
+    return {at::Tensor(), input.grad()};
+  }
+};
+
+class Bfloat16 {
+ public:
+  Bfloat16() {
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::increment_nesting();
+  }
+  ~Bfloat16() {
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+  }
+  Bfloat16(const Bfloat16&) = delete;
+  Bfloat16& operator=(const Bfloat16&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a checkpointed block gives the plain one's gradients, buffers and generator, bit by bit") {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble})
+    for (const bool first : {false, true}) {  // the first block's input is data, without gradient
+      CAPTURE(first);
+      const auto input = [&] { return input_of(type).requires_grad_(!first); };
+      const Step step = step_of(again, input());
+      CHECK(step.gradients[0].abs().sum().item<double>() > 0.0);
+      CHECK(step.gradients.back().defined() != first);
+      check_same(step, step_of(plain, input()));
+    }
+}
+
+TEST_CASE("run again without a thought, a block draws other dropout and moves statistics twice") {
+  const at::Tensor input = input_of();
+  const Step once = step_of(plain, input.clone().requires_grad_());
+  const Step twice = step_of([](Part& part, const at::Tensor& x) { return Naive::apply(&part, x); },
+                             input.clone().requires_grad_());
+  CHECK(at::equal(once.output, twice.output));
+  CHECK_FALSE(same(once.gradients, twice.gradients));
+  CHECK_FALSE(at::equal(once.generator, twice.generator));
+  // 1 - (1 - .1)^2 of the batch's mean instead of .1
+  CHECK(at::allclose(twice.buffers[0], once.buffers[0] * 1.9));
+  CHECK(twice.buffers[2].item<std::int64_t>() == 2);
+}
+
+TEST_CASE("a step moves running statistics by one momentum and counts one batch") {
+  Part part;
+  const at::Tensor input = input_of();
+  const at::Tensor mean = part.module[0]->as<nn::Linear>()->forward(input).mean(0).detach();
+  checkpointed(part.block(), {input})[0].sum().backward();
+  CHECK(at::allclose(part.buffer("1.running_mean"), .1 * mean));
+  CHECK(part.buffer("1.num_batches_tracked").item<std::int64_t>() == 1);
+}
+
+TEST_CASE("statistics that are not finite come out of a checkpointed block as of a plain one") {
+  Part part;
+  const at::Tensor input = input_of();
+  input[0][0] = std::numeric_limits<double>::infinity();
+  const at::Tensor output = checkpointed(part.block(), {input})[0];
+  const at::Tensor before = part.buffer("1.running_mean").clone();
+  output.sum().backward();
+  CHECK(at::equal(at::isnan(part.buffer("1.running_mean")), at::isnan(before)));
+  CHECK(part.buffer("1.num_batches_tracked").item<std::int64_t>() == 1);
+}
+
+TEST_CASE("a block takes and gives several tensors, of any types, and outputs may be left unused") {
+  nn::Linear linear(3, 3);
+  linear->to(at::kDouble);
+  const Block block{.run =
+                        [linear](Tensors x) mutable {
+                          const at::Tensor mixed = linear(x[0]) * x[1] + x[2];
+                          return Tensors{mixed, mixed.argmax(1), x[1].exp(), mixed.detach()};
+                        },
+                    .modules = {linear.ptr()}};
+  const auto step = [&](bool checkpoints) {
+    const at::Tensor a = input_of().requires_grad_();
+    const at::Tensor b = (input_of() + 1.0).requires_grad_();
+    const at::Tensor counts = at::arange(3);
+    linear->zero_grad();
+    const Tensors out =
+        checkpoints ? checkpointed(block, {a, b, counts}) : block.run({a, b, counts});
+    CHECK(out.size() == 4);
+    CHECK(out[0].requires_grad());
+    CHECK_FALSE(out[1].requires_grad());
+    (out[0].sum() + 2.0 * out[3].sum()).backward();
+    return Tensors{a.grad(), b.grad(), linear->weight.grad().clone(), out[0], out[1]};
+  };
+  CHECK(same(step(true), step(false)));
+}
+
+TEST_CASE("without a gradient to compute a block just runs") {
+  Part part;
+  int runs = 0;
+  const Block block{.run =
+                        [&](Tensors x) {
+                          ++runs;
+                          return Tensors{part(x[0])};
+                        },
+                    .modules = {part.module.ptr()}};
+  {
+    const at::NoGradGuard no_gradient;
+    part.module->eval();
+    CHECK_FALSE(checkpointed(block, {input_of()})[0].requires_grad());
+    part.module->train();
+  }
+  for (const at::Tensor& parameter : part.module->parameters())
+    parameter.requires_grad_(false);
+  CHECK_FALSE(checkpointed(block, {input_of()})[0].requires_grad());
+  CHECK(runs == 2);
+  const at::Tensor input = input_of().requires_grad_();
+  checkpointed(block, {input})[0].sum().backward();  // a frozen block hands the gradient on
+  CHECK(runs == 4);
+  CHECK(input.grad().defined());
+  CHECK_FALSE(part.weight().grad().defined());
+}
+
+TEST_CASE("in evaluation mode a block has its gradients too, from the running statistics") {
+  const auto evaluated = [](const Forward& forward) {
+    return [&forward](Part& part, const at::Tensor& input) {
+      part.buffer("1.running_mean").fill_(.25);
+      part.module->eval();
+      return forward(part, input);
+    };
+  };
+  check_same(step_of(evaluated(again), input_of()), step_of(evaluated(plain), input_of()));
+}
+
+TEST_CASE("a graph that is kept is gone through twice, as a plain one") {
+  const auto twice = [](const Forward& forward) {
+    at::manual_seed(3);
+    Part part;
+    const at::Tensor loss = forward(part, input_of()).square().sum();
+    loss.backward({}, /*retain_graph=*/true);
+    loss.backward();
+    Tensors all = part.module->buffers();
+    all.push_back(part.weight().grad());
+    return all;
+  };
+  CHECK(same(twice(again), twice(plain)));
+}
+
+TEST_CASE("gradients that are asked for by name come out, and nothing else gets one") {
+  Part part;
+  const at::Tensor input = input_of().requires_grad_();
+  const at::Tensor loss = checkpointed(part.block(), {input})[0].square().sum();
+  const Tensors found = torch::autograd::grad({loss}, {part.weight()});
+  CHECK(found[0].abs().sum().item<double>() > 0.0);
+  CHECK_FALSE(part.weight().grad().defined());
+  CHECK_FALSE(input.grad().defined());
+}
+
+TEST_CASE("blocks one behind the other share what they share") {
+  nn::Linear linear(3, 3);
+  linear->to(at::kDouble);
+  const Block block{.run = [linear](Tensors x) mutable { return Tensors{linear(x[0]).tanh()}; },
+                    .modules = {linear.ptr(), linear.ptr()}};
+  const auto gradient = [&](bool checkpoints) {
+    linear->zero_grad();
+    at::Tensor x = input_of();
+    for (int i = 0; i < 3; ++i)
+      x = checkpoints ? checkpointed(block, {x})[0] : block.run({x})[0];
+    x.sum().backward();
+    return linear->weight.grad().clone();
+  };
+  CHECK(at::allclose(gradient(true), gradient(false), 1e-13, 1e-13));
+}
+
+TEST_CASE(
+    "under autocast a block runs again in the same types, also where weights are used again") {
+  const auto lowered = [](const Forward& forward) {
+    return [&forward](Part& part, const at::Tensor& input) {
+      const Bfloat16 scope;
+      const at::Tensor first = forward(part, input);
+      CHECK(at::autocast::is_autocast_cache_enabled());
+      return first + part(input);  // the weight's cast must not be the one without gradient
+    };
+  };
+  const Step step = step_of(lowered(again), input_of(at::kFloat));
+  CHECK((step.output.scalar_type() == at::kBFloat16));
+  const Step expected = step_of(lowered(plain), input_of(at::kFloat));
+  CHECK(at::equal(step.output, expected.output));
+  CHECK(same(step.buffers, expected.buffers));
+  for (std::size_t i = 0; i + 1 < step.gradients.size(); ++i)  // sums in another order
+    CHECK(at::allclose(step.gradients[i], expected.gradients[i], 2e-2, 2e-2));
+  CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST_CASE("a backward pass inside or outside of autocast gives the same") {
+  const auto gradient = [](const Forward& forward, bool inside) {
+    at::manual_seed(3);
+    Part part(at::kFloat);
+    auto scope = std::make_unique<Bfloat16>();
+    const at::Tensor loss = forward(part, input_of(at::kFloat)).to(at::kFloat).square().sum();
+    if (!inside) scope.reset();
+    loss.backward();
+    CHECK(at::autocast::is_autocast_enabled(at::kCPU) == inside);
+    return part.weight().grad().clone();
+  };
+  for (const bool inside : {false, true})
+    CHECK(at::equal(gradient(again, inside), gradient(plain, false)));
+}
+
+TEST_CASE("a block that was run without autocast runs again without it, wherever it goes back") {
+  const auto gradient = [](const Forward& forward) {
+    at::manual_seed(3);
+    Part part(at::kFloat);
+    const at::Tensor loss = forward(part, input_of(at::kFloat)).square().sum();
+    const Bfloat16 scope;
+    loss.backward();
+    return part.weight().grad().clone();
+  };
+  CHECK(at::equal(gradient(again), gradient(plain)));
+}
+
+TEST_CASE("a block inside another is refused, and the next is not") {
+  Part part;
+  const Block outer{.run = [&](Tensors x) { return checkpointed(part.block(), std::move(x)); },
+                    .modules = {part.module.ptr()}};
+  CHECK_THROWS_WITH_AS(checkpointed(outer, {input_of()}), Contains("another inside"), ConfigError);
+  CHECK(checkpointed(part.block(), {input_of()})[0].requires_grad());
+}
+
+TEST_CASE("gradients of gradients are refused") {
+  Part part;
+  const at::Tensor input = input_of().requires_grad_();
+  const at::Tensor loss = checkpointed(part.block(), {input})[0].square().sum();
+  CHECK_THROWS_WITH_AS(torch::autograd::grad({loss}, {input}, {}, true, /*create_graph=*/true),
+                       Contains("create_graph"), ConfigError);
+}
+
+TEST_CASE("a trained tensor of no listed module is refused, not left without gradient") {
+  Part part;
+  nn::Linear forgotten(4, 2);
+  forgotten->to(at::kDouble);
+  const Block block{.run = [&](Tensors x) { return Tensors{forgotten(part(x[0]))}; },
+                    .modules = {part.module.ptr()}};
+  const at::Tensor loss = checkpointed(block, {input_of()})[0].sum();
+  CHECK_THROWS_WITH_AS(loss.backward(), Contains("got one of [2, 4] of neither; list its module"),
+                       ConfigError);
+}
+
+TEST_CASE("a mode that changes between forward and backward pass is refused") {
+  Part part;
+  const at::Tensor loss = again(part, input_of()).sum();
+  part.module->eval();
+  CHECK_THROWS_WITH_AS(loss.backward(), Contains("mode of the forward pass"), ConfigError);
+}
+
+TEST_CASE("weights or inputs that change in place before the backward pass are found") {
+  Part part;
+  const at::Tensor input = input_of();
+  const at::Tensor loss = again(part, input).sum();
+  {
+    const at::NoGradGuard no_gradient;
+    part.weight().mul_(2.0);
+  }
+  CHECK_THROWS_WITH(loss.backward(), Contains("modified by an inplace operation"));
+  const at::Tensor second = again(part, input).sum();
+  input.add_(1.0);
+  CHECK_THROWS_WITH(second.backward(), Contains("modified by an inplace operation"));
+}
+
+TEST_CASE(
+    "a block that fails when it runs again leaves generator, autocast and buffers as they were") {
+  Part part;
+  bool fails = false;
+  const Block block{.run =
+                        [&](Tensors x) {
+                          const at::Tensor output = part(x[0]);
+                          if (fails) throw std::runtime_error("no more");
+                          return Tensors{output};
+                        },
+                    .modules = {part.module.ptr()}};
+  at::Tensor loss;
+  {
+    const Bfloat16 scope;
+    loss = checkpointed(block, {input_of()})[0].sum();
+  }
+  fails = true;
+  const at::Tensor mean = part.buffer("1.running_mean").clone();
+  const at::Tensor before = generator_state();
+  CHECK_THROWS_WITH(loss.backward(), "no more");
+  CHECK(at::equal(generator_state(), before));
+  CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+  CHECK(at::equal(part.buffer("1.running_mean"), mean));
+  CHECK(part.buffer("1.num_batches_tracked").item<std::int64_t>() == 1);
+  fails = false;
+  checkpointed(block, {input_of()})[0].sum().backward();
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <headrace/models/networks/named_network.h>
+
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+
+namespace headrace::test {
+
+/// Every network of the table with every encoder, small where it can be.
+inline std::vector<models::NetworkOptions> all_networks() {
+  std::vector<models::NetworkOptions> all;
+  for (const models::Task task : {models::Task::classification, models::Task::segmentation}) {
+    for (const std::string& name : models::network_names(task)) {
+      const bool scales = name != "efficient_glaucoma_cnn";
+      std::vector<std::string> encoders = models::network_encoders(name);
+      if (encoders.empty()) encoders.emplace_back();
+      for (const std::string& encoder : encoders)
+        all.push_back({.name = name, .width = scales ? .25 : 1.0, .encoder = encoder});
+    }
+  }
+  return all;
+}
+
+/// Without those that are planned for their images: nnunet_test.cpp looks at the steps and memory
+/// of these, whose coarser heads learn by `outputs()` alone.
+inline std::vector<models::NetworkOptions> networks_of_any_side() {
+  std::vector<models::NetworkOptions> all = all_networks();
+  std::erase_if(all, [](const models::NetworkOptions& options) {
+    return options.name == "plain_conv_unet" || options.name == "residual_encoder_unet";
+  });
+  return all;
+}
+
+/// Sizes of a batch of two for the network.
+inline std::vector<std::int64_t> input_sizes(const models::NetworkOptions& options,
+                                             std::int64_t side) {
+  if (models::network_traits(options).takes_vectors) return {2, options.in_channels};
+  return {2, options.in_channels, side, side};
+}
+
+}  // namespace headrace::test
