@@ -5,11 +5,18 @@
 
 namespace headrace::inline v1::training {
 
-/// A weight file or checkpoint that cannot be written, read or believed; programs end with exit
+/// A weight file or checkpoint that cannot be read, believed or written; programs end with exit
 /// code 6. The message names the file, the rule and what was found.
 class HEADRACE_API CheckpointError : public Error {
  public:
   using Error::Error;
+};
+
+/// One that cannot be written: the disk is full, fails, or refuses; programs end with exit code 4.
+/// What was there before is as it was.
+class HEADRACE_API CheckpointWriteError : public CheckpointError {
+ public:
+  using CheckpointError::CheckpointError;
 };
 
 }  // namespace headrace::inline v1::training

@@ -55,8 +55,10 @@ class MemberRun {
     at::manual_seed(options_.seed + static_cast<std::uint64_t>(member_.index));
     network_ = course_->network();
     network_->move_to(options_.device, stages_.front().channels_last);
-    for (const Stage& stage : stages_)
-      parameter_groups(stage, network_->parameters());  // throws before anything is trained
+    for (const Stage& stage : stages_) {  // throws before anything is trained
+      parameter_groups(stage, network_->parameters());
+      network_->checkpoint(stage.checkpointed);
+    }
     std::optional<Checkpoint> last = store_.load_latest();
     const auto first = static_cast<std::size_t>(last ? last->progress.stage : 0);
     if (first >= stages_.size())
@@ -115,6 +117,7 @@ class MemberRun {
                       .cudnn_benchmark = stage.cudnn_benchmark,
                       .deterministic = stage.deterministic});
     network_->freeze_norms(stage.frozen_norms);
+    network_->checkpoint(stage.checkpointed);
     if (number > 0 && !last && stage.start == StartFrom::best) start_from_best(number);
     Loader train =
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));

@@ -36,7 +36,8 @@ HEADRACE_API std::vector<std::byte> format_safetensors(const TensorFile& file);
 
 /// Writes a file atomically and tensor by tensor: after a crash at any moment the path holds the
 /// whole old file or the whole new one. What was written is read back and compared before it takes
-/// the name. Throws `CheckpointError`; for a full disk it says the bytes needed and those free.
+/// the name. Throws `CheckpointError` for a dtype the format lacks, `CheckpointWriteError` for a
+/// disk that does not take it: of a full one it says the bytes needed and those free.
 HEADRACE_API void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 
 }  // namespace headrace::inline v1::training

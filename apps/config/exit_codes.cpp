@@ -29,6 +29,8 @@ std::string_view name_of(ExitCode code) {
       return "interrupted";
     case ExitCode::hang:
       return "hang";
+    case ExitCode::warned:
+      return "warned";
     case ExitCode::terminated:
       return "terminated";
   }

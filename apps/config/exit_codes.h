@@ -20,6 +20,7 @@ enum class ExitCode : int {
   device = 7,         ///< asked for and unusable
   interrupted = 130,  ///< SIGINT, with a durable checkpoint
   hang = 134,         ///< found by the watchdog
+  warned = 138,       ///< SIGUSR1, by which batch systems warn, with a durable checkpoint
   terminated = 143,   ///< SIGTERM, with a durable checkpoint
 };
 

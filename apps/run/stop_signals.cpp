@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<int> first_signal{0};
 std::array<int, 2> wake_pipe{-1, -1};
-struct sigaction old_interrupt;
-struct sigaction old_terminate;
+constexpr std::array stop_signals{SIGINT, SIGTERM, SIGUSR1};
+std::array<struct sigaction, stop_signals.size()> old_actions;
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void wake() {
@@ -52,13 +52,13 @@ StopSignals::StopSignals() {
   action.sa_handler = headrace_on_stop_signal;
   action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, &old_interrupt);
-  ::sigaction(SIGTERM, &action, &old_terminate);
+  for (std::size_t i = 0; i < stop_signals.size(); ++i)
+    ::sigaction(stop_signals[i], &action, &old_actions[i]);
 }
 
 StopSignals::~StopSignals() {
-  ::sigaction(SIGINT, &old_interrupt, nullptr);
-  ::sigaction(SIGTERM, &old_terminate, nullptr);
+  for (std::size_t i = 0; i < stop_signals.size(); ++i)
+    ::sigaction(stop_signals[i], &old_actions[i], nullptr);
   wake();
   listener_.join();
   for (int& end : wake_pipe) {
@@ -77,6 +77,8 @@ ExitCode StopSignals::exit_code() const noexcept {
       return ExitCode::interrupted;
     case SIGTERM:
       return ExitCode::terminated;
+    case SIGUSR1:
+      return ExitCode::warned;
     default:
       return ExitCode::done;
   }

@@ -7,8 +7,9 @@
 
 namespace headrace::inline v1::app {
 
-/// While it lives, the first SIGINT or SIGTERM asks the run to end in good order, and the second
-/// ends the process at once with the code of that signal. One at a time in a process.
+/// While it lives, the first SIGINT, SIGTERM or SIGUSR1 (which batch systems send before a job's
+/// time is up) asks the run to end in good order, and a second of any of them ends the process at
+/// once with the code of that signal. One at a time in a process.
 class StopSignals {
  public:
   /// Throws ResourceError when no pipe can be had.
@@ -23,7 +24,7 @@ class StopSignals {
   void request() { stop_.request_stop(); }
   /// The signal that was received first; 0: none.
   int received() const noexcept;
-  /// `done` without a signal, else 130 or 143.
+  /// `done` without a signal, else 128 and its number: 130, 143 or 138.
   ExitCode exit_code() const noexcept;
 
  private:

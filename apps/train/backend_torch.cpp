@@ -46,6 +46,8 @@ ExitCode TorchBackend::export_weights(const ExportOptions& options) {
 ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {
   try {
     return command();
+  } catch (const training::CheckpointWriteError& error) {
+    throw Failure(ExitCode::resources, error.what());
   } catch (const training::CheckpointError& error) {
     throw Failure(ExitCode::checkpoint, error.what());
   } catch (const training::NumericError& error) {

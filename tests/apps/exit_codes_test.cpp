@@ -22,6 +22,7 @@ TEST_CASE("each kind of error has its exit code") {
 TEST_CASE("exit codes are the numbers that schedulers know") {
   CHECK(static_cast<int>(ExitCode::interrupted) == 128 + 2);
   CHECK(static_cast<int>(ExitCode::terminated) == 128 + 15);
+  CHECK(static_cast<int>(ExitCode::warned) == 128 + 10);
   CHECK(static_cast<int>(ExitCode::hang) == 128 + 6);
   CHECK(to_string(ExitCode::resources) == "4 (resources)");
 }

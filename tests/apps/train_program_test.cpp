@@ -174,14 +174,29 @@ TEST_CASE("a checkpoint of other records is not gone on from") {
   CHECK(contains(resumed.err, "records"));
 }
 
-TEST_CASE("SIGTERM saves and ends with exit 143") {
+TEST_CASE("SIGTERM saves and ends with exit 143, and SIGUSR1 with 138") {
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    const Job job;
+    StartedProgram program(HEADRACE_PROGRAM, Job::train({"delay.transfer=150ms"}),
+                           {.folder = job.path()});
+    REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
+    program.signal(signal);
+    CHECK(program.wait() == 128 + signal);
+    CHECK(contains(program.err(), "to go on: "));
+    const Finished resumed = job.run(resume_words(program.err()));
+    CHECK_MESSAGE(resumed.status == 0, resumed.err);
+  }
+}
+
+TEST_CASE("a second signal of any kind ends the program at once with its own code") {
   const Job job;
   StartedProgram program(HEADRACE_PROGRAM, Job::train({"delay.transfer=150ms"}),
                          {.folder = job.path()});
   REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
+  program.signal(SIGUSR1);
   program.signal(SIGTERM);
-  CHECK(program.wait() == 143);
-  CHECK(contains(program.err(), "to go on: "));
+  CHECK(program.wait() == 128 + SIGTERM);
+  CHECK_FALSE(contains(program.err(), "to go on: "));
 }
 
 TEST_CASE("train with a key that is not known ends with exit 2 before anything is made") {

@@ -187,6 +187,20 @@ TEST_CASE("a checkpoint that cannot be written leaves the others") {
   CHECK(store.list().size() == 1);
 }
 
+TEST_CASE("a disk that does not take a checkpoint is another matter than a file that is bad") {
+  const TemporaryFolder folder;
+  const fs::path absent = folder.path() / "no" / "c";
+  CHECK_THROWS_AS(write_checkpoint(absent, sample()), CheckpointWriteError);
+  CHECK_THROWS_AS(write_safetensors(absent, {}), CheckpointWriteError);
+  bool of_disk = true;
+  try {
+    read_checkpoint(absent);
+  } catch (const CheckpointError& error) {
+    of_disk = dynamic_cast<const CheckpointWriteError*>(&error) != nullptr;
+  }
+  CHECK_FALSE(of_disk);
+}
+
 TEST_CASE("other files in the folder are not touched") {
   const TemporaryFolder folder;
   for (const char* name : {"checkpoint-.safetensors", "checkpoint-1x.safetensors", "notes.txt"})

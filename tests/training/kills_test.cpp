@@ -164,7 +164,8 @@ bool wait_for_moment(Training& training, int number, Clock::duration whole, std:
 void check_same_files(const fs::path& whole, const fs::path& resumed) {
   CheckpointStore a(whole);
   CheckpointStore b(resumed);
-  CHECK(b.list().size() == 2);
+  CHECK(b.list().size() >= 2);
+  CHECK(b.list().size() <= 3);  // a kill behind the last rename leaves one more
   CHECK(bytes_of(a.list().front()) == bytes_of(b.list().front()));
   CHECK(bytes_of(a.best_path()) == bytes_of(b.best_path()));
   CHECK(std::ranges::none_of(fs::directory_iterator(resumed), [](const auto& entry) {

@@ -11,28 +11,28 @@ namespace {
 
 constexpr const char* who = "checkpoint";
 
-template <class Call>
-auto as_checkpoint_error(const Call& call) {
+template <class Refusal, class Call>
+auto or_refuse(const Call& call) {
   try {
     return call();
   } catch (const ResourceError& error) {
-    throw CheckpointError(error.what());
+    throw Refusal(error.what());
   }
 }
 
 }  // namespace
 
 FileStream open_file(const std::filesystem::path& path) {
-  return as_checkpoint_error([&]() -> FileStream {
+  return or_refuse<CheckpointError>([&]() -> FileStream {
     const auto file = std::make_shared<PlainFile>(path, O_RDONLY | O_NONBLOCK, who);
     return {.size = file->size(), .read = [file](std::span<std::byte> into) {
-              as_checkpoint_error([&] { file->read(into); });
+              or_refuse<CheckpointError>([&] { file->read(into); });
             }};
   });
 }
 
 void write_file(const std::filesystem::path& path, const FileContent& content) {
-  as_checkpoint_error([&] { write_file_atomically(path, content, {.who = who}); });
+  or_refuse<CheckpointWriteError>([&] { write_file_atomically(path, content, {.who = who}); });
 }
 
 }  // namespace headrace::inline v1::training::detail

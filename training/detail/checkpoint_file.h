@@ -19,7 +19,7 @@ struct FileStream {
 // Opens a regular file. Throws `CheckpointError`, as its `read` does.
 FileStream open_file(const std::filesystem::path& path);
 
-// As the engine's `write_file_atomically`, but throws `CheckpointError`.
+// As the engine's `write_file_atomically`, but throws `CheckpointWriteError`.
 void write_file(const std::filesystem::path& path, const FileContent& content);
 
 }  // namespace headrace::inline v1::training::detail
