@@ -58,6 +58,10 @@ class MemberRun {
     for (const Stage& stage : stages_) {  // throws before anything is trained
       parameter_groups(stage, network_->parameters());
       network_->checkpoint(stage.checkpointed);
+      if (stage.frozen_norms && network_->buffers().empty())
+        throw ConfigError("[stage " + stage.name +
+                          "] frozen_norms: there must be norms with running statistics, the "
+                          "network has none; leave it out");
     }
     std::optional<Checkpoint> last = store_.load_latest();
     const auto first = static_cast<std::size_t>(last ? last->progress.stage : 0);

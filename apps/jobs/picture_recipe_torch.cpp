@@ -23,7 +23,11 @@ namespace headrace::inline v1::app {
 namespace {
 
 // What is tested is not looked at; folds share the rest.
-std::vector<std::int64_t> rows_to_look_at(const TaskRecords& records) {
+std::vector<std::int64_t> rows_to_look_at(const TaskRecords& records, const SplitSettings& split) {
+  if (split.nested)
+    throw ConfigError(
+        "[config] normalise: dataset looks at every record to train on, but with "
+        "data.split.nested each is one to test on; give mean and std, or another rule");
   std::vector<std::int64_t> rows = records.members.front().train;
   if (records.members.size() > 1 && records.validation.source == records.train.source) {
     const auto& more = records.members.front().validation;
@@ -82,7 +86,8 @@ Shape shape_of_note(const std::string& text) {
 ChannelStatistics PictureRecipe::resolve() const {
   if (arrays())
     return array_statistics(task_.array, channels_of(record_), [&] {
-      return statistics_of_arrays(*records_.train.source, rows_to_look_at(records_));
+      return statistics_of_arrays(*records_.train.source,
+                                  rows_to_look_at(records_, task_.data.split));
     });
   const Normalise& normalise = task_.image.normalise;
   if (std::holds_alternative<NormaliseAsWeights>(normalise))
@@ -90,7 +95,8 @@ ChannelStatistics PictureRecipe::resolve() const {
   if (const auto* values = std::get_if<NormaliseBy>(&normalise))
     return {.mean = values->mean, .std = values->std};
   if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
-  return statistics_of(records_.train.source, rows_to_look_at(records_), task_.image.decode.side);
+  return statistics_of(records_.train.source, rows_to_look_at(records_, task_.data.split),
+                       task_.image.decode.side);
 }
 
 NetworkShape PictureRecipe::shape() const {

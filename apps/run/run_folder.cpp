@@ -43,7 +43,8 @@ RunFolder::RunFolder(fs::path path)
       lock_(path_),
       csv_(std::make_unique<CsvWriter>(path_ / "metrics.csv")),
       jsonl_(std::make_unique<JsonLinesWriter>(path_ / "metrics.jsonl")),
-      advice_(std::make_unique<JsonLinesWriter>(path_ / "advice.jsonl")) {}
+      advice_(std::make_unique<JsonLinesWriter>(path_ / "advice.jsonl")),
+      bad_steps_(std::make_unique<JsonLinesWriter>(path_ / "bad_steps.jsonl")) {}
 
 RunFolder RunFolder::create(const fs::path& parent, const std::string& name) {
   if (name.empty() || fs::path(name).has_parent_path() || name == "." || name == "..") {

@@ -46,6 +46,7 @@ class RunFolder {
   CsvWriter& metrics_csv() { return *csv_; }            ///< metrics.csv, a row an epoch
   JsonLinesWriter& metrics_jsonl() { return *jsonl_; }  ///< metrics.jsonl, a row an interval
   JsonLinesWriter& advice() { return *advice_; }        ///< advice.jsonl
+  JsonLinesWriter& bad_steps() { return *bad_steps_; }  ///< bad_steps.jsonl, not finite
 
  private:
   explicit RunFolder(std::filesystem::path path);
@@ -55,6 +56,7 @@ class RunFolder {
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<JsonLinesWriter> jsonl_;
   std::unique_ptr<JsonLinesWriter> advice_;
+  std::unique_ptr<JsonLinesWriter> bad_steps_;
 };
 
 /// A logger of our own, not registered anywhere: to `folder`'s log.txt (flushed at every line;

@@ -227,6 +227,11 @@ void check(const TaskData& data) {
         "[config] data.split.folds must be 0 where data.validation names records of its own ({}), "
         "got {}; set one of them",
         where(data.validation), data.split.folds));
+  if (data.split.nested && data.test.is_given())
+    throw ConfigError(fmt::format(
+        "[config] data.split.nested tests each fold's network on the fold, but data.test names "
+        "records of its own ({}); set one of them",
+        where(data.test)));
   check_group(data);
   check_kinds(data);
   if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);

@@ -45,9 +45,7 @@ void describe(Fields& fields, ModelSettings& model) {
   fields.key("frozen", model.frozen,
              {.doc = "parameters that are not trained, by parts of their names (* for anything)"});
   fields.key("allow_random_frozen", model.allow_random_frozen,
-             {.doc = "lets frozen parameters keep random values",
-              .used_if = [&model] { return !model.frozen.empty(); },
-              .used_when = "model.frozen names some"});
+             {.doc = "lets frozen parameters keep random values"});
 }
 
 void check(const ModelSettings& model) {

@@ -108,6 +108,47 @@ std::vector<std::int64_t> joined(const std::vector<std::vector<std::int64_t>>& p
   return all;
 }
 
+// What is known of some records, which come to be numbers from 0.
+SplitRecords only(const SplitRecords& records, const std::vector<std::int64_t>& rows) {
+  SplitRecords some{.size = static_cast<std::int64_t>(rows.size())};
+  for (const std::int64_t row : rows) {
+    const auto place = static_cast<std::size_t>(row);
+    if (!records.classes.empty()) some.classes.push_back(records.classes[place]);
+    if (!records.groups.empty()) some.groups.push_back(records.groups[place]);
+  }
+  return some;
+}
+
+std::vector<std::int64_t> picked(const std::vector<std::int64_t>& rows,
+                                 const std::vector<std::int64_t>& numbers) {
+  std::vector<std::int64_t> some;
+  some.reserve(numbers.size());
+  for (const std::int64_t number : numbers)
+    some.push_back(rows[static_cast<std::size_t>(number)]);
+  return some;
+}
+
+// Each fold is the test of a member that a part of the others has selected.
+std::vector<SplitParts> nested_folds_of(const SplitRecords& records, const SplitSettings& split,
+                                        std::uint64_t seed) {
+  const double validation = share(split.validation);
+  const auto folds =
+      divide(records, std::vector<double>(static_cast<std::size_t>(split.folds), 1.0), seed);
+  std::vector<SplitParts> members;
+  for (std::size_t fold = 0; fold < folds.size(); ++fold) {
+    require_part(folds[fold], "test of every fold", "data.split.folds", records);
+    const std::vector<std::int64_t> others = joined(folds, fold);
+    const auto parts = divide(only(records, others), {1.0 - validation, validation}, seed);
+    require_part(parts[0], "training of every fold", "data.split.folds", records);
+    if (validation > 0.0)
+      require_part(parts[1], "validation of every fold", "data.split.validation", records);
+    members.push_back({.train = picked(others, parts[0]),
+                       .validation = picked(others, parts[1]),
+                       .test = folds[fold]});
+  }
+  return members;
+}
+
 // A member for each fold of the records that are left.
 std::vector<SplitParts> folds_of(const SplitRecords& records, const SplitSettings& split,
                                  std::uint64_t seed) {
@@ -141,10 +182,13 @@ void describe(Fields& fields, SplitSettings& split) {
                       .below = 1.0};
   };
   KeyOptions validation = part("share of the records that select weights");
-  validation.used_if = [&split] { return split.folds == 0; };
-  validation.used_when = "data.split.folds is 0";
+  validation.used_if = [&split] { return split.folds == 0 || split.nested; };
+  validation.used_when = "data.split.folds is 0 or data.split.nested is true";
   fields.key("validation", split.validation, std::move(validation));
-  fields.key("test", split.test, part("share of the records that select nothing"));
+  KeyOptions test = part("share of the records that select nothing");
+  test.used_if = [&split] { return split.folds == 0 || !split.nested; };
+  test.used_when = "data.split.nested is false";
+  fields.key("test", split.test, std::move(test));
   fields.key("stratify", split.stratify, {.doc = "every part has the classes in the same shares"});
   fields.key(
       "group", split.group,
@@ -155,11 +199,20 @@ void describe(Fields& fields, SplitSettings& split) {
                      "own; 0: one network",
               .min = 0.0,
               .max = 100.0});
+  fields.key("nested", split.nested,
+             {.doc = "each fold is the test of its network instead, which a share of the others, "
+                     "data.split.validation, selects: no figure that is reported has selected",
+              .used_if = [&split] { return split.folds > 0; },
+              .used_when = "data.split.folds is above 0"});
 }
 
 void check(const SplitSettings& split) {
   if (split.folds == 1)
     throw ConfigError("[config] data.split.folds must be 0 for one network, or at least 2, got 1");
+  if (split.nested && split.folds == 0)
+    throw ConfigError(
+        "[config] data.split.nested is for folds; set data.split.folds to 2 or more, or leave it "
+        "out");
   if (split.folds == 0 && share(split.validation) + share(split.test) >= 1.0)
     throw ConfigError(fmt::format(
         "[config] data.split: validation and test must leave something to train on, got {} and {}",
@@ -204,7 +257,8 @@ std::vector<SplitParts> split_records(SplitRecords records, const SplitSettings&
                                       std::uint64_t seed) {
   check(split);
   if (!split.stratify) records.classes.clear();
-  if (split.folds > 0) return folds_of(records, split, seed);
+  if (split.folds > 0)
+    return split.nested ? nested_folds_of(records, split, seed) : folds_of(records, split, seed);
   const double validation = share(split.validation);
   const double test = share(split.test);
   const auto parts = divide(records, {1.0 - validation - test, validation, test}, seed);

@@ -17,8 +17,8 @@ struct SplitSettings {
   std::optional<double> test{};        ///< likewise
   bool stratify = true;                ///< every part has the classes in the same shares
   std::string group{};                 ///< column of a manifest whose groups are not divided
-  int folds =
-      0;  ///< parts of what is not for the test, each the validation of a member; 0: one member
+  int folds = 0;                       ///< a member for each of so many parts; 0: one member
+  bool nested = false;                 ///< each fold is its member's test; else its validation
 };
 
 /// What a division looks at. Vectors are of one length, or empty where nothing is known.
@@ -48,7 +48,9 @@ std::vector<std::vector<std::int64_t>> divide(const SplitRecords& records,
                                               const std::vector<double>& shares,
                                               std::uint64_t seed);
 
-/// One member, or one for each fold. Throws DataError naming the way out where a part that is asked
+/// One member, or one for each fold of what is not for the test, whose validation it is; nested
+/// folds are of all records, each the test of its member, and `validation` is a share of the
+/// others. Throws DataError naming the way out where a part that is asked
 /// for would be empty.
 std::vector<SplitParts> split_records(SplitRecords records, const SplitSettings& split,
                                       std::uint64_t seed);

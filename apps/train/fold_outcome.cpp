@@ -1,5 +1,6 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/train/figure_spread.h>
 #include <headrace/apps/train/figure_text.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/engine/base/internal/atomic_file.h>
@@ -100,20 +101,23 @@ std::string summary(const std::vector<FoldOutcome>& outcomes) {
   const std::string& name = outcomes.front().selected_by;
   const bool tested = !outcomes.front().test.empty();
   if (!tested && outcomes.front().validation.empty()) return "nothing was measured";
+  const auto part = tested ? &FoldOutcome::test : &FoldOutcome::validation;
   const std::string figure = (tested ? "test " : "validation ") + figure_words(name);
-  double sum = 0.0;
-  double squares = 0.0;
-  for (const FoldOutcome& outcome : outcomes) {
-    const double value = find(tested ? outcome.test : outcome.validation, name).value_or(NAN);
-    sum += value;
-    squares += value * value;
-  }
-  const auto count = static_cast<double>(outcomes.size());
-  const double mean = sum / count;
-  if (outcomes.size() == 1) return fmt::format("{} {:.4f}", figure, mean);
-  const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  return fmt::format("{} {:.4f} +- {:.4f} over {} {}", figure, mean, deviation, outcomes.size(),
-                     kind_of(outcomes));
+  const std::string chosen = tested ? "" : ", by which the weights were selected";
+  const auto spreads = spread_of(outcomes, part);
+  const auto spread = spreads.find(name);
+  if (outcomes.size() == 1 || spread == spreads.end())
+    return fmt::format("{} {:.4f}{}", figure, find(outcomes.front().*part, name).value_or(NAN),
+                       chosen);
+  return fmt::format("{} {:.4f} +- {:.4f} over {} {}{}", figure, spread->second.mean,
+                     spread->second.deviation, outcomes.size(), kind_of(outcomes), chosen);
+}
+
+nlohmann::ordered_json json_of(const std::map<std::string, FigureSpread>& spreads) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, spread] : spreads)
+    json[name] = {{"mean", spread.mean}, {"standard_deviation", spread.deviation}};
+  return json;
 }
 
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
@@ -165,6 +169,9 @@ void write_run_result(const std::filesystem::path& folder, const std::vector<Fol
   nlohmann::ordered_json json{{"members", nlohmann::ordered_json::array()}};
   for (const FoldOutcome& outcome : outcomes)
     json["members"].push_back(json_of(outcome));
+  if (outcomes.size() > 1)
+    json["over_members"] = {{"validation", json_of(spread_of(outcomes, &FoldOutcome::validation))},
+                            {"test", json_of(spread_of(outcomes, &FoldOutcome::test))}};
   if (vote) json["vote"] = {{"selected_by", vote->selected_by}, {"test", vote->test}};
   write_file_atomically(folder / "result.json", json.dump(2) + "\n");
 }

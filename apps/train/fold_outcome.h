@@ -35,7 +35,8 @@ std::string results_text(const std::vector<FoldOutcome>& outcomes,
 /// Marks the member as done: its result.json.
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome);
 
-/// The same for the whole run: "members", a list of what each came to, and where they voted "vote".
+/// The same for the whole run: "members", a list of what each came to, of several "over_members",
+/// mean and standard deviation of each figure (`figure_spread.h`), and where they voted "vote".
 void write_run_result(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
                       const std::optional<FoldOutcome>& vote);
 

@@ -29,6 +29,10 @@ void MetricsLog::on_step(const StepFacts& step) {
   if (const std::optional<StepRow> row = rows_.add(step)) write(*row);
 }
 
+void MetricsLog::on_bad_step(const BadStepFacts& bad) {
+  folder_.bad_steps().write_json(to_json(bad, fold_));
+}
+
 void MetricsLog::end_steps() {
   if (const std::optional<StepRow> row = rows_.rest()) write(*row);
 }

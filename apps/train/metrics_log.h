@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/run/metrics_writer.h>
+#include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/step_rows.h>
 #include <headrace/apps/train/tensorboard_log.h>
@@ -22,6 +23,8 @@ class MetricsLog {
 
   void begin_fold(const FoldView& fold);
   void on_step(const StepFacts& step);
+  /// A row of bad_steps.jsonl.
+  void on_bad_step(const BadStepFacts& bad);
   /// Behind the last step of an epoch or of the process.
   void end_steps();
   /// `beside` comes at the end of the row. Throws ResourceError, as all that write rows.

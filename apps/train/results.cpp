@@ -1,3 +1,4 @@
+#include <headrace/apps/train/figure_spread.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
@@ -35,6 +36,20 @@ void add_row(CsvTable& table, const FoldOutcome& outcome, const std::string& bes
   table.rows.push_back(std::move(row));
 }
 
+// Two rows more where there are several members.
+void add_spread(CsvTable& table, const std::vector<FoldOutcome>& outcomes) {
+  if (outcomes.size() < 2) return;
+  FoldOutcome mean{.member = "mean", .selected_by = outcomes.front().selected_by};
+  FoldOutcome deviation{.member = "standard deviation", .selected_by = mean.selected_by};
+  for (const auto part : {&FoldOutcome::validation, &FoldOutcome::test})
+    for (const auto& [name, spread] : spread_of(outcomes, part)) {
+      (mean.*part)[name] = spread.mean;
+      (deviation.*part)[name] = spread.deviation;
+    }
+  add_row(table, mean, "");
+  add_row(table, deviation, "");
+}
+
 }  // namespace
 
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
@@ -42,6 +57,7 @@ std::string results_csv(const std::vector<FoldOutcome>& outcomes,
   CsvTable table;
   for (const FoldOutcome& outcome : outcomes)
     add_row(table, outcome, outcome.validation.empty() ? "" : std::to_string(outcome.best_epoch));
+  add_spread(table, outcomes);
   if (vote) add_row(table, *vote, "");
   return table.text();
 }

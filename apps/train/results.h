@@ -13,7 +13,8 @@
 
 namespace headrace::inline v1::app {
 
-/// A row for each member and one for their vote: "member", "selected_by", "best_epoch" (from 0),
+/// A row for each member, of several two for their mean and standard deviation, and one for their
+/// vote: "member", "selected_by", "best_epoch" (from 0),
 /// and all figures as "val_<name>" and "test_<name>".
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
                         const std::optional<FoldOutcome>& vote);

@@ -64,6 +64,7 @@ class RunView::Impl {
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
   void on_step(const StepFacts& step);
+  void on_bad_step(const BadStepFacts& bad) { metrics_.on_bad_step(bad); }
   void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
 
@@ -284,6 +285,9 @@ void RunView::end_fold() {
 }
 void RunView::on_step(const StepFacts& step) {
   impl_->on_step(step);
+}
+void RunView::on_bad_step(const BadStepFacts& bad) {
+  impl_->on_bad_step(bad);
 }
 void RunView::on_train_epoch_end() {
   impl_->on_train_epoch_end();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/run/log_level.h>
+#include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
@@ -43,6 +44,8 @@ class RunView {
   void end_fold();
 
   void on_step(const StepFacts& step);
+  /// To the run folder; what is done about it is said by warn(), or ends the run.
+  void on_bad_step(const BadStepFacts& bad);
   /// Behind an epoch's last step: what the loader does from here on is not of its training part.
   void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);

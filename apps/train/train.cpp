@@ -5,6 +5,7 @@
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
@@ -40,6 +41,7 @@ class TrainCommand {
 
   ExitCode run() {
     cv::setNumThreads(0);
+    prepare_environment(*job_.config);
     // What sources say before there is a run folder goes to its log when there is one.
     const DataLogGuard early([this](headrace::LogLevel, std::string_view line) {
       fmt::print(stderr, "{}\n", line);
@@ -79,6 +81,8 @@ class TrainCommand {
       view.note(line);
     view.info("run folder " + folder.path().string());
     view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
+    for (const std::string& remark : device_remarks(*job_.config, device.device))
+      view.warn(remark);
     view.info(forecast.line(limit));
     try {
       return train_members(run, folder, view, limit);

@@ -36,6 +36,15 @@ EpochFacts facts(const training::EpochReport& report, const std::vector<std::str
   return facts;
 }
 
+BadStepFacts facts(const training::BadStep& bad) {
+  return {.epoch = bad.epoch,
+          .step = bad.step,
+          .loss = bad.loss,
+          .gradient_norm = bad.gradient_norm,
+          .done = bad.done,
+          .samples = bad.samples};
+}
+
 }  // namespace
 
 training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::MemoryWatch& memory,
@@ -47,6 +56,8 @@ training::TrainerCallbacks trainer_callbacks(RunView& view, const monitor::Memor
                 view.on_epoch(facts(report, classes), memory);
               },
           .on_checkpoint = {},
+          .on_bad_step = [&view](const training::BadStep& bad) { view.on_bad_step(facts(bad)); },
+          .on_change = [&view](const std::string& message) { view.info(message); },
           .on_warning = [&view](const std::string& message) { view.warn(message); }};
 }
 

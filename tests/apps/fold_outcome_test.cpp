@@ -81,7 +81,8 @@ TEST_CASE("what was not validated or not tested is said so") {
   FoldOutcome untested = fold(0, .8, 0.0);
   untested.test.clear();
   CHECK(app::results_text({untested}) ==
-        "fold 0: selected at epoch 4 by validation accuracy 0.8000\nvalidation accuracy 0.8000");
+        "fold 0: selected at epoch 4 by validation accuracy 0.8000\nvalidation accuracy 0.8000, "
+        "by which the weights were selected");
   untested.validation.clear();
   CHECK(app::results_text({untested}) == "fold 0: the last weights\nnothing was measured");
 }
@@ -101,7 +102,7 @@ TEST_CASE("the folds of a run are a line each and one for all") {
   CHECK(app::results_text({fold(0, 0.5, 0.25), fold(1, 0.5, 0.75)}) ==
         "fold 0: test accuracy 0.2500, selected at epoch 4 by validation accuracy 0.5000\n"
         "fold 1: test accuracy 0.7500, selected at epoch 4 by validation accuracy 0.5000\n"
-        "test accuracy 0.5000 +- 0.2500 over 2 folds");
+        "test accuracy 0.5000 +- 0.3536 over 2 folds");
   CHECK(app::results_text({}) == "nothing was trained");
 }
 

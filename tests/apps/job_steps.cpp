@@ -59,7 +59,7 @@ void train(JobStep& job, const StepVariant& variant, Device deliver_to,
   stage.schedule = training::CosineRate{};
   stage.early_stopping.reset();
   training::Optimizer optimizer(training::parameter_groups(stage, job.network->parameters()),
-                            stage.optimizer);
+                                stage.optimizer);
   std::stop_source stop;
   // Before the end: on a GPU reports come later than their steps.
   const ChangedCourse course(job.course, stopping_at(loader.batches_per_epoch(), stop));

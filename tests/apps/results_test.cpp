@@ -145,7 +145,7 @@ TEST_CASE("a curve is a member's column; an epoch that was done twice counts onc
   CHECK(app::metric_curves(table, "val_loss").empty());
 }
 
-TEST_CASE("results.csv has a row for each member and one for their vote") {
+TEST_CASE("results.csv has a row for each member, for mean and spread, and for their vote") {
   const FoldOutcome a{.member = "fold 0",
                       .selected_by = "f1",
                       .best_epoch = 3,
@@ -156,7 +156,8 @@ TEST_CASE("results.csv has a row for each member and one for their vote") {
   const FoldOutcome vote{.member = "all together", .selected_by = "f1", .test = {{"f1", 0.75}}};
   CHECK(app::results_csv({a, last}, vote) ==
         "member,selected_by,best_epoch,val_f1,test_f1,test_threshold\n"
-        "fold 0,f1,3,0.5,0.25,0.125\nfold 1,f1,,,1,\nall together,f1,,,0.75,\n");
+        "fold 0,f1,3,0.5,0.25,0.125\nfold 1,f1,,,1,\nmean,f1,,,0.625,\n"
+        "standard deviation,f1,,,0.5303300858899106,\nall together,f1,,,0.75,\n");
   last.member.clear();
   CHECK(app::results_csv({last}, {}) == "member,selected_by,best_epoch,test_f1\nrun,f1,,1\n");
 }

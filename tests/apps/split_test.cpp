@@ -119,6 +119,29 @@ TEST_CASE("folds share the test, and each record is the validation of one fold")
         65 - static_cast<std::int64_t>(members[0].test.size()));
 }
 
+TEST_CASE("nested folds test each record once, on a network that neither learnt nor chose by it") {
+  SplitRecords records = records_of({60, 30});
+  for (std::int64_t i = 0; i < records.size; ++i)
+    records.groups.push_back(i % 31);
+  const auto members = split_records(records, {.validation = 0.25, .folds = 3, .nested = true}, 5);
+  REQUIRE(members.size() == 3);
+  std::vector<int> tested(90, 0);
+  for (const SplitParts& parts : members) {
+    check_whole(records, parts);
+    for (const std::int64_t row : parts.test)
+      ++tested[static_cast<std::size_t>(row)];
+    const auto test = groups_of(records, parts.test);
+    CHECK_FALSE(meet(test, groups_of(records, parts.train)));
+    CHECK_FALSE(meet(test, groups_of(records, parts.validation)));
+    CHECK_FALSE(meet(groups_of(records, parts.train), groups_of(records, parts.validation)));
+    CHECK(std::abs(static_cast<double>(parts.test.size()) - 30.0) <= 3.0);
+    CHECK(std::abs(static_cast<double>(parts.validation.size()) - 15.0) <= 3.0);
+    CHECK(std::abs(static_cast<double>(counts_of(records, parts.test, 2)[1]) - 10.0) <= 3.0);
+  }
+  CHECK(std::count(tested.begin(), tested.end(), 1) == 90);
+  CHECK_THROWS_AS(split_records(records, {.nested = true}, 1), ConfigError);
+}
+
 TEST_CASE("records with several classes are divided by all of them") {
   SplitRecords records;
   records.size = 200;

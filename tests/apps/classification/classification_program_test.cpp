@@ -102,6 +102,26 @@ TEST_CASE("folds vote with one threshold, and class weights need no record of th
   CHECK(contains(content_of(folder.only_run() / "results.csv"), "\nall together,macro_f1,"));
 }
 
+TEST_CASE(
+    "nested folds are each tested by a network that has not seen them, with mean and spread") {
+  const TrainingFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "pictures", 40);
+  add(folder.path() / "job.yaml",
+      "kind: classification\ndata:\n  train: {folder: pictures}\n"
+      "  split: {folds: 2, nested: true, validation: 0.3}\n");
+  const Finished trained = folder.train_small({"job.yaml"});
+  REQUIRE_MESSAGE(trained.status == 0, trained.err);
+  CHECK(contains(trained.out, " over 2 folds"));
+  CHECK_FALSE(contains(trained.out, "by which the weights were selected"));
+  const std::string results = content_of(folder.only_run() / "results.csv");
+  CHECK(contains(results, "\nmean,macro_f1,"));
+  CHECK(contains(results, "\nstandard deviation,macro_f1,"));
+  CHECK_FALSE(contains(results, "all together"));
+  const Finished seen = folder.train_small({"job.yaml", "--set", "image.normalise=dataset"});
+  CHECK(seen.status == 2);
+  CHECK(contains(seen.err, "data.split.nested"));
+}
+
 TEST_CASE("a kind and data are trained at once") {
   const TrainingFolder folder;
   headrace::test::write_png_pictures(folder.path() / "pictures", 40);

@@ -194,7 +194,6 @@ TEST_CASE("weights that do not fit are refused before the first step, with what 
          "model.allow_random_frozen: true"}},
        {by_name({"model.frozen=[\"\"]", "model.weights=right.safetensors"}),
         {"frozen must leave a parameter to train"}},
-       {by_name({"model.allow_random_frozen=true"}), {"not used unless model.frozen names some"}},
        {by_name({"model.frozen=[layer1]"}), {"give model.weights"}}});
 }
 
