@@ -66,7 +66,7 @@ JobRecipe with_decay_of_vectors(JobRecipe recipe) {
 }
 
 JobRecipe with_epsilon(JobRecipe recipe, double epsilon) {
-  recipe.stage.optimizer.epsilon = epsilon;
+  std::get<training::AdamWRule>(recipe.stage.optimizer.rule).epsilon = epsilon;
   return recipe;
 }
 

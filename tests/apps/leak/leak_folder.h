@@ -5,8 +5,6 @@
 
 #include <string>
 
-#include <doctest/doctest.h>
-
 namespace headrace::test {
 
 /// A folder with prepared data and a configuration of the leak job that ends with `rest`.
