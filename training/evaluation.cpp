@@ -29,7 +29,7 @@ class MemberFigures {
     if (metric_) metric_->add(cases);
   }
 
-  Evaluation result(Clock::time_point start) const {
+  Evaluation result(Clock::time_point start, const detail::EvaluationPass& pass) const {
     Evaluation evaluation{.samples = samples_};
     // Cases that were put together have no loss; a figure that is none would select nothing.
     if (loss_.rows() > 0 || !metric_) evaluation.figures = loss_.figures();
@@ -40,6 +40,7 @@ class MemberFigures {
       evaluation.confusion = metric_->confusion();
     }
     evaluation.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    evaluation.full_seconds = pass.full_seconds(evaluation.seconds);
     return evaluation;
   }
 
@@ -77,8 +78,9 @@ std::optional<Evaluation> evaluate(const Course& course, models::Network& networ
     if (options.on_cases) options.on_cases(cases.front());
   };
   const Voter alone{.course = course, .network = network, .member = -1};
-  if (!detail::EvaluationPass({&alone, 1}, options, look).run(loader, stop)) return std::nullopt;
-  return figures.result(start);
+  detail::EvaluationPass pass({&alone, 1}, options, look);
+  if (!pass.run(loader, stop)) return std::nullopt;
+  return figures.result(start, pass);
 }
 
 std::optional<JointEvaluation> evaluate_together(const Recipe& recipe,
@@ -100,10 +102,11 @@ std::optional<JointEvaluation> evaluate_together(const Recipe& recipe,
     if (voted) metric->add(all);
     if (options.on_cases) options.on_cases(all);
   };
-  if (!detail::EvaluationPass(voters, options, look).run(loader, stop)) return std::nullopt;
+  detail::EvaluationPass pass(voters, options, look);
+  if (!pass.run(loader, stop)) return std::nullopt;
   JointEvaluation evaluation;
   for (const MemberFigures& one : figures)
-    evaluation.members.push_back(one.result(start));
+    evaluation.members.push_back(one.result(start, pass));
   if (voted) evaluation.vote = metric->result();
   return evaluation;
 }

@@ -22,8 +22,9 @@ struct EvaluationOptions {
   std::int64_t epoch = 0;  ///< where training is: see `Moment`
   std::int64_t step = 0;
   std::int64_t steps = 0;
-  TensorMap fitted = {};  ///< what the metric of a validation has chosen, for a test
-  bool origins = false;   ///< cases say where they came from
+  TensorMap fitted = {};     ///< what the metric of a validation has chosen, for a test
+  bool origins = false;      ///< cases say where they came from
+  std::int64_t batches = 0;  ///< of the loader's epoch, at most; 0: all
   /// Given the cases of every batch, in order, without gradient; empty: none.
   std::function<void(const Cases& cases)> on_cases = {};
 };
@@ -35,6 +36,9 @@ struct Evaluation {
   TensorMap fitted = {};                                  ///< what the metric has chosen
   std::optional<models::ConfusionMatrix> confusion = {};  ///< of the metric, if it has one
   double seconds = 0.0;
+  /// That all batches of the loader's epoch would take, as those behind the first took here; where
+  /// all were looked at, `seconds`.
+  double full_seconds = 0.0;
 
   /// Of the figures; not a number where there is none of that name.
   double operator[](const std::string& name) const { return figure(figures, name); }

@@ -158,6 +158,7 @@ class MemberRun {
                            .stage = static_cast<std::int64_t>(number),
                            .checkpoint_every = options_.checkpoint_every,
                            .failed_saves = options_.failed_saves,
+                           .trial_steps = options_.trial_steps,
                            .identity = options_.identity,
                            .notes = notes()};
     const Selection selection = course_->selected_by();
@@ -227,12 +228,14 @@ class MemberRun {
                   .steps = run.steps,
                   .fitted = fitted,
                   .origins = votes,
+                  .batches = options_.trial_steps,
                   .on_cases =
                       [&](const Cases& cases) {
                         if (votes) keeper.add(cases);
                       }},
                  stop);
     if (!evaluation) return {.status = RunStatus::interrupted};
+    if (callbacks_.on_test) callbacks_.on_test(*evaluation);
     result.test = evaluation->figures;
     result.confusion = evaluation->confusion;
     MemberScores scores = keeper.result();

@@ -30,6 +30,8 @@ struct MemberCallbacks {
   TrainerCallbacks trainer = {};
   std::function<void(const StageStart& start)> on_stage = {};
   std::function<void()> on_stage_end = {};
+  /// Of the test, with the weights that were selected.
+  std::function<void(const Evaluation& test)> on_test = {};
 };
 
 struct MemberOptions {
@@ -40,6 +42,7 @@ struct MemberOptions {
   std::uint64_t seed = 0;      ///< the network's is this plus the member's index
   std::int64_t checkpoint_every = 0;
   int failed_saves = 3;
+  std::int64_t trial_steps = 0;  ///< see TrainerOptions; of the test, batches
   /// What a checkpoint must agree on beside what is known here: member, records, stage, and the
   /// recipe's notes.
   std::map<std::string, std::string> identity = {};

@@ -83,6 +83,10 @@ struct TrainerOptions {
   int failed_saves = 3;
   /// Steps; on a GPU it arrives later, nothing waits. 0: 1 on the CPU, 16 on a GPU.
   std::int64_t read_loss_every = 0;
+  /// A trial: an epoch ends after so many steps, an evaluation after so many batches, and of the
+  /// epochs there are the first and those that unfreeze something. Schedules are those of the whole
+  /// stage, patience is without end, and each evaluation selects. 0: no trial.
+  std::int64_t trial_steps = 0;
   /// What a checkpoint must agree on; see `Checkpoint::identity`.
   std::map<std::string, std::string> identity = {};
   std::map<std::string, std::string> notes = {};  ///< see `Recipe::notes`

@@ -25,7 +25,8 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
                                                    .seed = options_.seed,
                                                    .epoch = progress_.epoch,
                                                    .step = progress_.step - progress_.skipped,
-                                                   .steps = steps_per_epoch_ * parts_.stage.epochs},
+                                                   .steps = steps_per_epoch_ * parts_.stage.epochs,
+                                                   .batches = options_.trial_steps},
                                                   stop);
   if (!evaluation) restore_rng_state(generators);
   return evaluation;
@@ -57,7 +58,7 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
   }
   if (report.validation) judge(report);
   report.next_learning_rate = rate_;
-  begin_epoch(progress_.epoch + 1);
+  begin_epoch(next_epoch());
   report.seconds = detail::seconds_since(epoch_start_);
   // Before it is saved: a process that ends in between tells of the epoch again, and not never.
   if (callbacks_.on_epoch) callbacks_.on_epoch(report);
@@ -101,8 +102,8 @@ void Trainer::Loop::judge(EpochReport& report) {
   const EarlyStoppingVerdict verdict =
       early_stopping_after(stopping, progress_.early_stopping, report.metric);
   progress_.early_stopping = verdict.state;
-  report.improved = verdict.improved;
-  if (!verdict.improved) return;
+  report.improved = verdict.improved || is_trial();
+  if (!report.improved) return;
   progress_.best_epoch = report.epoch;
   if (parts_.checkpoints != nullptr) keep_best(report);
 }

@@ -1,5 +1,7 @@
 #include <headrace/training/detail/trainer_loop.h>
 
+#include <algorithm>
+
 #include <ATen/ops/where.h>
 
 namespace headrace::inline v1::training {
@@ -22,7 +24,7 @@ RunResult Trainer::Loop::run(std::stop_token stop) {
 }
 
 int Trainer::Loop::patience() const {
-  return parts_.stage.early_stopping ? parts_.stage.early_stopping->patience : 0;
+  return parts_.stage.early_stopping && !is_trial() ? parts_.stage.early_stopping->patience : 0;
 }
 
 bool Trainer::Loop::out_of_patience() const {
@@ -55,6 +57,7 @@ Trainer::Loop::Went Trainer::Loop::train_epoch(const std::stop_token& stop) {
   if (went == Went::stopped) return went;
   progress_.trained = true;
   loader_epoch_ = progress_.epoch + 1;
+  if (is_trial()) loader_epoch_.reset();  // it may be in the middle
   if (callbacks_.on_train_epoch_end) callbacks_.on_train_epoch_end();
   return Went::epoch_ended;
 }
@@ -69,9 +72,25 @@ void Trainer::Loop::spend(StepTimes& times, double StepTimes::*part) {
 Trainer::Loop::Went Trainer::Loop::train_steps(const std::stop_token& stop) {
   for (;;) {
     if (stop.stop_requested()) return Went::stopped;
+    if (trial_epoch_ended()) return Went::epoch_ended;
     const Went went = train_step(stop);
     if (went != Went::on || reload_wanted_) return went;
   }
+}
+
+// Its epochs before this one are as many as there were changes.
+bool Trainer::Loop::trial_epoch_ended() const {
+  if (!is_trial()) return false;
+  const auto epochs = static_cast<std::int64_t>(progress_.unfrozen_at.size()) + 1;
+  return progress_.step >= epochs * std::min(options_.trial_steps, steps_per_epoch_);
+}
+
+// Of a trial the next that changes something.
+std::int64_t Trainer::Loop::next_epoch() const {
+  if (!is_trial()) return progress_.epoch + 1;
+  const std::vector<Unfreeze>& changes = parts_.stage.unfreeze;
+  const std::size_t done = progress_.unfrozen_at.size();
+  return done < changes.size() ? changes[done].at : parts_.stage.epochs;
 }
 
 // Waits for the steps that a device has still to do, and tells of all that nobody was told of.

@@ -15,12 +15,20 @@ void add(CLI::App& line, TrainOptions& options) {
                   "CONFIG is a kind (classification, segmentation): propose a configuration for "
                   "these data (headrace new) and train it");
   add_settings(line, options.settings);
-  line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");
+  const auto resume =
+      line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");
   line.add_option("--member,--fold", options.member,
                   "Train this one only: the number of a fold, of a pair of classes")
       ->check(CLI::NonNegativeNumber);
-  line.add_flag("--dry-run", options.dry_run,
-                "Check everything and forecast memory, then stop before the first step");
+  const auto dry_run =
+      line.add_flag("--dry-run", options.dry_run,
+                    "Check everything and forecast memory, then stop before the first step");
+  line.add_option("--smoke", options.smoke,
+                  "Take so many steps of each stage through every phase (evaluation, checkpoint, "
+                  "resume, test), say how long the full run takes, and keep nothing")
+      ->check(CLI::PositiveNumber)
+      ->excludes(resume)
+      ->excludes(dry_run);
   line.add_option("--log-level", options.log_level,
                   "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")
       ->check(CLI::IsMember(log_level_words()));

@@ -158,6 +158,19 @@ void Fields::section(std::string name, const std::function<void(Fields&)>& descr
   describe(*field.section);
 }
 
+void Fields::map(std::string name, Node& target, KeyOptions options) {
+  Field& field = add(std::move(name), std::move(options));
+  field.range = "map";
+  field.read = [&target](const Node& node, const std::string& path) {
+    if (node.kind != Node::Kind::map && node.kind != Node::Kind::null)
+      detail::refuse_value(node, path, "a map of keys");
+    target = node;
+  };
+  field.write = [&target] {
+    return target.kind == Node::Kind::map ? target : Node{.kind = Node::Kind::map};
+  };
+}
+
 void Fields::maps(std::string name, std::vector<Node>& target, KeyOptions options) {
   Field& field = add(std::move(name), std::move(options));
   field.range = "list of maps";

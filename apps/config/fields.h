@@ -109,7 +109,8 @@ class HEADRACE_API Fields {
   void list_of(std::string name, std::vector<T>& target, std::function<void(Fields&, T&)> describe,
                KeyOptions options = {});
 
-  /// A list of maps as they are written; whoever reads them knows their keys.
+  /// A map, or a list of maps, as they are written; whoever reads them knows their keys.
+  void map(std::string name, Node& target, KeyOptions options = {});
   void maps(std::string name, std::vector<Node>& target, KeyOptions options = {});
 
   /// One tagged entry: `plateau`, `plateau: 0.5` or `plateau: {factor: 0.5, patience: 5}`.
@@ -213,7 +214,7 @@ HEADRACE_API void load(Fields& fields, const std::filesystem::path& file,
 HEADRACE_API std::string to_yaml(const Node& node);
 
 /// The same on one line: "[{flip: 0.5}]".
-std::string to_flow_yaml(const Node& node);
+HEADRACE_API std::string to_flow_yaml(const Node& node);
 
 }  // namespace headrace::inline v1::app
 

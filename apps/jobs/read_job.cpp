@@ -2,6 +2,7 @@
 #include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/jobs/smoke_document.h>
 #include <headrace/apps/jobs/stage_documents.h>
 
 #include <algorithm>
@@ -116,6 +117,20 @@ std::optional<std::uint64_t> bytes_of(const std::optional<Bytes>& bytes) {
   return bytes ? std::optional(bytes->value) : std::nullopt;
 }
 
+// What is wrong with that section alone is found in every run.
+std::shared_ptr<const TrainingJob> shrunk_job(const Job& job, const Node& document) {
+  const std::optional<Node> shrunk = smoke_document(document);
+  if (!shrunk) return nullptr;
+  try {
+    TrainingJob training = training_job_of(job, *shrunk);
+    training.config->check();
+    return std::make_shared<const TrainingJob>(std::move(training));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}; so it is with the keys of the section \"smoke\" ({})",
+                                  error.what(), document.find("smoke")->place.text()));
+  }
+}
+
 TrainingJob checked_job(const std::vector<Job>& jobs, const Node& document,
                         const std::filesystem::path& file) {
   const Job* job = job_of(jobs, document, file);
@@ -127,6 +142,7 @@ TrainingJob checked_job(const std::vector<Job>& jobs, const Node& document,
   }
   TrainingJob training = training_job_of(*job, document);
   training.config->check();
+  training.shrunk = shrunk_job(*job, document);
   return training;
 }
 

@@ -48,9 +48,12 @@ struct TrainingJob {
   std::string yaml;
   std::string learnt;                           ///< the same of what_is_learnt()
   std::map<std::string, std::string> identity;  ///< see run_identity()
+  /// The same with the keys of its section `smoke`; null without one.
+  std::shared_ptr<const TrainingJob> shrunk{};
 };
 
-/// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError.
+/// Reads a configuration that can be trained; `kind` is a job's name. Throws ConfigError, for keys
+/// of its section `smoke`, too.
 TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
 

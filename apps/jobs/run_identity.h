@@ -9,7 +9,7 @@ namespace headrace::inline v1::app {
 
 /// A configuration without the keys that may change when a run is resumed: those that say where it
 /// is done, how fast, and what is kept of it (threads, memory, device, folders, delays, early
-/// stopping, evaluation batch, logs).
+/// stopping, evaluation batch, logs, trials).
 Node what_is_learnt(const Node& written);
 
 /// The same, a path and a value for each key. A run is resumed with the same only.

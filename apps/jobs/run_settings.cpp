@@ -18,6 +18,9 @@ void describe(Fields& fields, RunSettings& settings) {
              {.doc = "steps between rows of metrics.jsonl and points of TensorBoard; 0: about 5 "
                      "seconds; the end of an epoch has one always",
               .min = 0.0});
+  fields.map("smoke", settings.smoke,
+             {.doc = "keys as in the rest of the file, whose values hold with --smoke alone, in "
+                     "every stage: smaller shapes for a smaller machine"});
   fields.section("threads", [&](Fields& f) { describe(f, settings.threads, true); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/base/export.h>
@@ -22,6 +23,7 @@ struct RunSettings {
   std::int64_t log_every = 0;  ///< steps between rows of metrics.jsonl; 0: a time
   ThreadSettings threads;
   PlantedDelays delay;
+  Node smoke;  ///< see smoke_document()
 };
 
 /// Its keys.

@@ -6,6 +6,7 @@
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/gallery_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
+#include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/training/vote.h>
@@ -114,6 +115,7 @@ training::MemberOptions RecipeRun::member_options(const training::Member& member
           .loaders = loader_options(),
           .seed = job_.config->seed,
           .checkpoint_every = job_.config->training.checkpoint_every,
+          .trial_steps = trial_steps(),
           .identity = job_.identity,
           .notes = {{"job", job_.name},
                     {"configuration", job_.learnt},
@@ -138,6 +140,8 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                     start.train);
   };
   callbacks.on_stage_end = [&view] { view.end_fold(); };
+  if (trial_ != nullptr)
+    also_tell(*trial_, callbacks, members_.size() > 1 ? shown_name(one.name) : std::string());
   const training::MemberResult result =
       training::train_member(*recipe_, one, options, callbacks, std::move(stop));
   if (result.status == training::RunStatus::interrupted) return {.interrupted = true};
@@ -210,6 +214,7 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
     team.add(*recipe_, member,
              training::read_best_weights(folder / member.name / "best.safetensors"), device);
   training::EvaluationOptions pass = team.options(device);
+  pass.batches = trial_steps();
   Loader loader =
       team.course()
           .evaluation(training::Split::test,
@@ -223,6 +228,9 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
   auto evaluation =
       training::evaluate_together(*recipe_, team.voters(), loader, pass, std::move(stop));
   if (!evaluation) return std::nullopt;
+  if (trial_ != nullptr)
+    trial_->on_once(
+        {.what = "look back at the test", .seconds = evaluation->members.front().full_seconds});
   return Seen{.vote = std::move(evaluation->vote), .gallery = gallery.result()};
 }
 

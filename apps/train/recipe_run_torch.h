@@ -21,6 +21,7 @@ class RecipeRun final : public TrainingRun {
 
   std::vector<std::int64_t> members() const override;
   monitor::MemoryForecast forecast() const override;
+  void try_out(SmokeTrial& trial) override { trial_ = &trial; }
   std::uint64_t open() override;
   FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
                     const monitor::MemoryWatch& memory, std::stop_token stop) override;
@@ -30,6 +31,7 @@ class RecipeRun final : public TrainingRun {
 
  private:
   LoaderOptions loader_options() const;
+  std::int64_t trial_steps() const { return trial_ != nullptr ? trial_->steps() : 0; }
   training::MemberOptions member_options(const training::Member& member,
                                          const std::filesystem::path& folder) const;
   const training::Member& member(std::int64_t index) const;
@@ -49,6 +51,7 @@ class RecipeRun final : public TrainingRun {
   std::unique_ptr<training::Recipe> recipe_;
   monitor::MemoryForecast data_;
   std::vector<training::Member> members_;
+  SmokeTrial* trial_ = nullptr;  // null: a training
 };
 
 }  // namespace headrace::inline v1::app

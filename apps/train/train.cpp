@@ -7,6 +7,7 @@
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/results.h>
+#include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/training_backend.h>
@@ -14,6 +15,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 
@@ -27,7 +30,8 @@ namespace fs = std::filesystem;
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
-  return RunFolder::create(job.config->runs, RunFolder::dated_name(job.name));
+  const std::string name = RunFolder::dated_name(job.name);
+  return RunFolder::create(job.config->runs, options.smoke > 0 ? "smoke-" + name : name);
 }
 
 class TrainCommand {
@@ -35,9 +39,12 @@ class TrainCommand {
   TrainCommand(const TrainOptions& options, const CommandCall& call)
       : options_(options),
         arguments_(call.arguments),
+        jobs_(call.jobs),
         backend_(*call.backend),
         level_(log_level(options.log_level)),
-        job_(read_train_job(options, call.jobs)) {}
+        job_(read_train_job(options, call.jobs)) {
+    if (options.smoke > 0) trial_.emplace(options.smoke);
+  }
 
   ExitCode run() {
     cv::setNumThreads(0);
@@ -59,7 +66,15 @@ class TrainCommand {
       fmt::print("{}", forecast.table(limit));
       return ExitCode::done;
     }
-    return run_in_folder(*run, device, limit, forecast);
+    if (!trial_) return run_in_folder(*run, device, limit, forecast);
+    tried_memory_ = {.forecast = forecast.total(), .limit = limit};
+    run->try_out(*trial_);
+    const bool runs_are_new = !fs::exists(job_.config->runs);
+    const ExitCode code = run_in_folder(*run, device, limit, forecast);
+    if (code == ExitCode::resources) return code;  // what was written may say why
+    fs::remove_all(run_folder_);
+    if (runs_are_new && fs::is_empty(job_.config->runs)) fs::remove(job_.config->runs);
+    return code;
   }
 
  private:
@@ -72,6 +87,7 @@ class TrainCommand {
                          const monitor::MemoryLimit& limit,
                          const monitor::MemoryForecast& forecast) {
     RunFolder folder = open_folder(options_, job_);
+    run_folder_ = folder.path();
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
@@ -88,60 +104,124 @@ class TrainCommand {
       return train_members(run, folder, view, limit);
     } catch (const std::exception& error) {
       view.note_error(error.what());
+      if (trial_) view.tell("the trial failed; what it wrote is kept: " + run_folder_.string());
       throw;
     }
   }
+
+  // What members are trained in.
+  struct Place {
+    const RunFolder& folder;
+    RunView& view;
+    StopSignals& signals;
+    MemoryGuard& guard;
+  };
 
   ExitCode train_members(TrainingRun& run, const RunFolder& folder, RunView& view,
                          const monitor::MemoryLimit& limit) {
     StopSignals signals;
     MemoryGuard guard(limit, signals, [&view](const std::string& line) { view.warn(line); });
-    const auto start = std::chrono::steady_clock::now();
-    const std::uint64_t bytes = run.open();
-    view.data_read(bytes,
-                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const Place place{.folder = folder, .view = view, .signals = signals, .guard = guard};
+    open_data(run, view);
     std::vector<FoldOutcome> outcomes;
     for (const std::int64_t member : run.members()) {
-      const FoldOutcome outcome =
-          run.train(member, folder.checkpoints(), view, guard.watch(), signals.token());
-      if (outcome.interrupted) return stopped(folder, view, signals, guard);
+      const FoldOutcome outcome = train_member(run, member, place);
+      if (outcome.interrupted) return stopped(place);
       outcomes.push_back(outcome);
     }
+    const std::optional<TestReview> review = write_figures(run, place);
+    if (!review) return stopped(place);
+    if (trial_)
+      tell_trial(place);
+    else
+      tell_figures(results_text(outcomes, review->vote), review->gallery, place);
+    return ExitCode::done;
+  }
+
+  void open_data(TrainingRun& run, RunView& view) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::uint64_t bytes = run.open();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    view.data_read(bytes, seconds);
+    if (trial_) trial_->on_once({.what = "read the data", .seconds = seconds});
+  }
+
+  FoldOutcome train_member(TrainingRun& run, std::int64_t member, const Place& place) {
+    const fs::path folder = place.folder.checkpoints();
+    monitor::MemoryWatch& memory = place.guard.watch();
+    const std::stop_token stop = place.signals.token();
+    if (!trial_) return run.train(member, folder, place.view, memory, stop);
+    for (;;) {
+      std::stop_source halfway;
+      const std::stop_callback by_person(stop, [halfway]() mutable { halfway.request_stop(); });
+      trial_->begin_call(halfway);
+      FoldOutcome outcome = run.train(member, folder, place.view, memory, halfway.get_token());
+      if (!outcome.interrupted || stop.stop_requested()) return outcome;
+      place.view.info("stopped halfway and saved, as by a signal; the trial goes on from there");
+      // What --resume would read.
+      require_same_run(job_.identity,
+                       read_training_job(jobs_, place.folder.path() / "config.yaml", {}).identity);
+    }
+  }
+
+  // Nothing where a stop was asked for.
+  std::optional<TestReview> write_figures(TrainingRun& run, const Place& place) {
+    const RunFolder& folder = place.folder;
     // What was trained is written before anything else can fail.
     const std::vector<FoldOutcome> finished = run.finished(folder.checkpoints());
     write_run_result(folder.path(), finished, {});
     write_results(folder.path(), finished, {});
-    const std::optional<TestReview> review = run.review(folder.checkpoints(), signals.token());
-    if (!review) return stopped(folder, view, signals, guard);
+    std::optional<TestReview> review = run.review(folder.checkpoints(), place.signals.token());
+    if (!review) return review;
     write_run_result(folder.path(), finished, review->vote);
     write_results(folder.path(), finished, *review);
     if (job_.config->tensorboard)
       write_test_events(folder.tensorboard(), finished, *review,
-                        [&view](const std::string& line) { view.warn(line); });
-    const std::string text = results_text(outcomes, review->vote);
-    view.note(text);
-    fmt::print("{}\n", text);
-    view.info(fmt::format("figures and curves: results.csv, results.png{} in {}",
-                          review->gallery.records > 0 ? ", worst mistakes: worst.png" : "",
-                          folder.path().string()));
-    return ExitCode::done;
+                        [&](const std::string& line) { place.view.warn(line); });
+    return review;
   }
 
-  ExitCode stopped(const RunFolder& folder, RunView& view, const StopSignals& signals,
-                   const MemoryGuard& guard) const {
-    std::vector<std::string> words{arguments_.front(), "train", "--resume", folder.path().string()};
-    if (options_.member) words.insert(words.end(), {"--member", std::to_string(*options_.member)});
-    view.tell("stopped and saved; to go on: " + shell_quoted(words));
-    if (guard.over()) return ExitCode::resources;
-    return signals.exit_code();
+  static void tell_figures(const std::string& text, const Gallery& gallery, const Place& place) {
+    place.view.note(text);
+    fmt::print("{}\n", text);
+    place.view.info(fmt::format("figures and curves: results.csv, results.png{} in {}",
+                                gallery.records > 0 ? ", worst mistakes: worst.png" : "",
+                                place.folder.path().string()));
+  }
+
+  void tell_trial(const Place& place) {
+    place.guard.watch().look();
+    tried_memory_.peak = place.guard.watch().peak_held();
+    const Node& keys = job_.config->smoke;
+    fmt::print("{}", smoke_text(*trial_, tried_memory_,
+                                keys.entries.empty() ? std::string() : to_flow_yaml(keys)));
+  }
+
+  ExitCode stopped(const Place& place) const {
+    if (trial_) {
+      place.view.tell("stopped; of a trial nothing is kept");
+    } else {
+      std::vector<std::string> words{arguments_.front(), "train", "--resume",
+                                     place.folder.path().string()};
+      if (options_.member)
+        words.insert(words.end(), {"--member", std::to_string(*options_.member)});
+      place.view.tell("stopped and saved; to go on: " + shell_quoted(words));
+    }
+    if (place.guard.over()) return ExitCode::resources;
+    return place.signals.exit_code();
   }
 
   const TrainOptions& options_;
   const std::vector<std::string>& arguments_;
+  const std::vector<Job>& jobs_;
   TrainingBackend& backend_;
   LogLevel level_;
   TrainingJob job_;
   std::vector<std::string> early_lines_;
+  std::optional<SmokeTrial> trial_;
+  TriedMemory tried_memory_;
+  fs::path run_folder_;
 };
 
 // A word that is a file is one.
@@ -158,10 +238,7 @@ TrainingJob read_proposed_job(const TrainOptions& options, const std::vector<Job
   return read_training_text(jobs, text, "proposed for " + options.data.string(), settings);
 }
 
-}  // namespace
-
-TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
-  if (!options.data.empty()) return read_proposed_job(options, jobs);
+TrainingJob read_written_job(const TrainOptions& options, const std::vector<Job>& jobs) {
   const bool resumes = !options.resume.empty();
   const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
   TrainingJob job = read_training_job(jobs, file, options.settings);
@@ -170,8 +247,18 @@ TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& 
   if (!options.member) return job;
   std::vector<std::string> settings = options.settings;
   settings.push_back(fmt::format("training.member={}", *options.member));
-  job.config = read_training_job(jobs, file, settings).config;
+  const TrainingJob alone = read_training_job(jobs, file, settings);
+  job.config = alone.config;
+  job.shrunk = alone.shrunk;
   return job;
+}
+
+}  // namespace
+
+TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
+  TrainingJob job =
+      options.data.empty() ? read_written_job(options, jobs) : read_proposed_job(options, jobs);
+  return options.smoke > 0 && job.shrunk ? *job.shrunk : job;
 }
 
 ExitCode train(const TrainOptions& options, const CommandCall& call) {

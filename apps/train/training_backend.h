@@ -4,6 +4,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/smoke_trial.h>
 #include <headrace/apps/train/test_review.h>
 #include <headrace/apps/train/train_options.h>
 #include <headrace/engine/tensor/device.h>
@@ -40,6 +41,9 @@ class TrainingRun {
   /// All that the run will hold in memory; reads no samples. Makes the network and tries it on the
   /// device. Throws ConfigError; CheckpointError for weights that do not fit.
   virtual monitor::MemoryForecast forecast() const = 0;
+  /// From now on members are trained and tested only as far as the trial goes, which is told of it
+  /// and outlives the run.
+  virtual void try_out(SmokeTrial& trial) = 0;
   /// Reads what is kept in memory; gives its bytes.
   virtual std::uint64_t open() = 0;
   /// Trains a member into a folder of its name in `folder`; goes on where it stopped when there is

@@ -50,18 +50,30 @@ bool EvaluationPass::run(Loader& loader, const std::stop_token& stop) {
   std::deque<EvaluationMode> modes;
   for (const Voter& voter : voters_)
     modes.emplace_back(voter.network);
-  for (;;) {
+  const auto start = std::chrono::steady_clock::now();
+  all_ = loader.batches_per_epoch();
+  while (options_.batches == 0 || seen_ < options_.batches) {
     if (stop.stop_requested()) return false;
     const NextBatch next = loader.next(std::chrono::nanoseconds::max(), stop);
     if (next.status == NextBatch::Status::stopped) return false;
     if (next.status == NextBatch::Status::end) break;
     see(next.batch);
+    if (++seen_ > 1) continue;
+    first_seconds_ =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   std::vector<std::vector<Cases>> open;
   for (const auto& inference : inferences_)
     open.push_back(inference->finish());
   show(std::move(open));
   return true;
+}
+
+double EvaluationPass::full_seconds(double seconds) const {
+  if (seen_ == 0 || seen_ >= all_) return seconds;
+  const double of_others =
+      seen_ == 1 ? seconds : (seconds - first_seconds_) / static_cast<double>(seen_ - 1);
+  return seconds + of_others * static_cast<double>(all_ - seen_);
 }
 
 void EvaluationPass::see(const Batch& batch) {

@@ -26,6 +26,9 @@ class EvaluationPass {
   // batch than the first.
   bool run(Loader& loader, const std::stop_token& stop);
 
+  // What a pass that took `seconds` until all was counted would have taken with all batches.
+  double full_seconds(double seconds) const;
+
  private:
   void see(const Batch& batch);
   std::vector<Cases> ask(std::size_t number, const Batch& batch);
@@ -38,6 +41,9 @@ class EvaluationPass {
   Moment moment_;
   std::vector<std::unique_ptr<Inference>> inferences_;
   std::int64_t cases_ = 0;
+  std::int64_t seen_ = 0;       // batches
+  std::int64_t all_ = 0;        // that the loader has
+  double first_seconds_ = 0.0;  // until the first was counted
 };
 
 }  // namespace headrace::inline v1::training::detail

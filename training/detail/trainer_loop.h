@@ -94,6 +94,9 @@ class Trainer::Loop {
   int patience() const;
   bool out_of_patience() const;
   void begin_epoch(std::int64_t epoch);
+  bool is_trial() const { return options_.trial_steps > 0; }
+  bool trial_epoch_ended() const;
+  std::int64_t next_epoch() const;
   void seek_training_data();
   // What a save that failed comes to: a warning, an error once they are too many, an error.
   enum class OnFailure : unsigned char { warn, count, raise };

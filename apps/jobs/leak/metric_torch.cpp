@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/leak/names.h>
 #include <headrace/models/metrics/area_under_roc.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr const char* threshold = "threshold";
+constexpr double usual_threshold = 0.5;
 
 std::vector<float> on_host(const std::vector<at::Tensor>& batches) {
   if (batches.empty()) return {};
@@ -32,6 +34,25 @@ training::Figures areas(std::span<const float> leaks, const LeakFile& file) {
   const std::vector<double> of_segments(leaks.begin(), leaks.end());
   return {{"segment_auc", models::area_under_roc(of_segments, labels)},
           {"recording_auc", models::area_under_roc(of_recordings, file.labels)}};
+}
+
+// The file as far as segments were heard; a recording that was cut counts as none.
+LeakFile heard_whole(LeakFile file, std::vector<float>& leaks) {
+  const auto segments = static_cast<std::size_t>(file.segments());
+  const std::size_t whole = std::min(leaks.size() / segments, file.labels.size());
+  if (leaks.size() < file.labels.size() * segments) {
+    file.labels.resize(whole);
+    leaks.resize(whole * segments);
+  }
+  return file;
+}
+
+models::LeakDecisions decisions_of(const std::vector<float>& leaks, const LeakFile& file,
+                                   std::optional<double> given) {
+  if (file.labels.empty()) return {.threshold = given.value_or(usual_threshold)};
+  const models::LeakLayout layout{.longs = file.longs, .shorts = file.shorts};
+  return given ? models::decide_leaks(leaks, file.labels, layout, *given)
+               : models::best_leak_threshold(leaks, file.labels, layout);
 }
 
 void append(training::Figures& all, const training::Figures& more) {
@@ -55,17 +76,15 @@ void LeakMetric::add(const training::Cases& cases) {
 }
 
 training::Figures LeakMetric::result() {
-  const std::vector<float> leaks = on_host(leaks_);
-  const models::LeakLayout layout{.longs = file_.longs, .shorts = file_.shorts};
-  const models::LeakDecisions decisions =
-      given_ ? models::decide_leaks(leaks, file_.labels, layout, *given_)
-             : models::best_leak_threshold(leaks, file_.labels, layout);
+  std::vector<float> leaks = on_host(leaks_);
+  const LeakFile file = heard_whole(file_, leaks);
+  const models::LeakDecisions decisions = decisions_of(leaks, file, given_);
   threshold_ = decisions.threshold;
   const auto count = [](std::int64_t number) { return static_cast<double>(number); };
   training::Figures figures{{"f1", decisions.f1()}};
   append(figures, {{"accuracy", training::figure(segments_.result(), "accuracy")},
                    {"recording_accuracy", decisions.accuracy()}});
-  append(figures, areas(leaks, file_));
+  append(figures, areas(leaks, file));
   append(figures, {{threshold, threshold_},
                    {"true_positive", count(decisions.true_positive)},
                    {"false_positive", count(decisions.false_positive)},

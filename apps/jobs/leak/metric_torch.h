@@ -16,7 +16,8 @@ std::optional<double> leak_threshold(const training::TensorMap& fitted);
 /// How well probabilities of a leak tell leaks apart, over all segments of a file, in their order:
 /// "f1" and "recording_accuracy" of decisions about recordings at a threshold, with their counts;
 /// areas under the ROC curve over segments and over recordings (the mean of their segments); and
-/// "accuracy" over segments.
+/// "accuracy" over segments. Where a pass ended early, of the recordings that were heard whole; of
+/// none they are not numbers.
 class LeakMetric final : public training::Metric {
  public:
   /// With a fitted "threshold" decisions are at that one, else at the best.
