@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace headrace::test {
 namespace {
