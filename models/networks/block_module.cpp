@@ -24,6 +24,11 @@ void for_block_modules(const torch::nn::Module& module, const Visit& visit) {
       visit(*part, item.key().empty() ? std::string() : item.key() + '.');
 }
 
+bool fits_one(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
+}
+
 void require_fit(const std::vector<std::string>& names, const std::string& pattern) {
   const bool fits = std::ranges::any_of(
       names, [&](const std::string& name) { return fits_pattern(name, pattern); });
@@ -38,6 +43,9 @@ void require_fit(const std::vector<std::string>& names, const std::string& patte
 }  // namespace
 
 void BlockModule::add_block(std::string name, Modules modules) {
+  if (std::ranges::count(blocks_, name, &NamedBlock::name) > 0)
+    throw ConfigError("[network] the blocks of a module must have different names, got \"" + name +
+                      "\" twice");
   blocks_.push_back({.name = std::move(name), .modules = std::move(modules)});
 }
 
@@ -72,11 +80,14 @@ void checkpoint_blocks(torch::nn::Module& module, const std::vector<std::string>
   const std::vector<std::string> names = block_names(module);
   for (const std::string& pattern : patterns)
     require_fit(names, pattern);
+  for_block_modules(module, [](BlockModule& part, const std::string&) {
+    for (const std::string& name : part.block_names())
+      part.checkpoint_block(name, false);
+  });
+  // A module that is used under two names is checkpointed by either.
   for_block_modules(module, [&](BlockModule& part, const std::string& prefix) {
     for (const std::string& name : part.block_names())
-      part.checkpoint_block(name, std::ranges::any_of(patterns, [&](const std::string& pattern) {
-                              return fits_pattern(prefix + name, pattern);
-                            }));
+      if (fits_one(prefix + name, patterns)) part.checkpoint_block(name, true);
   });
 }
 

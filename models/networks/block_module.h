@@ -27,7 +27,8 @@ class HEADRACE_API BlockModule : public torch::nn::Module {
  protected:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
 
-  /// `modules` are those that the block uses. Blocks do not lie inside one another.
+  /// `modules` are those that the block uses. Blocks do not lie inside one another. Throws
+  /// `ConfigError` for a name that another block has.
   void add_block(std::string name, Modules modules);
 
   /// `compute(inputs...)`, a tensor, plain or as `checkpointed` does it.

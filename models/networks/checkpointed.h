@@ -31,12 +31,15 @@ struct Block {
 /// run. For the second run the default generators of the CPU and of the tensors' GPUs, autocast and
 /// the gradient mode are those of the first, and afterwards what they were; nothing waits for a
 /// device. Without a gradient to compute the block just runs. Outputs of floating point all require
-/// a gradient. Hooks on parameters are called twice.
+/// a gradient; those that are views must not be changed in place.
 ///
-/// Throws `ConfigError` for blocks inside one another; in the backward pass for gradients of
-/// gradients (`create_graph`), for parameters that belong to none of `modules`, and for modules
-/// whose mode, training or evaluation, has changed since. LibTorch's error there for inputs or
-/// parameters that were changed in place. Any thread; a module on one at a time.
+/// Throws `ConfigError` for blocks inside one another and for a block that changes its inputs or
+/// parameters in place; in the backward pass for gradients of gradients (`create_graph`), for
+/// trained parameters that belong to none of `modules` or have hooks, and for modules whose mode,
+/// training or evaluation, has changed since, or whose buffers in evaluation. LibTorch's error
+/// there for inputs or parameters that were changed in place. Any thread, the backward pass on
+/// another one too; a module on one at a time, and no other thread draws from the default
+/// generators while a block runs.
 HEADRACE_API Tensors checkpointed(const Block& block, const Tensors& inputs);
 
 }  // namespace headrace::inline v1::models

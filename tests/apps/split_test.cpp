@@ -142,6 +142,24 @@ TEST_CASE("nested folds test each record once, on a network that neither learnt 
   CHECK_THROWS_AS(split_records(records, {.nested = true}, 1), ConfigError);
 }
 
+TEST_CASE("of folds a group is in one alone, and each has its share of every class") {
+  SplitRecords records = records_of({300, 100});
+  for (std::int64_t i = 0; i < records.size; ++i)
+    records.groups.push_back(i % 57);
+  const auto members = split_records(records, {.test = 0.2, .folds = 4}, 9);
+  REQUIRE(members.size() == 4);
+  for (const SplitParts& parts : members) {
+    check_whole(records, parts);
+    const auto validation = groups_of(records, parts.validation);
+    CHECK_FALSE(meet(validation, groups_of(records, parts.train)));
+    CHECK_FALSE(meet(validation, groups_of(records, parts.test)));
+    CHECK_FALSE(meet(groups_of(records, parts.train), groups_of(records, parts.test)));
+    const auto counts = counts_of(records, parts.validation, 2);
+    CHECK(std::abs(static_cast<double>(counts[0]) - 60.0) <= 6.0);  // a group has six, and two
+    CHECK(std::abs(static_cast<double>(counts[1]) - 20.0) <= 3.0);
+  }
+}
+
 TEST_CASE("records with several classes are divided by all of them") {
   SplitRecords records;
   records.size = 200;

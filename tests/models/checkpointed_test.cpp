@@ -1,62 +1,20 @@
 // A block that runs twice gives what a block gives that runs once.
-#include <headrace/engine/base/error.h>
-#include <headrace/models/networks/checkpointed.h>
+#include <headrace/tests/models/checkpointed_part.h>
 
 #include "../support/torch_doctest.h"
 
-#include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <ATen/Context.h>
-#include <ATen/Functions.h>
-#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/nn/modules/batchnorm.h>
-#include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/dropout.h>
-#include <torch/nn/modules/linear.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 using namespace headrace::models;
-using doctest::Contains;
-using headrace::ConfigError;
+using namespace headrace::test;
 
 namespace {
 
 namespace nn = torch::nn;
-
-using Run = std::function<Tensors(Tensors)>;
-
-// A linear layer, a norm, and dropout.
-struct Part {
-  explicit Part(at::ScalarType type = at::kDouble) { module->to(type); }
-
-  at::Tensor operator()(const at::Tensor& input) { return module->forward(input); }
-  Block block() {
-    return {.run = [inner = module](Tensors x) mutable { return Tensors{inner->forward(x[0])}; },
-            .modules = {module.ptr()}};
-  }
-  at::Tensor buffer(const std::string& name) { return module->named_buffers()[name]; }
-  at::Tensor weight() { return module->named_parameters()["0.weight"]; }
-
-  nn::Sequential module{nn::Linear(3, 4), nn::BatchNorm1d(4), nn::Dropout(.5)};
-};
-
-at::Tensor input_of(at::ScalarType type = at::kDouble) {
-  at::manual_seed(3);
-  return at::rand({8, 3}, type);
-}
-
-at::Tensor generator_state() {
-  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-  const std::lock_guard lock(generator.mutex());
-  return generator.get_state();
-}
 
 // Gradients, buffers and generator behind one step from the seed 5; weights and input are those of
 // the seed 3.
@@ -66,8 +24,6 @@ struct Step {
   at::Tensor output;
   at::Tensor generator;
 };
-
-using Forward = std::function<at::Tensor(Part&, const at::Tensor&)>;
 
 Step step_of(const Forward& forward, at::Tensor input) {
   at::manual_seed(3);
@@ -82,20 +38,6 @@ Step step_of(const Forward& forward, at::Tensor input) {
   step.gradients.push_back(input.grad());
   step.buffers = part.module->buffers();
   return step;
-}
-
-const Forward plain = [](Part& part, const at::Tensor& input) { return part(input); };
-const Forward again = [](Part& part, const at::Tensor& input) {
-  return checkpointed(part.block(), {input}).front();
-};
-
-bool same(const Tensors& a, const Tensors& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].defined() != b[i].defined()) return false;
-    if (a[i].defined() && !at::equal(a[i], b[i])) return false;
-  }
-  return true;
 }
 
 void check_same(const Step& a, const Step& b) {
@@ -121,20 +63,6 @@ struct Naive : torch::autograd::Function<Naive> {
     part(input).backward(gradients[0]);
     return {at::Tensor(), input.grad()};
   }
-};
-
-class Bfloat16 {
- public:
-  Bfloat16() {
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-    at::autocast::increment_nesting();
-  }
-  ~Bfloat16() {
-    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-    at::autocast::set_autocast_enabled(at::kCPU, false);
-  }
-  Bfloat16(const Bfloat16&) = delete;
-  Bfloat16& operator=(const Bfloat16&) = delete;
 };
 
 }  // namespace
@@ -332,80 +260,4 @@ TEST_CASE("a block that was run without autocast runs again without it, wherever
     return part.weight().grad().clone();
   };
   CHECK(at::equal(gradient(again), gradient(plain)));
-}
-
-TEST_CASE("a block inside another is refused, and the next is not") {
-  Part part;
-  const Block outer{.run = [&](Tensors x) { return checkpointed(part.block(), std::move(x)); },
-                    .modules = {part.module.ptr()}};
-  CHECK_THROWS_WITH_AS(checkpointed(outer, {input_of()}), Contains("another inside"), ConfigError);
-  CHECK(checkpointed(part.block(), {input_of()})[0].requires_grad());
-}
-
-TEST_CASE("gradients of gradients are refused") {
-  Part part;
-  const at::Tensor input = input_of().requires_grad_();
-  const at::Tensor loss = checkpointed(part.block(), {input})[0].square().sum();
-  CHECK_THROWS_WITH_AS(torch::autograd::grad({loss}, {input}, {}, true, /*create_graph=*/true),
-                       Contains("create_graph"), ConfigError);
-}
-
-TEST_CASE("a trained tensor of no listed module is refused, not left without gradient") {
-  Part part;
-  nn::Linear forgotten(4, 2);
-  forgotten->to(at::kDouble);
-  const Block block{.run = [&](Tensors x) { return Tensors{forgotten(part(x[0]))}; },
-                    .modules = {part.module.ptr()}};
-  const at::Tensor loss = checkpointed(block, {input_of()})[0].sum();
-  CHECK_THROWS_WITH_AS(loss.backward(), Contains("got one of [2, 4] of neither; list its module"),
-                       ConfigError);
-}
-
-TEST_CASE("a mode that changes between forward and backward pass is refused") {
-  Part part;
-  const at::Tensor loss = again(part, input_of()).sum();
-  part.module->eval();
-  CHECK_THROWS_WITH_AS(loss.backward(), Contains("mode of the forward pass"), ConfigError);
-}
-
-TEST_CASE("weights or inputs that change in place before the backward pass are found") {
-  Part part;
-  const at::Tensor input = input_of();
-  const at::Tensor loss = again(part, input).sum();
-  {
-    const at::NoGradGuard no_gradient;
-    part.weight().mul_(2.0);
-  }
-  CHECK_THROWS_WITH(loss.backward(), Contains("modified by an inplace operation"));
-  const at::Tensor second = again(part, input).sum();
-  input.add_(1.0);
-  CHECK_THROWS_WITH(second.backward(), Contains("modified by an inplace operation"));
-}
-
-TEST_CASE(
-    "a block that fails when it runs again leaves generator, autocast and buffers as they were") {
-  Part part;
-  bool fails = false;
-  const Block block{.run =
-                        [&](Tensors x) {
-                          const at::Tensor output = part(x[0]);
-                          if (fails) throw std::runtime_error("no more");
-                          return Tensors{output};
-                        },
-                    .modules = {part.module.ptr()}};
-  at::Tensor loss;
-  {
-    const Bfloat16 scope;
-    loss = checkpointed(block, {input_of()})[0].sum();
-  }
-  fails = true;
-  const at::Tensor mean = part.buffer("1.running_mean").clone();
-  const at::Tensor before = generator_state();
-  CHECK_THROWS_WITH(loss.backward(), "no more");
-  CHECK(at::equal(generator_state(), before));
-  CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
-  CHECK(at::equal(part.buffer("1.running_mean"), mean));
-  CHECK(part.buffer("1.num_batches_tracked").item<std::int64_t>() == 1);
-  fails = false;
-  checkpointed(block, {input_of()})[0].sum().backward();
 }

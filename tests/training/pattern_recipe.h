@@ -5,12 +5,18 @@
 #include "trainer_run.h"
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
 
 // A recipe of two members and two stages, as small as the tests of whole runs need it.
 namespace headrace::training {
+
+template <typename Module>
+std::unique_ptr<models::Network> fresh_network() {
+  return std::make_unique<models::ModuleNetwork<Module>>(std::make_shared<Module>());
+}
 
 // Three classes of patterns, class weights in the loss, a threshold fitted on the validation.
 class PatternCourse final : public Course {
@@ -19,10 +25,7 @@ class PatternCourse final : public Course {
       : stages_(std::move(stages)), member_(member) {}
 
   std::vector<Stage> stages() const override { return stages_; }
-  std::unique_ptr<models::Network> network() const override {
-    return std::make_unique<models::ModuleNetwork<StatefulModule>>(
-        std::make_shared<StatefulModule>());
-  }
+  std::unique_ptr<models::Network> network() const override { return fresh(); }
   Pipeline train(const Stage& stage, const Feed& feed) const override {
     return Pipeline::from(PatternSource(50))
         .order(Shuffled{.seed = static_cast<std::uint64_t>(7 + member_.index)})
@@ -50,6 +53,7 @@ class PatternCourse final : public Course {
 
   Selection selection;
   std::set<Split> without;
+  std::function<std::unique_ptr<models::Network>()> fresh;
 
  private:
   std::vector<Stage> stages_;
@@ -102,6 +106,7 @@ class PatternRecipe final : public Recipe {
     auto course = std::make_unique<PatternCourse>(stages_, member);
     course->without = without;
     course->selection = selected_by;
+    course->fresh = fresh;
     return course;
   }
   std::map<std::string, std::string> notes() const override { return {{"task", task}}; }
@@ -110,6 +115,7 @@ class PatternRecipe final : public Recipe {
   std::string task = "patterns";
   Selection selected_by{.figure = "accuracy", .goal = Goal::maximum};
   std::set<Split> without;  // records that there are not
+  std::function<std::unique_ptr<models::Network>()> fresh = fresh_network<StatefulModule>;
 
  private:
   std::vector<Stage> stages_;

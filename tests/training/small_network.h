@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/module_network.h>
 
 #include <memory>
@@ -10,7 +11,7 @@
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 
-// Two networks small enough to train in a test.
+// Networks small enough to train in a test.
 
 /// Linear layers alone: the gradient of a batch is the mean of its rows'.
 struct PlainModule : torch::nn::Module {
@@ -37,6 +38,37 @@ struct StatefulModule : torch::nn::Module {
   torch::nn::BatchNorm2d norm;
   torch::nn::Dropout dropout;
   torch::nn::Linear linear;
+};
+
+/// The same in two blocks, "body" and "head", which count their runs.
+struct BlockedModule : headrace::models::BlockModule {
+  BlockedModule() {
+    add_block("body", {conv.ptr(), norm.ptr()});
+    add_block("head", {dropout.ptr(), linear.ptr()});
+  }
+  at::Tensor forward(const at::Tensor& input) {
+    const at::Tensor maps = run_block(
+        "body",
+        [this](const at::Tensor& x) {
+          ++body_runs;
+          return at::relu(norm->forward(conv->forward(x)));
+        },
+        input);
+    return run_block(
+        "head",
+        [this](const at::Tensor& x) {
+          ++head_runs;
+          return linear->forward(dropout->forward(x.mean({2, 3})));
+        },
+        maps);
+  }
+  torch::nn::Conv2d conv =
+      register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 8, 3)));
+  torch::nn::BatchNorm2d norm = register_module("norm", torch::nn::BatchNorm2d(8));
+  torch::nn::Dropout dropout = register_module("dropout", torch::nn::Dropout(0.3));
+  torch::nn::Linear linear = register_module("linear", torch::nn::Linear(8, 3));
+  int body_runs = 0;
+  int head_runs = 0;
 };
 
 template <typename Module>
