@@ -1,9 +1,9 @@
 #pragma once
 
-#include <headrace/apps/run/folder_lock.h>
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 
 #include <filesystem>
 #include <map>

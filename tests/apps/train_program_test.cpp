@@ -48,6 +48,17 @@ std::string last_checkpoint(const fs::path& run) {
   return content_of(newest_checkpoint(run));
 }
 
+// Whether a file of a checkpoint is half written below the folder.
+bool writes_checkpoint(const fs::path& runs) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
+       entry.increment(none)) {
+    if (none) return false;
+    if (contains(entry->path().filename().string(), ".safetensors.tmp-")) return true;
+  }
+  return false;
+}
+
 // What stands after "to go on: ", as arguments without the program.
 Words resume_words(const std::string& text) {
   const std::string mark = "to go on: ";
@@ -292,4 +303,31 @@ TEST_CASE("train says what is missing where the program that trains was not buil
   const Finished finished = run_program(alone, Job::train({}), {.folder = job.path()});
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "headrace-train"));
+}
+
+TEST_CASE("a second signal ends the program while it writes a checkpoint, and damages none") {
+  const Job job;
+  StartedProgram program(HEADRACE_PROGRAM,
+                         Job::train({"delay.transfer=50ms", "training.checkpoint_every=1"}),
+                         {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
+  REQUIRE(program.wait_until([&] { return writes_checkpoint(job.path() / "runs"); }));
+  program.signal(SIGUSR1);
+  program.signal(SIGINT);
+  CHECK(program.wait() == 128 + SIGINT);
+
+  const Finished resumed = job.run({"train", "--resume", job.runs().front().string()});
+  CHECK_MESSAGE(resumed.status == 0, resumed.err);
+  CHECK_FALSE(contains(resumed.err, "going on from the previous good one"));
+  CHECK_FALSE(writes_checkpoint(job.path() / "runs"));
+}
+
+TEST_CASE("a checkpoint over the limit of a file's size is an error as that of a full disk") {
+  const Job job;
+  const Finished finished =
+      run_program("/bin/sh", {"-c", "ulimit -f 200; exec " HEADRACE_PROGRAM " train job.yaml"},
+                  {.folder = job.path()});
+  CHECK(finished.status == 4);
+  CHECK(contains(finished.err, "checkpoint-000001.safetensors"));
+  CHECK(contains(finished.err, "File too large"));
 }

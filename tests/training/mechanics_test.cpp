@@ -71,7 +71,9 @@ class Steps {
                                 const at::Tensor&) { return loss(); }}),
         optimizer_(groups(), options()),
         update_(course_, network_, optimizer_,
-                {.clip_norm = 2.0, .precision = scaled() ? Precision::fp16 : Precision::fp32}),
+                {.clip_norm = 2.0,
+                 .precision = scaled() ? Precision::fp16 : Precision::fp32,
+                 .scaler = {.interval = 8}}),
         average_((load(0), network_), 0.95) {}
 
   // The largest difference in all that a free run has; relative above 1.

@@ -24,7 +24,7 @@ class PatternCourse final : public Course {
         std::make_shared<StatefulModule>());
   }
   Pipeline train(const Stage& stage, const Feed& feed) const override {
-    return Pipeline::from(PatternSource(50))
+    return Pipeline::from(PatternSource(50, poisoned))
         .order(Shuffled{.seed = static_cast<std::uint64_t>(7 + member_.index)})
         .batch({.size = feed.batch})
         .to(feed.device)
@@ -50,6 +50,7 @@ class PatternCourse final : public Course {
 
   Selection selection;
   std::set<Split> without;
+  std::int64_t poisoned = -1;  // record of the training that is not finite
 
  private:
   std::vector<Stage> stages_;
@@ -102,6 +103,7 @@ class PatternRecipe final : public Recipe {
     auto course = std::make_unique<PatternCourse>(stages_, member);
     course->without = without;
     course->selection = selected_by;
+    course->poisoned = poisoned;
     return course;
   }
   std::map<std::string, std::string> notes() const override { return {{"task", task}}; }
@@ -110,6 +112,7 @@ class PatternRecipe final : public Recipe {
   std::string task = "patterns";
   Selection selected_by{.figure = "accuracy", .goal = Goal::maximum};
   std::set<Split> without;  // records that there are not
+  std::int64_t poisoned = -1;
 
  private:
   std::vector<Stage> stages_;
