@@ -1,6 +1,7 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 
 #include <cerrno>
 #include <cstring>
@@ -36,9 +37,9 @@ bool make_new(const fs::path& folder) {
       fmt::format("[run folder] {}: cannot be made: {}", folder.string(), std::strerror(errno)));
 }
 
-FolderLock locked(const fs::path& folder) {
-  FolderLock lock(folder);
-  if (!lock.refused()) return lock;
+std::shared_ptr<FolderLock> locked(const fs::path& folder) {
+  auto lock = std::make_shared<FolderLock>(folder);
+  if (!lock->refused()) return lock;
   throw ConfigError(
       fmt::format("[run folder] {}: another program is at work in it; stop that one first, and "
                   "wait until it has saved",

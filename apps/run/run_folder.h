@@ -3,7 +3,6 @@
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
-#include <headrace/engine/base/internal/folder_lock.h>
 
 #include <filesystem>
 #include <map>
@@ -13,6 +12,10 @@
 #include <vector>
 
 #include <spdlog/logger.h>
+
+namespace headrace::inline v1 {
+class FolderLock;
+}
 
 namespace headrace::inline v1::app {
 
@@ -51,7 +54,7 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
-  FolderLock lock_;
+  std::shared_ptr<FolderLock> lock_;
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<JsonLinesWriter> jsonl_;
   std::unique_ptr<JsonLinesWriter> advice_;

