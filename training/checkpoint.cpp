@@ -1,3 +1,4 @@
+#include <headrace/engine/base/utf8.h>
 #include <headrace/training/checkpoint.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/safetensors_stream.h>
@@ -169,9 +170,20 @@ void sort_into_sections(Checkpoint& checkpoint, TensorMap tensors, const std::st
 }
 
 void require_finite_weights(const Checkpoint& checkpoint, const std::string& who) {
-  if (const auto name = first_not_finite(checkpoint.weights))
-    throw CheckpointError(who + ": all weights must be finite, \"" + *name +
-                          "\" holds values that are not");
+  const auto require = [&](const TensorMap& weights, const char* which) {
+    if (const auto name = first_not_finite(weights))
+      throw CheckpointError(who + ": all " + which + " must be finite, \"" + *name +
+                            "\" holds values that are not");
+  };
+  require(checkpoint.weights, "weights");
+  require(checkpoint.ema, "averaged weights");
+}
+
+void require_utf8(const Words& words, const std::string& who) {
+  for (const auto& [name, value] : words)
+    if (!is_utf8(name) || !is_utf8(value))
+      throw CheckpointError(who + ": \"" + name + "\" and its value \"" + value +
+                            "\" must be UTF-8, got other bytes");
 }
 
 }  // namespace
@@ -201,7 +213,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
 }
 
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  require_finite_weights(checkpoint, "[checkpoint] " + path.string());
+  const std::string who = "[checkpoint] " + path.string();
+  require_finite_weights(checkpoint, who);
+  require_utf8(checkpoint.identity, who);
+  require_utf8(checkpoint.notes, who);
   const json state = {{"format_version", Checkpoint::format_version},
                       {"progress", to_json(checkpoint.progress)},
                       {"identity", checkpoint.identity},

@@ -56,11 +56,12 @@ struct Checkpoint {
 
 /// Writes a checkpoint as a safetensors file with a checksum over all of it, as `write_safetensors`
 /// does: atomically, tensor by tensor, and compared with what is read back before it takes its
-/// name. Throws `CheckpointError`, before anything is written where a weight is not finite.
+/// name. Throws `CheckpointError`, before anything is written where a weight, averaged or not, is
+/// not finite, and where identity or notes are not UTF-8.
 HEADRACE_API void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Reads a checkpoint and checks it whole: checksum, format version, content, and that all weights
-/// are finite. Throws `CheckpointError`.
+/// Reads a checkpoint and checks it whole: checksum, format version, content, and that all weights,
+/// averaged ones too, are finite. Throws `CheckpointError`.
 HEADRACE_API Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 /// Throws `CheckpointError` that lists every difference, `name: "in the file" is now "of this

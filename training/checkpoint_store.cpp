@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/checkpoint_store.h>
 
@@ -55,6 +56,8 @@ CheckpointStore::CheckpointStore(fs::path folder, CheckpointStoreOptions options
   }
 }
 
+CheckpointStore::~CheckpointStore() = default;
+
 void CheckpointStore::warn(const std::string& message) const {
   if (options_.warn) options_.warn(message);
 }
@@ -72,7 +75,18 @@ std::vector<fs::path> CheckpointStore::list() const {
   return files;
 }
 
+void CheckpointStore::lock() {
+  if (lock_) return;
+  auto lock = std::make_unique<FolderLock>(folder_);
+  if (lock->refused())
+    throw CheckpointError("[checkpoint] " + folder_.string() +
+                          ": another training writes its checkpoints there; stop that one first, "
+                          "or give this one a folder of its own");
+  lock_ = std::move(lock);
+}
+
 SavedCheckpoint CheckpointStore::save(const Checkpoint& checkpoint) {
+  lock();
   const std::vector<fs::path> files = list();
   const fs::path path = folder_ / name_for(files.empty() ? 1 : number_of(files.front()) + 1);
   write_checkpoint(path, checkpoint);
@@ -114,6 +128,7 @@ std::optional<Checkpoint> CheckpointStore::load_latest() {
 }
 
 void CheckpointStore::save_best(const BestWeights& best) {
+  lock();
   write_best_weights(best_path(), best);
 }
 

@@ -7,10 +7,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+namespace headrace::inline v1 {
+class FolderLock;
+}
 
 namespace headrace::inline v1::training {
 
@@ -28,18 +33,20 @@ struct SavedCheckpoint {
 
 /// The checkpoints of a run in one folder: `checkpoint-000001.safetensors` and so on, and
 /// `best.safetensors` with the weights of the best evaluation. The largest number is the last:
-/// there is no other name for it that could point elsewhere. One process writes at a time. Not
+/// there is no other name for it that could point elsewhere. The first save takes the folder for
+/// this store until it is destroyed: two trainings in one folder would go on from each other's. Not
 /// thread-safe.
 class HEADRACE_API CheckpointStore {
  public:
   /// Makes the folder with its parents and removes what crashed processes left half written. Throws
   /// `CheckpointError`.
   explicit CheckpointStore(std::filesystem::path folder, CheckpointStoreOptions options = {});
+  ~CheckpointStore();
 
   const std::filesystem::path& folder() const { return folder_; }
 
   /// Writes the next checkpoint, then removes older ones beyond those to keep. A failure leaves the
-  /// others as they are. Throws `CheckpointError`.
+  /// others as they are. Throws `CheckpointError`, also where another store has the folder.
   SavedCheckpoint save(const Checkpoint& checkpoint);
 
   /// The newest checkpoint that can be read; warns of every newer one that cannot. Empty if the
@@ -56,11 +63,13 @@ class HEADRACE_API CheckpointStore {
 
  private:
   void warn(const std::string& message) const;
+  void lock();
   std::vector<std::string> prune();
 
   std::filesystem::path folder_;
   CheckpointStoreOptions options_;
   std::set<std::filesystem::path> unreadable_;
+  std::unique_ptr<FolderLock> lock_;  // from the first save on
 };
 
 }  // namespace headrace::inline v1::training

@@ -8,10 +8,10 @@
 namespace headrace::inline v1::training {
 namespace {
 
-void require_finite(const TensorMap& weights, const Progress& progress) {
+void require_finite(const TensorMap& weights, const char* which, const Progress& progress) {
   if (const auto name = first_not_finite(weights))
-    throw NumericError("[trainer] step " + std::to_string(progress.step) +
-                       ": all weights must be finite to be saved, \"" + *name +
+    throw NumericError("[trainer] step " + std::to_string(progress.step) + ": all " + which +
+                       " must be finite to be saved, \"" + *name +
                        "\" holds values that are not; the checkpoint before stays");
 }
 
@@ -29,10 +29,10 @@ SaveOutcome CheckpointWriter::save() {
   SaveOutcome outcome{.progress = state_.progress};
   try {
     if (copied_) copied_->synchronize();
-    require_finite(state_.weights, state_.progress);
-    require_finite(state_.ema, state_.progress);
+    require_finite(state_.weights, "weights", state_.progress);
+    require_finite(state_.ema, "averaged weights", state_.progress);
     if (best_) {
-      require_finite(best_->weights, state_.progress);
+      require_finite(best_->weights, "best weights", state_.progress);
       store_.save_best(*best_);
       best_.reset();
     }

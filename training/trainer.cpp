@@ -95,6 +95,7 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
     throw CheckpointError("[checkpoint] must be of stage " + std::to_string(options_.stage) +
                           ", got one of stage " + std::to_string(checkpoint.progress.stage));
   load_weights(parts_.network, checkpoint.weights);
+  if (checkpoint.progress.unfrozen_at.size() < progress_.unfrozen_at.size()) forget_unfrozen();
   for (std::size_t change = progress_.unfrozen_at.size();
        change < checkpoint.progress.unfrozen_at.size(); ++change)
     add_unfrozen(change, checkpoint.progress.unfrozen_at[change]);
@@ -110,6 +111,7 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   losses_.restore(part_of(checkpoint.counters, detail::of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));
   fitted_ = checkpoint.fitted;
+  unsaved_best_.reset();  // of what came behind it
   loader_epoch_.reset();
   restore_rng_state(checkpoint.rng);
 }

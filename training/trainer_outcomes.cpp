@@ -102,10 +102,11 @@ void Trainer::Loop::reload() {
   const std::int64_t step = progress_.step;
   take_outcome(true, OnFailure::warn);
   const std::optional<Checkpoint> last = parts_.checkpoints->load_latest();
-  if (!last)
+  if (!last || last->progress.stage != options_.stage)
     throw NumericError("[trainer] step " + std::to_string(step) +
-                       ": loss and gradients must be finite before the first checkpoint, there is "
-                       "none to go back to; lower the learning rate or look at the samples");
+                       ": loss and gradients must be finite before the first checkpoint of a "
+                       "stage, there is none to go back to; lower the learning rate or look at the "
+                       "samples");
   reload_wanted_ = false;
   restore(*last);
   progress_.reloads = reloads;

@@ -34,6 +34,14 @@ void Trainer::Loop::unfreeze_parameters(std::int64_t epoch) {
   }
 }
 
+// Back to the stage's start: a reload may lead to before a change.
+void Trainer::Loop::forget_unfrozen() {
+  const Stage& stage = parts_.stage;
+  parts_.optimizer =
+      Optimizer(parameter_groups(stage, parts_.network.parameters()), stage.optimizer);
+  progress_.unfrozen_at.clear();
+}
+
 void Trainer::Loop::add_unfrozen(std::size_t change, std::int64_t since) {
   std::int64_t values = 0;
   for (ParameterGroup& group : unfreeze(parts_.stage, change, parts_.network.parameters(), since)) {

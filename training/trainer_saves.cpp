@@ -65,6 +65,7 @@ void Trainer::Loop::save(bool must) {
   if (!writer_) return;
   take_outcome(true, must ? OnFailure::warn : OnFailure::count);
   settle();
+  if (reload_wanted_) return;  // of a device, known just now
   save_waits_ = false;
   fill(writer_->state());
   writer_->begin(std::exchange(unsaved_best_, {}), options_.device);

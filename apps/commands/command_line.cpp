@@ -4,6 +4,7 @@
 #include <headrace/apps/commands/unknown_command.h>
 #include <headrace/apps/train/training_backend.h>
 
+#include <csignal>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ ExitCode run(const Bound& command, int argc, char** argv, const Program& program
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) noexcept {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error as that of a full disk
   return run_command(program.name, [&] {
     CLI::App line(program.help, program.name);
     line.require_subcommand(1);

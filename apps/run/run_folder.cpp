@@ -1,6 +1,7 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 
 #include <cerrno>
 #include <cstring>
@@ -36,11 +37,20 @@ bool make_new(const fs::path& folder) {
       fmt::format("[run folder] {}: cannot be made: {}", folder.string(), std::strerror(errno)));
 }
 
+std::shared_ptr<FolderLock> locked(const fs::path& folder) {
+  auto lock = std::make_shared<FolderLock>(folder);
+  if (!lock->refused()) return lock;
+  throw ConfigError(
+      fmt::format("[run folder] {}: another program is at work in it; stop that one first, and "
+                  "wait until it has saved",
+                  folder.string()));
+}
+
 }  // namespace
 
 RunFolder::RunFolder(fs::path path)
     : path_(std::move(path)),
-      lock_(path_),
+      lock_(locked(path_)),
       csv_(std::make_unique<CsvWriter>(path_ / "metrics.csv")),
       jsonl_(std::make_unique<JsonLinesWriter>(path_ / "metrics.jsonl")),
       advice_(std::make_unique<JsonLinesWriter>(path_ / "advice.jsonl")),

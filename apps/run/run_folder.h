@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/apps/run/folder_lock.h>
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/terminal/live_block.h>
@@ -13,6 +12,10 @@
 #include <vector>
 
 #include <spdlog/logger.h>
+
+namespace headrace::inline v1 {
+class FolderLock;
+}
 
 namespace headrace::inline v1::app {
 
@@ -52,7 +55,7 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
-  FolderLock lock_;
+  std::shared_ptr<FolderLock> lock_;
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<JsonLinesWriter> jsonl_;
   std::unique_ptr<JsonLinesWriter> advice_;

@@ -48,7 +48,7 @@ Seen train(const Setting& setting, Saving saving) {
   const Stage stage{.epochs = 1, .batch = setting.batch};
   at::manual_seed(1);
   const auto network = course.network();
-  AdamW optimizer(network->parameters(), {});
+  Optimizer optimizer(network->parameters(), {});
   Loader loader = course.train(stage, {.batch = setting.batch}).build();
   Seen seen;
   double last = 0;

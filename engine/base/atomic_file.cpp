@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -27,9 +28,20 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// Drawn once. Its number does not tell a process from one that ended: in a container a program has
+// the same number at every start, and would take what its killed forerunner left for its own.
+const std::string& drawn_word() {
+  static const std::string word = std::to_string(std::random_device{}());
+  return word;
+}
+
+std::string maker_word(pid_t process) {
+  return std::to_string(process) + "-" + drawn_word() + "-";
+}
+
 fs::path temporary_for(const fs::path& path) {
   static std::atomic<unsigned> number{0};
-  return path.string() + std::string(temporary_mark) + std::to_string(::getpid()) + "-" +
+  return path.string() + std::string(temporary_mark) + maker_word(::getpid()) +
          std::to_string(number++);
 }
 
@@ -84,14 +96,21 @@ class Temporary {
   fs::path temporary_;
 };
 
-// Process that made a temporary file, or 0 for any other name.
-pid_t maker_of(const std::string& name) {
+// What follows the mark in the name of a temporary file; empty for any other name.
+std::string_view behind_mark(std::string_view name) {
   const std::size_t mark = name.rfind(temporary_mark);
-  if (mark == std::string::npos) return 0;
-  const char* first = name.data() + mark + temporary_mark.size();
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(first, name.data() + name.size(), pid);
-  return error == std::errc{} && end != first && *end == '-' && pid > 0 ? pid : 0;
+  return mark == std::string_view::npos ? "" : name.substr(mark + temporary_mark.size());
+}
+
+// Whether a name is of a temporary file whose process has ended.
+bool is_stale(std::string_view name) {
+  const std::string_view words = behind_mark(name);
+  const char* const last = words.data() + words.size();
+  pid_t maker = 0;
+  const auto [end, error] = std::from_chars(words.data(), last, maker);
+  if (error != std::errc{} || end == last || *end != '-' || maker <= 0) return false;
+  if (maker == ::getpid()) return !words.starts_with(maker_word(maker));
+  return ::kill(maker, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -126,8 +145,7 @@ void write_file_atomically(const fs::path& path, std::string_view text,
 std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
   std::vector<fs::path> removed;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const pid_t maker = maker_of(entry.path().filename().string());
-    if (maker == 0 || maker == ::getpid() || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
+    if (!is_stale(entry.path().filename().string())) continue;
     std::error_code ignored;
     if (fs::remove(entry.path(), ignored)) removed.push_back(entry.path());
   }

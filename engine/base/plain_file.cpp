@@ -31,7 +31,9 @@ std::uint64_t PlainFile::size() const {
 void PlainFile::reserve(std::uint64_t size) {
   reserved_ = size;
   if (size == 0) return;
-  const int error = ::posix_fallocate(fd_, 0, static_cast<off_t>(size));
+  int error = EINTR;
+  while (error == EINTR)
+    error = ::posix_fallocate(fd_, 0, static_cast<off_t>(size));
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL) fail("reserve space", error);
 }
 
@@ -55,7 +57,8 @@ void PlainFile::read(std::span<std::byte> into) {
 }
 
 void PlainFile::sync() {
-  if (::fsync(fd_) != 0) fail("sync", errno);
+  while (::fsync(fd_) != 0)
+    if (errno != EINTR) fail("sync", errno);
 }
 
 void PlainFile::close() {

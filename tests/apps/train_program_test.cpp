@@ -48,6 +48,26 @@ std::string last_checkpoint(const fs::path& run) {
   return content_of(newest_checkpoint(run));
 }
 
+// Whether a file of a checkpoint is half written below the folder.
+bool writes_checkpoint(const fs::path& runs) {
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(runs, none), end; entry != end;
+       entry.increment(none)) {
+    if (none) return false;
+    if (contains(entry->path().filename().string(), ".safetensors.tmp-")) return true;
+  }
+  return false;
+}
+
+// Which of two signals comes second where they are sent together is the kernel's choice.
+void check_ended_at_once(StartedProgram& program, int one, int other) {
+  program.signal(one);
+  program.signal(other);
+  const int status = program.wait();
+  CHECK((status == 128 + one || status == 128 + other));
+  CHECK_FALSE(contains(program.err(), "to go on: "));
+}
+
 // What stands after "to go on: ", as arguments without the program.
 Words resume_words(const std::string& text) {
   const std::string mark = "to go on: ";
@@ -188,15 +208,12 @@ TEST_CASE("SIGTERM saves and ends with exit 143, and SIGUSR1 with 138") {
   }
 }
 
-TEST_CASE("a second signal of any kind ends the program at once with its own code") {
+TEST_CASE("a second signal of any kind ends the program at once, without a last checkpoint") {
   const Job job;
   StartedProgram program(HEADRACE_PROGRAM, Job::train({"delay.transfer=150ms"}),
                          {.folder = job.path()});
   REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
-  program.signal(SIGUSR1);
-  program.signal(SIGTERM);
-  CHECK(program.wait() == 128 + SIGTERM);
-  CHECK_FALSE(contains(program.err(), "to go on: "));
+  check_ended_at_once(program, SIGUSR1, SIGTERM);
 }
 
 TEST_CASE("train with a key that is not known ends with exit 2 before anything is made") {
@@ -244,7 +261,8 @@ TEST_CASE("train that cannot fit its memory ends with exit 4 and the sum") {
 
 TEST_CASE("train whose loss is no number ends with exit 5") {
   const Job job;
-  const Finished finished = job.run(Job::train({"training.learning_rate=1e30"}));
+  const Finished finished =
+      job.run(Job::train({"training.learning_rate=1e30", "training.non_finite=abort"}));
   CHECK(finished.status == 5);
   CHECK(contains(finished.err, "finite"));
   CHECK(contains(content_of(job.runs().front() / "log.txt"), "finite"));
@@ -292,4 +310,28 @@ TEST_CASE("train says what is missing where the program that trains was not buil
   const Finished finished = run_program(alone, Job::train({}), {.folder = job.path()});
   CHECK(finished.status == 2);
   CHECK(contains(finished.err, "headrace-train"));
+}
+
+TEST_CASE("a second signal ends the program while it writes a checkpoint, and damages none") {
+  const Job job;
+  StartedProgram program(HEADRACE_PROGRAM,
+                         Job::train({"delay.transfer=50ms", "training.checkpoint_every=1"}),
+                         {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return has_first_checkpoint(job.path() / "runs"); }));
+  REQUIRE(program.wait_until([&] { return writes_checkpoint(job.path() / "runs"); }));
+  check_ended_at_once(program, SIGUSR1, SIGINT);
+  const Finished resumed = job.run({"train", "--resume", job.runs().front().string()});
+  CHECK_MESSAGE(resumed.status == 0, resumed.err);
+  CHECK_FALSE(contains(resumed.err, "going on from the previous good one"));
+  CHECK_FALSE(writes_checkpoint(job.path() / "runs"));
+}
+
+TEST_CASE("a checkpoint over the limit of a file's size is an error as that of a full disk") {
+  const Job job;
+  const Finished finished =
+      run_program("/bin/sh", {"-c", "ulimit -f 200; exec " HEADRACE_PROGRAM " train job.yaml"},
+                  {.folder = job.path()});
+  CHECK(finished.status == 4);
+  CHECK(contains(finished.err, "checkpoint-000001.safetensors"));
+  CHECK(contains(finished.err, "File too large"));
 }

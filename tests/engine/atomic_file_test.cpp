@@ -164,7 +164,7 @@ TEST_CASE("only temporary files of processes that ended are removed") {
   const auto touch = [&](const std::string& name) { std::ofstream(folder.path() / name) << "x"; };
   const std::string stale = "a.tmp-" + std::to_string(ended_process()) + "-0";
   touch(stale);
-  touch("a.tmp-" + std::to_string(::getpid()) + "-0");
+  touch("a.tmp-" + std::to_string(::getppid()) + "-0");
   touch("a.tmp-");
   touch("a.tmp-12x-0");
   touch("a");
@@ -172,4 +172,21 @@ TEST_CASE("only temporary files of processes that ended are removed") {
   REQUIRE(removed.size() == 1);
   CHECK(removed[0].filename() == stale);
   CHECK(files_in(folder.path()) == 4);
+}
+
+TEST_CASE("what a process of the same number left is removed, and what this one writes stays") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  const std::string stale = "file.tmp-" + std::to_string(::getpid()) + "-0";
+  const headrace::FileContent content{.size = 3, .pieces = [&](const headrace::ByteSink& sink) {
+                                        std::ofstream(folder.path() / stale) << "x";
+                                        const auto removed =
+                                            remove_stale_temporaries(folder.path());
+                                        REQUIRE(removed.size() == 1);
+                                        CHECK(removed[0].filename() == stale);
+                                        sink(bytes_of("new"));
+                                      }};
+  write_file_atomically(path, content);
+  CHECK((read_whole_file(path) == bytes_of("new")));
+  CHECK(files_in(folder.path()) == 1);
 }

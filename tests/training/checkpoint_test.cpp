@@ -35,9 +35,15 @@ Checkpoint sample(std::int64_t step = 7) {
                        .epoch_skipped = 1,
                        .plateau = {.best = .25, .bad = 1, .cooldown = 3, .reductions = 2},
                        .early_stopping = {.best = .875, .reference = .75, .bad = 2},
-                       .best_epoch = 1},
+                       .best_epoch = 1,
+                       .skipped_in_a_row = 2,
+                       .reloads = 1,
+                       .rate_factor = .25,
+                       .unfrozen_at = {14, 21}},
           .weights = {{"layer.weight", at::arange(6.).view({2, 3})}},
           .optimizer = {{"layer.weight.step", at::full({}, 7.f)}},
+          .ema = {{"layer.weight", at::arange(6.).view({2, 3}) / 2}},
+          .scaler = {{"scale", at::full({}, 65536.f)}},
           .rng = {{"cpu", at::arange(9, at::kByte)}},
           .counters = {{"confusion", at::arange(4, at::kLong)}},
           .fitted = {{"threshold", at::full({}, .35, at::kDouble)}},
@@ -70,6 +76,8 @@ TEST_CASE("a checkpoint comes back as it was written") {
   CHECK((read.identity == written.identity));
   check_same(read.weights, written.weights);
   check_same(read.optimizer, written.optimizer);
+  check_same(read.ema, written.ema);
+  check_same(read.scaler, written.scaler);
   check_same(read.rng, written.rng);
   check_same(read.counters, written.counters);
   check_same(read.fitted, written.fitted);
@@ -86,6 +94,14 @@ TEST_CASE("a checkpoint with a weight that is not finite is not gone on from") {
   bad.weights["layer.weight"][1][2] = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(store.save(bad), CheckpointError);
   CHECK(store.load_latest()->progress.step == 7);
+  Checkpoint average = sample(8);
+  average.ema["layer.weight"][0][0] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(
+      write_checkpoint(folder.path() / "c", average),
+      ("[checkpoint] " + (folder.path() / "c").string() +
+       ": all averaged weights must be finite, \"layer.weight\" holds values that are not")
+          .c_str(),
+      CheckpointError);
 
   // One that an earlier release has written.
   fs::copy_file(store.list().front(), folder.path() / "checkpoint-000009.safetensors");
@@ -199,6 +215,35 @@ TEST_CASE("a disk that does not take a checkpoint is another matter than a file 
     of_disk = dynamic_cast<const CheckpointWriteError*>(&error) != nullptr;
   }
   CHECK_FALSE(of_disk);
+}
+
+TEST_CASE("two stores do not write into one folder at a time") {
+  const TemporaryFolder folder;
+  CheckpointStore reader(folder.path());
+  {
+    CheckpointStore first(folder.path());
+    first.save(sample(1));
+    CheckpointStore second(folder.path());
+    CHECK_THROWS_WITH_AS(second.save(sample(2)),
+                         ("[checkpoint] " + folder.path().string() +
+                          ": another training writes its checkpoints there; stop that one first, "
+                          "or give this one a folder of its own")
+                             .c_str(),
+                         CheckpointError);
+    CHECK_THROWS_AS(second.save_best({.weights = {{"w", at::ones({2})}}}), CheckpointError);
+    CHECK(second.load_latest()->progress.step == 1);
+    CHECK_NOTHROW(first.save(sample(3)));
+  }
+  CHECK_NOTHROW(reader.save(sample(4)));
+}
+
+TEST_CASE("identity and notes that are no text are refused by their name") {
+  const TemporaryFolder folder;
+  Checkpoint checkpoint = sample();
+  checkpoint.notes["classes"] = "caf\xe9";
+  CHECK_THROWS_WITH_AS(write_checkpoint(folder.path() / "c", checkpoint),
+                       doctest::Contains("\"classes\" and its value \"caf\xe9\" must be UTF-8"),
+                       CheckpointError);
 }
 
 TEST_CASE("other files in the folder are not touched") {

@@ -141,3 +141,46 @@ TEST_CASE("a writer that dies has first finished what it began") {
   }
   CHECK(store.load_latest()->progress.step == 7);
 }
+
+TEST_CASE(
+    "the best weights are the averaged ones where there are any, and stay so if not written") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path() / "checkpoints");
+  CheckpointWriter writer(store);
+  fs::remove(store.folder());
+  take(writer, {{"w", at::ones({4})}}, 1);
+  update_snapshot(writer.state().ema, TensorMap{{"w", at::full({4}, 3.0F)}});
+  writer.begin(BestWeights{.epoch = 5});
+  SaveOutcome failed = *writer.outcome(true);
+  REQUIRE(failed.unsaved_best.has_value());
+  fs::create_directory(store.folder());
+  update_snapshot(writer.state().ema, TensorMap{{"w", at::full({4}, 8.0F)}});
+  writer.begin(std::move(failed.unsaved_best));
+  CHECK(is(*writer.outcome(true), "none"));
+  CHECK(at::equal(read_best_weights(store.best_path()).weights.at("w"), at::full({4}, 3.0F)));
+}
+
+TEST_CASE("an averaged weight that is not finite is named as one, and nothing is written") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  CheckpointWriter writer(store);
+  take(writer, {{"w", at::ones({4})}}, 4);
+  update_snapshot(writer.state().ema,
+                  TensorMap{{"w", at::full({4}, std::numeric_limits<float>::infinity())}});
+  writer.begin();
+  const SaveOutcome outcome = *writer.outcome(true);
+  CHECK_THROWS_WITH_AS(std::rethrow_exception(outcome.error),
+                       "[trainer] step 4: all averaged weights must be finite to be saved, \"w\" "
+                       "holds values that are not; the checkpoint before stays",
+                       NumericError);
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("a writer whose last save fails dies in silence") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path() / "checkpoints");
+  fs::remove(store.folder());
+  CheckpointWriter writer(store);
+  take(writer, {{"w", at::ones({1 << 20})}}, 7);
+  writer.begin();
+}

@@ -32,11 +32,20 @@ int wanted_kills() {
   return said != nullptr ? std::atoi(said) : 20;
 }
 
-std::vector<Stage> longer_stages() {
+constexpr std::int64_t epochs_of_stage = 8;
+constexpr std::int64_t poisoned = 33;
+
+// Two stages with all that a checkpoint may have to hold: windows of three micro-batches, one of
+// which is skipped in each epoch, averaged weights and a loss scale, parameters that join.
+std::vector<Stage> full_stages() {
   std::vector<Stage> stages = two_stages();
-  for (Stage& stage : stages)
-    stage.epochs = 8;
-  stages[0].accumulation = 3;
+  for (Stage& stage : stages) {
+    stage.epochs = epochs_of_stage;
+    stage.accumulation = 3;
+  }
+  stages[0].ema = 0.8;
+  stages[0].precision = Precision::fp16;
+  stages[1].unfreeze = {{.at = 4, .patterns = {"conv"}, .warmup = 5}};
   return stages;
 }
 
@@ -44,7 +53,8 @@ std::vector<Stage> longer_stages() {
   int code = 1;
   try {
     at::set_num_threads(1);
-    const PatternRecipe recipe(longer_stages());
+    PatternRecipe recipe(full_stages());
+    recipe.poisoned = poisoned;
     const MemberResult result = train_member(
         recipe, recipe.members().front(), {.folder = folder, .seed = 3, .checkpoint_every = 2},
         {.trainer = {.on_warning = [](const std::string&) {}}});
@@ -161,6 +171,14 @@ bool wait_for_moment(Training& training, int number, Clock::duration whole, std:
   }
 }
 
+// That the unkilled run has done what the stages ask for.
+void check_full(const fs::path& whole) {
+  const Progress last = CheckpointStore(whole).load_latest()->progress;
+  CHECK(last.stage == 1);
+  CHECK(last.skipped == epochs_of_stage);
+  CHECK(last.unfrozen_at.size() == 1);
+}
+
 void check_same_files(const fs::path& whole, const fs::path& resumed) {
   CheckpointStore a(whole);
   CheckpointStore b(resumed);
@@ -198,6 +216,7 @@ TEST_CASE("a training killed again and again ends with the weights of one that w
     check_same_files(whole, run);
     ++finished;
   }
+  check_full(whole);
   std::printf(
       "%d kills, %d of them while a file was written, %d before the oldest was removed; "
       "%d runs finished; a whole one takes %.2f s\n",

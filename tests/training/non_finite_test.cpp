@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace headrace::training;
@@ -49,6 +50,25 @@ struct PoisonedRun {
   std::vector<std::string> warnings;
   Trainer trainer;
 };
+
+// Where a setup's loss is no number: at so many a micro-batch, once.
+auto not_finite_once(std::int64_t micro_batch) {
+  return [micro_batch, seen = std::int64_t{0}](const at::Tensor& logits, const at::Tensor& target,
+                                               const at::Tensor& present) mutable {
+    const at::Tensor loss = loss_of_rows(logits, target, present);
+    const bool bad = logits.requires_grad() && ++seen == micro_batch;
+    return bad ? loss * std::numeric_limits<double>::quiet_NaN() : loss;
+  };
+}
+
+std::string error_of(Run& run) {
+  try {
+    run.trainer.run();
+  } catch (const NumericError& error) {
+    return error.what();
+  }
+  return {};
+}
 
 bool all_finite(const headrace::models::Network& network) {
   return !first_not_finite(snapshot(network)).has_value();
@@ -110,4 +130,102 @@ TEST_CASE("a reload goes back to the newest checkpoint with lower rates, so many
 TEST_CASE("a reload without a checkpoint ends the run") {
   PoisonedRun run(ReloadCheckpoint{});
   CHECK(run.error().starts_with("[trainer] step 5 (epoch 0): loss and gradients must be finite"));
+}
+
+TEST_CASE("a reload before the first checkpoint of its stage ends the run: none is gone back to") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  Run before(epochs(1), {}, &store);
+  before.trainer.run();
+  Setup setup = epochs(1);
+  setup.options.stage = 1;
+  setup.stage.non_finite = ReloadCheckpoint{};
+  setup.course.loss = not_finite_once(1);
+  Run run(setup, {}, &store);
+  CHECK(
+      error_of(run).starts_with("[trainer] step 1: loss and gradients must be finite before the "
+                                "first checkpoint of a stage"));
+}
+
+TEST_CASE("a reload waits for the checkpoint that is being written, and goes back to it") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  std::vector<std::string> warnings;
+  Setup setup = epochs(1);
+  setup.options.checkpoint_every = 1;
+  setup.stage.non_finite = ReloadCheckpoint{};
+  setup.course.loss = not_finite_once(3);
+  Run run(setup, {.on_warning = [&](const std::string& text) { warnings.push_back(text); }},
+          &store);
+  headrace::models::of_module<StatefulModule>(*run.network)
+      .register_buffer("ballast", at::zeros({16 << 20}));
+  const RunResult result = run.trainer.run();
+  CHECK((result.status == RunStatus::finished));
+  CHECK(result.progress.reloads == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("back to the checkpoint of step 2") != std::string::npos);
+}
+
+TEST_CASE("a reload to before parameters joined goes on as a run that never had them") {
+  const OneThread one_thread;
+  const TemporaryFolder folder;
+  const std::filesystem::path away = folder.path() / "away";
+  CheckpointStore store(folder.path() / "checkpoints");
+  Checkpoint first;
+  bool lost = false;
+  Setup setup = epochs(3);
+  setup.stage.frozen = {"conv"};
+  setup.stage.unfreeze = {{.at = 1, .patterns = {"conv"}, .warmup = 2}};
+  setup.stage.non_finite = ReloadCheckpoint{.factor = 0.5};
+  const Setup plain = setup;
+  setup.course.loss = not_finite_once(9);  // in the second epoch
+  Run run(setup,
+          {.on_epoch =
+               [&](const EpochReport& report) {
+                 if (report.epoch == 0 && !std::exchange(lost, true))
+                   std::filesystem::rename(store.folder(), away);
+               },
+           .on_checkpoint =
+               [&](const std::filesystem::path& path, const Progress& saved) {
+                 if (saved.step == 1) first = read_checkpoint(path);
+               },
+           .on_warning =
+               [&](const std::string&) {
+                 if (std::filesystem::exists(away)) std::filesystem::rename(away, store.folder());
+               }},
+          &store);
+  const RunResult result = run.trainer.run();
+  CHECK((result.status == RunStatus::finished));
+  CHECK(result.progress.reloads == 1);
+
+  first.progress.reloads = 1;
+  first.progress.rate_factor = 0.5;
+  Run resumed(plain);
+  resumed.trainer.restore(first);
+  CHECK((resumed.trainer.run().progress == result.progress));
+  CHECK(run.optimizer.group_count() == resumed.optimizer.group_count());
+  check_same_weights(*run.network, *resumed.network);
+}
+
+TEST_CASE("steps skipped in a row are counted on in a run that is resumed between them") {
+  const OneThread one_thread;
+  Setup setup = epochs(8);
+  setup.stage.accumulation = 7;  // an epoch's one step
+  setup.stage.non_finite = SkipStep{.in_a_row = 5};
+  setup.poisoned = poisoned;
+  Run whole(setup);
+  const std::string error = error_of(whole);
+  CHECK(error.starts_with("[trainer] step 5 (epoch 4): "));
+  CHECK(error.find("the last of 5 such steps in a row") != std::string::npos);
+  for (std::int64_t last = 1; last <= 4; ++last) {
+    CAPTURE(last);
+    std::stop_source stop;
+    Run first(setup, {.on_step = [&](const StepReport& step) {
+                if (step.step == last) stop.request_stop();
+              }});
+    first.trainer.run(stop.get_token());
+    Run second(setup, {}, nullptr, 2);
+    second.trainer.restore(first.trainer.checkpoint());
+    CHECK(error_of(second) == error);
+  }
 }

@@ -27,7 +27,7 @@ class PatternCourse final : public Course {
   std::vector<Stage> stages() const override { return stages_; }
   std::unique_ptr<models::Network> network() const override { return fresh(); }
   Pipeline train(const Stage& stage, const Feed& feed) const override {
-    return Pipeline::from(PatternSource(50))
+    return Pipeline::from(PatternSource(50, poisoned))
         .order(Shuffled{.seed = static_cast<std::uint64_t>(7 + member_.index)})
         .batch({.size = feed.batch})
         .to(feed.device)
@@ -54,6 +54,7 @@ class PatternCourse final : public Course {
   Selection selection;
   std::set<Split> without;
   std::function<std::unique_ptr<models::Network>()> fresh;
+  std::int64_t poisoned = -1;  // record of the training that is not finite
 
  private:
   std::vector<Stage> stages_;
@@ -107,6 +108,7 @@ class PatternRecipe final : public Recipe {
     course->without = without;
     course->selection = selected_by;
     course->fresh = fresh;
+    course->poisoned = poisoned;
     return course;
   }
   std::map<std::string, std::string> notes() const override { return {{"task", task}}; }
@@ -116,6 +118,7 @@ class PatternRecipe final : public Recipe {
   Selection selected_by{.figure = "accuracy", .goal = Goal::maximum};
   std::set<Split> without;  // records that there are not
   std::function<std::unique_ptr<models::Network>()> fresh = fresh_network<StatefulModule>;
+  std::int64_t poisoned = -1;
 
  private:
   std::vector<Stage> stages_;

@@ -22,6 +22,18 @@ at::Tensor named(const headrace::models::NamedTensors& tensors, const std::strin
   throw std::logic_error("no tensor " + name);
 }
 
+void check_same_state(const Checkpoint& a, const Checkpoint& b) {
+  CHECK((a.progress == b.progress));
+  for (const auto section : {&Checkpoint::weights, &Checkpoint::optimizer, &Checkpoint::ema,
+                             &Checkpoint::scaler, &Checkpoint::rng, &Checkpoint::fitted}) {
+    CHECK((a.*section).size() == (b.*section).size());
+    for (const auto& [name, tensor] : a.*section) {
+      CAPTURE(name);
+      CHECK(at::equal(tensor, (b.*section).at(name)));
+    }
+  }
+}
+
 Setup freezing() {
   Setup setup = epochs(4);
   setup.stage.frozen = {"conv", "norm"};
@@ -157,24 +169,41 @@ TEST_CASE("unfreezing leaves the moments of what was trained as they are, bit fo
   CHECK(optimizer.since(optimizer.group_count() - 1) == 7);
 }
 
-TEST_CASE("a run with joining parameters and an average is resumed at any step, bit for bit") {
+TEST_CASE("a run with all that changes inside a stage is resumed at any step, bit for bit") {
   const OneThread one;
-  Run whole(freezing());
+  // Joining parameters, an average, windows of three of which one in each epoch is skipped.
+  Setup setup = freezing();
+  setup.stage.accumulation = 3;
+  setup.poisoned = 33;
+  SUBCASE("fp32") {}
+  SUBCASE("fp16 under a loss scale") {
+    setup.stage.precision = Precision::fp16;
+  }
+  Setup other = setup;
+  other.loader = {.prefetch = 1, .runtime = headrace::Runtime({.threads = 3})};
+  Run whole(setup);
   whole.trainer.run();
-  for (const std::int64_t at : {3, 13, 14, 15, 16, 27}) {
+  const Checkpoint end = whole.trainer.checkpoint();
+  CHECK(end.progress.skipped >= 4);
+  CHECK(end.scaler.empty() == (setup.stage.precision == Precision::fp32));
+  for (std::int64_t at = 1; at <= end.progress.step; ++at) {
     CAPTURE(at);
+    const TemporaryFolder folder;
+    CheckpointStore store(folder.path());
     std::stop_source stop;
-    Run first(freezing(), {.on_step = [&](const StepReport& step) {
-                if (step.step == at) stop.request_stop();
-              }});
-    REQUIRE(first.trainer.run(stop.get_token()).status == RunStatus::interrupted);
-    const Checkpoint checkpoint = first.trainer.checkpoint();
-    Run second(freezing(), {}, nullptr, 2);
-    second.trainer.restore(checkpoint);
+    {
+      Run first(setup,
+                {.on_step =
+                     [&](const StepReport& step) {
+                       if (step.step == at) stop.request_stop();
+                     }},
+                &store);
+      REQUIRE(first.trainer.run(stop.get_token()).status == RunStatus::interrupted);
+    }
+    Run second(other, {}, nullptr, 2);
+    second.trainer.restore(*store.load_latest());
     second.trainer.run();
-    check_same_weights(*whole.network, *second.network);
-    for (const auto& [name, tensor] : whole.trainer.average()->state())
-      CHECK(at::equal(tensor, second.trainer.average()->state().at(name)));
+    check_same_state(end, second.trainer.checkpoint());
   }
 }
 

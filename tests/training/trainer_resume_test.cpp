@@ -6,9 +6,8 @@ namespace {
 
 // A process that was stopped, and one that goes on with the same setup but for its loader: batches
 // ready ahead and threads are others. Says whether the second ended as `whole` did.
-void check_resumed(const Setup& setup, const CheckpointStore& saved, const Run& whole,
+void check_resumed(const Setup& setup, CheckpointStore& store, const Run& whole,
                    const RunResult& uninterrupted) {
-  CheckpointStore store(saved.folder());
   Setup other = setup;
   other.loader = {.prefetch = 1, .runtime = headrace::Runtime({.threads = 3})};
   Run second(other, {}, &store, 99);

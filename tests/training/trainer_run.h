@@ -79,6 +79,7 @@ struct Setup {
   TrainerOptions options = {};
   test::CourseParts course = {.loss = loss_of_rows};
   headrace::LoaderOptions loader = {};
+  std::int64_t poisoned = -1;  // record of the training that is not finite
 };
 
 // A network, its optimiser, loaders and trainer, as one run of a program would make them.
@@ -89,7 +90,7 @@ struct Run {
         course(setup.course),
         network(make_network<StatefulModule>(seed)),
         optimizer(parameter_groups(stage, network->parameters()), stage.optimizer),
-        train(train_loader(50, 8, -1, setup.loader)),
+        train(train_loader(50, 8, setup.poisoned, setup.loader)),
         validation(validation_loader()),
         trainer({.course = course,
                  .stage = stage,

@@ -80,6 +80,7 @@ class Trainer::Loop {
   void set_rates(std::int64_t update);
   void unfreeze_parameters(std::int64_t epoch);
   void add_unfrozen(std::size_t change, std::int64_t since);
+  void forget_unfrozen();
   void learn_outcomes(std::size_t unknown);
   void meet(const detail::StepOutcomes::Step& step);
   void reload();
