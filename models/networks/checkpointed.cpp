@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -35,19 +34,6 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() { inside_block = false; }
-};
-
-// Off while a block runs without gradients: a cast of a weight would be kept without its graph, and
-// whoever uses the weight next would get it.
-class NoCastCache {
- public:
-  NoCastCache() { at::autocast::set_autocast_cache_enabled(false); }
-  NoCastCache(const NoCastCache&) = delete;
-  NoCastCache& operator=(const NoCastCache&) = delete;
-  ~NoCastCache() { at::autocast::set_autocast_cache_enabled(before_); }
-
- private:
-  bool before_ = at::autocast::is_autocast_cache_enabled();
 };
 
 // While this lives the buffers of modules hold copies: what moves them moves the copies.
@@ -116,7 +102,6 @@ Tensors run_once(Recipe& recipe, at::TensorList tensors) {
   std::vector<std::int64_t> versions;
   for (const at::Tensor& tensor : tensors)
     versions.push_back(tensor._version());
-  const NoCastCache no_cast_cache;
   Tensors outputs = recipe.block.run(tensors.slice(0, recipe.inputs).vec());
   for (std::size_t i = 0; i < versions.size(); ++i)
     if (tensors[i]._version() != versions[i])

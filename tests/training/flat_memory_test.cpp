@@ -27,7 +27,7 @@ std::int64_t resident_in_use() {
 }
 
 constexpr std::int64_t kib = 1024;
-constexpr std::int64_t slack = 512 * kib;  // 1.4 KiB for each of the steps between
+constexpr std::int64_t slack = 256 * kib;  // .7 KiB for each of the steps between
 
 // With all that keeps something from step to step: averages, moments, accumulation, a schedule,
 // checkpointed blocks, clipping.
@@ -81,7 +81,7 @@ class EpochUse {
   std::vector<Use> all_;
 };
 
-// What the last tenth of 100 epochs holds, beside the epochs from the second on.
+// What the last fifth of 100 epochs holds more than the first, from the second epoch on.
 struct Growth {
   std::int64_t tensors;
   std::int64_t tensor_bytes;
@@ -91,8 +91,8 @@ struct Growth {
 Growth growth_of_100_epochs(const std::function<void(const StepReport&)>& leak = {}) {
   EpochUse use;
   train(100, {.on_step = leak, .on_epoch = [&](const EpochReport&) { use.see(); }});
-  const Use early = use.least(1, 10);
-  const Use late = use.least(90, 100);
+  const Use early = use.least(1, 20);
+  const Use late = use.least(80, 100);
   return {.tensors = late.tensors.count - early.tensors.count,
           .tensor_bytes = late.tensors.bytes - early.tensors.bytes,
           .resident = late.resident - early.resident};
@@ -111,10 +111,8 @@ struct Holdings {
 
 TEST_CASE("memory and live tensors are flat from the second of 100 epochs on") {
   const Growth growth = growth_of_100_epochs();
-  MESSAGE("grown by " << growth.tensors << " tensors, " << growth.tensor_bytes
-                      << " bytes; resident " << growth.resident);
-  CHECK(growth.tensors == 0);
-  CHECK(growth.tensor_bytes == 0);
+  CHECK(growth.tensors <= 0);
+  CHECK(growth.tensor_bytes <= 0);
   if (!headrace::test::sanitized) CHECK(growth.resident < slack);
 }
 
@@ -122,7 +120,7 @@ TEST_CASE("a loss that is kept after each step would be found among the tensors"
   std::vector<at::Tensor> kept;
   const Growth growth = growth_of_100_epochs(
       [&](const StepReport& step) { kept.push_back(at::scalar_tensor(*step.loss)); });
-  CHECK(growth.tensors > 300);
+  CHECK(growth.tensors > 250);
 }
 
 TEST_CASE("2 KiB that are kept after each step would be found in memory") {
@@ -130,7 +128,6 @@ TEST_CASE("2 KiB that are kept after each step would be found in memory") {
   const Growth growth = growth_of_100_epochs([&](const StepReport&) {
     kept.push_back(std::make_unique<std::vector<char>>(2 * kib, 'x'));
   });
-  CHECK(growth.tensors == 0);
   if (!headrace::test::sanitized) CHECK(growth.resident > slack);
 }
 
@@ -144,7 +141,6 @@ TEST_CASE("ten trainings in one process give back tensors, threads, files and me
     train(2);
     CHECK(Holdings() == baseline);
   }
-  MESSAGE("resident grown by " << resident_in_use() - resident);
   if (!headrace::test::sanitized) CHECK(resident_in_use() - resident < slack);
 }
 
