@@ -7,10 +7,10 @@
 
 namespace headrace::inline v1::training {
 
-/// Mixed precision for the scope it lives in, on the thread that made it: matrix products and
-/// convolutions run in bfloat16 or half. Have one a step, around forward and loss; the backward
-/// pass runs outside. With fp32 and tf32 it changes nothing, nor on a device that has no mixed
-/// precision, as `meta`.
+/// A precision for the scope it lives in. bf16 and fp16: matrix products and convolutions run in
+/// bfloat16 or half on the thread that made it, but on a device that has no mixed precision, as
+/// `meta`. Whether products of floats may be in TF32 is set for the process, and set back. Have one
+/// a step, around forward and loss; the backward pass runs outside.
 class HEADRACE_API Autocast {
  public:
   Autocast(Precision precision, at::DeviceType device);
@@ -19,6 +19,8 @@ class HEADRACE_API Autocast {
   ~Autocast();
 
  private:
+  bool tf32_in_products_before_;
+  bool tf32_in_convolutions_before_;
   bool active_;
   at::DeviceType device_;
   bool enabled_before_ = false;

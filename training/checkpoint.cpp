@@ -57,6 +57,7 @@ json to_json(const Progress& progress) {
             {"bad", progress.early_stopping.bad}}},
           {"best_epoch", progress.best_epoch},
           {"skipped_in_a_row", progress.skipped_in_a_row},
+          {"overflows_in_a_row", progress.overflows_in_a_row},
           {"reloads", progress.reloads},
           {"rate_factor", progress.rate_factor},
           {"unfrozen_at", progress.unfrozen_at}};
@@ -86,6 +87,7 @@ Progress progress_from(const json& state) {
                              .bad = stopping.at("bad").get<int>()},
           .best_epoch = state.at("best_epoch").get<std::int64_t>(),
           .skipped_in_a_row = state.at("skipped_in_a_row").get<int>(),
+          .overflows_in_a_row = state.at("overflows_in_a_row").get<int>(),
           .reloads = state.at("reloads").get<int>(),
           .rate_factor = state.at("rate_factor").get<double>(),
           .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>()};
@@ -238,10 +240,12 @@ void require_same_identity(const std::map<std::string, std::string>& in_file,
     const auto found = map.find(name);
     return found == map.end() ? std::string("nothing") : '"' + found->second + '"';
   };
+  std::map<std::string, std::string> all = in_file;
+  all.insert(of_run.begin(), of_run.end());
   std::string differences;
-  for (const auto& [name, before] : in_file)
-    if (value(of_run, name) != '"' + before + '"')
-      differences += "\n  " + name + ": \"" + before + "\" is now " + value(of_run, name);
+  for (const auto& [name, any] : all)
+    if (value(of_run, name) != value(in_file, name))
+      differences += "\n  " + name + ": " + value(in_file, name) + " is now " + value(of_run, name);
   if (!differences.empty())
     throw CheckpointError(
         "[checkpoint] belongs to another run; go on with the same configuration and data, or begin "

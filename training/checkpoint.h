@@ -27,10 +27,11 @@ struct Progress {
   std::int64_t epoch_skipped = 0;  ///< steps of the epoch so far that were skipped
   PlateauState plateau = {};
   EarlyStoppingState early_stopping = {};
-  std::int64_t best_epoch = -1;                ///< -1: none was evaluated yet
-  int skipped_in_a_row = 0;                    ///< steps, up to the newest
-  int reloads = 0;                             ///< that a policy has asked for in the stage
-  double rate_factor = 1.0;                    ///< of all rates, by these reloads
+  std::int64_t best_epoch = -1;  ///< -1: none was evaluated yet
+  int skipped_in_a_row = 0;      ///< steps, up to the newest, but for fp16's overflows
+  int overflows_in_a_row = 0;    ///< of fp16 under a finite loss, likewise
+  int reloads = 0;               ///< that a policy has asked for in the stage
+  double rate_factor = 1.0;      ///< of all rates, by these reloads
   std::vector<std::int64_t> unfrozen_at = {};  ///< update of each change of the stage so far
 
   friend bool operator==(const Progress&, const Progress&) = default;

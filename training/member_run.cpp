@@ -3,13 +3,13 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/member_run.h>
+#include <headrace/training/stage_checks.h>
 #include <headrace/training/vote.h>
 
 #include <array>
 #include <cstdio>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -47,7 +47,6 @@ class MemberRun {
     if (stages_.empty()) throw ConfigError("[recipe] " + member.name + " must have a stage");
     for (std::size_t number = 0; number < stages_.size(); ++number) {
       stages_[number].number = static_cast<std::int64_t>(number);
-      require_possible(stages_[number]);
     }
   }
 
@@ -55,14 +54,7 @@ class MemberRun {
     at::manual_seed(options_.seed + static_cast<std::uint64_t>(member_.index));
     network_ = course_->network();
     network_->move_to(options_.device, stages_.front().channels_last);
-    for (const Stage& stage : stages_) {  // throws before anything is trained
-      parameter_groups(stage, network_->parameters());
-      network_->checkpoint(stage.checkpointed);
-      if (stage.frozen_norms && network_->buffers().empty())
-        throw ConfigError("[stage " + stage.name +
-                          "] frozen_norms: there must be norms with running statistics, the "
-                          "network has none; leave it out");
-    }
+    check_stages(*course_, stages_, *network_);
     std::optional<Checkpoint> last = store_.load_latest();
     const auto first = static_cast<std::size_t>(last ? last->progress.stage : 0);
     if (first >= stages_.size())
@@ -79,22 +71,6 @@ class MemberRun {
   }
 
  private:
-  void require_possible(const Stage& stage) const {
-    check(stage);
-    const auto refuse = [&](const char* rule) {
-      throw ConfigError("[stage " + stage.name + "] " + rule);
-    };
-    if (stage.channels_last != stages_.front().channels_last)
-      refuse("channels_last must be that of the stages before");
-    if (course_->evaluates(Split::validation)) return;
-    if (stage.start == StartFrom::best && &stage != &stages_.front())
-      refuse("start: best needs a validation, there is none; start from last");
-    if (std::holds_alternative<PlateauOptions>(stage.schedule))
-      refuse("schedule: a plateau needs a validation, there is none; take another");
-    if (stage.early_stopping && stage.early_stopping->patience > 0)
-      refuse("early_stopping needs a validation, there is none; set its patience to 0");
-  }
-
   Loader build(Pipeline pipeline) const { return std::move(pipeline).build(options_.loaders); }
 
   std::optional<Loader> evaluation_loader(Split split, const Stage& stage) const {

@@ -98,8 +98,9 @@ PlateauState plateau_after(const PlateauOptions& options, PlateauState state, do
 }
 
 double plateau_rate(const PlateauOptions& options, double rate, int reductions) {
+  const double lowest = std::min(options.lowest, rate);
   for (int i = 0; i < reductions; ++i)
-    rate = std::max(rate * options.factor, options.lowest);
+    rate = std::max(rate * options.factor, lowest);
   return rate;
 }
 

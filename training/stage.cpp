@@ -46,6 +46,21 @@ void require_changes(const Stage& stage) {
 }
 
 void require_schedule(const Stage& stage) {
+  const SchedulePlace start{.update = 0, .steps_per_epoch = 1, .epochs = stage.epochs};
+  try {
+    rate_at(stage.schedule, stage.optimizer.learning_rate, start);
+  } catch (const ConfigError& error) {
+    refuse(stage, error.what());
+  }
+  if (const auto* cycle = std::get_if<OneCycleRate>(&stage.schedule)) {
+    require(cycle->pct > 0.0 && cycle->pct < 1.0, stage, "one-cycle: pct must lie in (0, 1)",
+            cycle->pct);
+    require(cycle->div >= 1.0, stage, "one-cycle: div must be at least 1", cycle->div);
+    require(cycle->final_div >= 1.0, stage, "one-cycle: final_div must be at least 1",
+            cycle->final_div);
+  }
+  if (const auto* polynomial = std::get_if<PolynomialRate>(&stage.schedule))
+    require(polynomial->power > 0.0, stage, "polynomial: power must be above 0", polynomial->power);
   if (const auto* plateau = std::get_if<PlateauOptions>(&stage.schedule))
     plateau_after(*plateau, {}, 0.0);  // throws for what it cannot go by
   if (const auto* step = std::get_if<StepRate>(&stage.schedule)) {
@@ -111,8 +126,17 @@ std::size_t change_of(const Stage& stage, const std::string& name) {
 void require_patterns(const Stage& stage, const models::NamedTensors& parameters) {
   for (const std::string& pattern : stage.frozen)
     require_used(stage, pattern, parameters);
-  for (const GroupRule& rule : stage.groups)
-    require_used(stage, rule.pattern, parameters);
+  for (std::size_t rule = 0; rule < stage.groups.size(); ++rule) {
+    const std::string& pattern = stage.groups[rule].pattern;
+    require_used(stage, pattern, parameters);
+    const auto first_to_fit = [&](const models::NamedTensor& one) {
+      return rule_of(stage, one.name) == rule;
+    };
+    if (std::ranges::none_of(parameters, first_to_fit))
+      refuse(stage, "group \"" + pattern +
+                        "\" must fit a parameter that no group before it fits, the groups before "
+                        "take all of them; put it first");
+  }
   for (std::size_t i = 0; i < stage.unfreeze.size(); ++i) {
     for (const std::string& pattern : stage.unfreeze[i].patterns)
       require_used(stage, pattern, parameters);
@@ -136,7 +160,10 @@ std::vector<ParameterGroup> grouped(const Stage& stage, const models::NamedTenso
     ParameterGroup settings = like;
     if (rule < stage.groups.size()) {
       settings.rate_factor *= stage.groups[rule].rate_factor;
-      options.weight_decay = stage.groups[rule].weight_decay.value_or(options.weight_decay);
+      if (stage.groups[rule].weight_decay) {
+        options.weight_decay = *stage.groups[rule].weight_decay;
+        options.decay_vectors = true;
+      }
     }
     for (ParameterGroup& group : groups_by_decay(by_rule[rule], options, settings))
       groups.push_back(std::move(group));

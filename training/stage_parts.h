@@ -12,8 +12,9 @@ namespace headrace::inline v1::training {
 /// first rule that fits counts.
 struct GroupRule {
   std::string pattern = {};
-  double rate_factor = 1.0;                 ///< of the learning rate
-  std::optional<double> weight_decay = {};  ///< none: the optimiser's, by its rule for vectors
+  double rate_factor = 1.0;  ///< of the learning rate
+  /// Of all of them, vectors too; none: the optimiser's, by its rule for vectors.
+  std::optional<double> weight_decay = {};
 };
 
 /// A change inside a stage: from that epoch on, parameters of these patterns are trained, too. The

@@ -17,7 +17,7 @@ struct RateAt {
   double operator()(const ConstantRate&) const { return rate; }
   double operator()(const CosineRate& given) const {
     return warmup_cosine({.base = rate,
-                          .lowest = given.lowest,
+                          .lowest = std::min(given.lowest, rate),
                           .warmup = given.warmup_epochs * place.steps_per_epoch,
                           .warmup_start = given.warmup_start,
                           .total = total},

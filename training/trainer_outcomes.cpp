@@ -50,11 +50,11 @@ void Trainer::Loop::learn_outcomes(std::size_t unknown) {
     const detail::StepOutcomes::Step step = outcomes_.pop();
     if (!step.skipped) {
       progress_.skipped_in_a_row = 0;
+      progress_.overflows_in_a_row = 0;
       continue;
     }
     ++progress_.skipped;
     ++progress_.epoch_skipped;
-    ++progress_.skipped_in_a_row;
     meet(step);
   }
 }
@@ -63,8 +63,9 @@ void Trainer::Loop::meet(const detail::StepOutcomes::Step& step) {
   const NonFinitePolicy& policy = parts_.stage.non_finite;
   const bool overflow = update_.scaler() != nullptr && std::isfinite(step.loss);
   const auto* skip = std::get_if<SkipStep>(&policy);
-  const int bearable = skip != nullptr ? skip->in_a_row : SkipStep{}.in_a_row;
-  const bool too_many = progress_.skipped_in_a_row >= bearable;
+  const int bearable = skip != nullptr && !overflow ? skip->in_a_row : SkipStep{}.in_a_row;
+  const int in_a_row = ++(overflow ? progress_.overflows_in_a_row : progress_.skipped_in_a_row);
+  const bool too_many = in_a_row >= bearable;
   if (overflow && !too_many) return;
   const auto* reload = std::get_if<ReloadCheckpoint>(&policy);
   reload_wanted_ = !overflow && reload != nullptr && progress_.reloads < reload->times &&
@@ -84,9 +85,9 @@ void Trainer::Loop::meet(const detail::StepOutcomes::Step& step) {
   if (reload_wanted_) return;
   if (!skips)
     throw NumericError(words_of(bad) +
-                       (too_many ? ", the last of " + std::to_string(progress_.skipped_in_a_row) +
-                                       " such steps in a row"
-                                 : std::string()) +
+                       (too_many
+                            ? ", the last of " + std::to_string(in_a_row) + " such steps in a row"
+                            : std::string()) +
                        advice + samples);
   buffers_.put_back(step.number);
   if (callbacks_.on_warning)

@@ -56,7 +56,7 @@ void Trainer::Loop::save_behind_step() {
   if (!writer_) return;
   take_outcome(false, OnFailure::count);
   save_waits_ = save_waits_ || save_is_due();
-  if (progress_.step == 1) return save(true);
+  if (progress_.step == 1 && parts_.checkpoints->list().empty()) return save(true);
   if (save_waits_ && !writer_->busy() && progress_.step >= retry_at_) save(false);
 }
 

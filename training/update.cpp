@@ -26,6 +26,14 @@ Output without_gradient(Output output) {
   return output;
 }
 
+// What a micro-batch weighs; undefined: its rows.
+at::Tensor weight_of(const Example& example, const std::vector<Term>& terms) {
+  if (example.weight.defined()) return example.weight;
+  for (const Term& term : terms)
+    if (term.weight.defined()) return term.weight;
+  return {};
+}
+
 }  // namespace
 
 Update::Update(const Course& course, models::Network& network, Optimizer& optimizer,
@@ -45,13 +53,13 @@ Forward Update::accumulate(const Example& example, const Moment& moment, bool al
     forward.output = without_gradient(output);
     forward.loss = loss.detach();
   }
-  if (example.weight.defined())
-    forward.weight = example.weight.detach().to(loss.device(), /*non_blocking=*/true);
+  if (const at::Tensor weight = weight_of(example, forward.terms); weight.defined())
+    forward.weight = weight.detach().to(loss.device(), /*non_blocking=*/true);
   for (Term& term : forward.terms)
     term.value = term.value.detach();
   if (!alone)
     loss = weighed(loss, forward);
-  else if (forward.weight.defined())
+  else if (example.weight.defined())
     loss = loss * (forward.weight != 0);
   const at::Tensor seen = loss.detach().to(at::kDouble);
   loss_ = loss_.defined() ? loss_ + seen : seen;

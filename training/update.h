@@ -25,7 +25,7 @@ struct Forward {
   Output output = {};
   std::vector<Term> terms = {};
   at::Tensor loss = {};    ///< the sum of the terms, a scalar
-  at::Tensor weight = {};  ///< of the example; undefined: its rows
+  at::Tensor weight = {};  ///< of the micro-batch in its window; undefined: its rows
   std::int64_t rows = 0;   ///< that are present
 };
 
@@ -37,8 +37,9 @@ struct StepOutcome {
 };
 
 /// One optimiser step over one or more micro-batches. A window's gradient is that of the mean over
-/// all its rows (or of what the examples weigh), however they are divided, for losses that are such
-/// means; norms over the batch and class weights see their micro-batch. A window that weighs
+/// all its rows, however they are divided, for losses that are such means: a micro-batch weighs as
+/// its example does (`Example::weight`), or as the first term of its loss that has a weight, or as
+/// its rows. Norms over the batch see their micro-batch. A window that weighs
 /// nothing has no gradient, for losses that are finite without a row: one that is 0 / 0 is skipped
 /// as any other. A loss or a gradient that is not finite changes nothing. With fp16 the loss is
 /// scaled, and gradients are scaled back before they are clipped. Not thread-safe.

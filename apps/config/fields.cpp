@@ -175,7 +175,8 @@ void Fields::maps(std::string name, std::vector<Node>& target, KeyOptions option
   Field& field = add(std::move(name), std::move(options));
   field.range = "list of maps";
   field.read = [&target](const Node& node, const std::string& path) {
-    if (node.kind != Node::Kind::list) detail::refuse_value(node, path, "a list");
+    if (node.kind != Node::Kind::list && node.kind != Node::Kind::null)
+      detail::refuse_value(node, path, "a list");
     target = node.items;
   };
   field.write = [&target] { return Node{.kind = Node::Kind::list, .items = target}; };

@@ -48,6 +48,7 @@ Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed
   const auto& rows = parts_.member.train;
   TaskFeed of_this = parts_.feed;
   of_this.task = of_stage(stage);
+  of_this.seed = parts_.config->of_stage(stage.number).seed;
   return training_pipeline(rows_of(parts_.records.train.source, rows),
                            labels_at(*parts_.records.train.source, rows), of_this, stage.batch,
                            feed.device);

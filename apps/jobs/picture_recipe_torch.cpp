@@ -120,10 +120,12 @@ monitor::MemoryForecast PictureRecipe::plan() {
     record_ = record_shape(*records_.train.source, task_.array);
     for (const RecordSet* part : {&records_.validation, &records_.test})
       require_record(*part->source);
-    if (record_.rank() == 1 && config_->training.batch < 2)
-      throw ConfigError(
-          "[config] training.batch must be at least 2 for vectors, whose network normalises over "
-          "the batch, got 1");
+    for (const training::Stage& stage : stages_of(*config_))
+      if (record_.rank() == 1 && stage.batch < 2)
+        throw ConfigError(
+            "[config] training.batch must be at least 2 for vectors, whose network normalises over "
+            "the batch, got 1 in stage " +
+            stage.name);
     check();
   }
   statistics_ = resolve();

@@ -92,6 +92,7 @@ std::shared_ptr<const JobConfig> stage_of(const Job& job, const Node& document,
   config->describe_keys(fields);
   fields.read(document);
   config->settle(fields);
+  config->seed += number * 0x9E3779B97F4A7C15U;  // else it would see the orders of the first again
   return config;
 }
 

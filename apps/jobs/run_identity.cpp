@@ -63,6 +63,9 @@ Node without_free_keys(const Node& node, const std::string& path) {
     kept.entries.push_back(
         {.key = entry.key, .place = entry.place, .value = without_free_keys(entry.value, below)});
   }
+  if (path == "training.stages")
+    for (Node& stage : kept.items)
+      stage = without_free_keys(stage, "training");
   return kept;
 }
 

@@ -30,7 +30,8 @@ void set_loss(Node& document, const Entry& entry) {
   Entry* known = document.find(entry.key);
   const bool sections = known != nullptr && known->value.kind == Node::Kind::map &&
                         entry.value.kind == Node::Kind::map;
-  if (!sections) return set(document, entry);
+  // The keys of another loss are none of this one's.
+  if (!sections || entry.value.find("name") != nullptr) return set(document, entry);
   for (const Entry& key : entry.value.entries)
     set(known->value, key);
 }

@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/training_settings.h>
 #include <headrace/apps/jobs/training_tags.h>
+#include <headrace/apps/task/task_settings.h>
 #include <headrace/engine/base/error.h>
 
 #include <utility>
@@ -126,6 +127,17 @@ void check(const TrainingSettings& training) {
     throw ConfigError(
         "[config] training.cudnn_benchmark takes whichever algorithm was fastest in a trial, "
         "training.deterministic the same one every time; set one of them to false");
+}
+
+void check_plateau(const TrainingSettings& training, std::span<const std::string> figures) {
+  const auto* plateau = std::get_if<training::PlateauOptions>(&training.schedule);
+  if (plateau == nullptr) return;
+  check_figure("training.schedule.plateau.figure", plateau->figure, figures);
+  if (plateau->figure != "loss" && plateau->goal == training::Goal::minimum)
+    throw ConfigError(fmt::format(
+        "[config] training.schedule: {} gets better upwards, but the plateau's goal is lower; set "
+        "training.schedule.plateau.goal=higher",
+        plateau->figure));
 }
 
 }  // namespace headrace::inline v1::app

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,10 @@ HEADRACE_API void describe(Fields& fields, TrainingSettings& training);
 
 /// Throws ConfigError for keys that do not fit each other.
 HEADRACE_API void check(const TrainingSettings& training);
+
+/// Throws ConfigError for a plateau over another figure than `figures` (`check_figure`), or over
+/// one that gets better upwards, as all do but the loss, with the goal lower.
+HEADRACE_API void check_plateau(const TrainingSettings& training,
+                                std::span<const std::string> figures);
 
 }  // namespace headrace::inline v1::app

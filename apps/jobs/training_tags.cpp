@@ -19,10 +19,15 @@ void describe_one_cycle(Fields& fields, OneCycleRate& rate) {
   fields.key("final_div", rate.final_div, {.doc = "first rate by the last", .min = 1.0});
   fields.key("cycle_momentum", rate.cycle_momentum,
              {.doc = "the momentum (beta1 of adamw and adam) falls while the rate rises"});
-  fields.key("low_momentum", rate.low_momentum,
-             {.doc = "where the rate is highest", .above = 0.0, .below = 1.0});
-  fields.key("high_momentum", rate.high_momentum,
-             {.doc = "at both ends", .above = 0.0, .below = 1.0});
+  const auto of_cycle = [&](std::string doc) {
+    return KeyOptions{.doc = std::move(doc),
+                      .above = 0.0,
+                      .below = 1.0,
+                      .used_if = [&rate] { return rate.cycle_momentum; },
+                      .used_when = "cycle_momentum is true"};
+  };
+  fields.key("low_momentum", rate.low_momentum, of_cycle("where the rate is highest"));
+  fields.key("high_momentum", rate.high_momentum, of_cycle("at both ends"));
 }
 
 void describe_polynomial(Fields& fields, PolynomialRate& rate) {

@@ -10,16 +10,18 @@
 #include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
-namespace {
 
-void check_figure(const std::string& word, std::span<const std::string> figures) {
+void check_figure(const std::string& key, const std::string& word,
+                  std::span<const std::string> figures) {
   const bool known = std::any_of(figures.begin(), figures.end(), [&](const std::string& figure) {
     return figure.ends_with('_') ? word.starts_with(figure) : word == figure;
   });
   if (known) return;
-  throw ConfigError(fmt::format("[config] key \"selected_by\" must be one of {}, got \"{}\"{}",
+  throw ConfigError(fmt::format("[config] key \"{}\" must be one of {}, got \"{}\"{}", key,
                                 fmt::join(figures, ", "), word, did_you_mean(word, figures)));
 }
+
+namespace {
 
 void check_loss(const LossList& loss) {
   if (loss.empty()) throw ConfigError("[config] loss must have a term, got []");
@@ -66,7 +68,7 @@ void check(const TaskSettings& task, std::span<const std::string> figures) {
   check(task.model);
   check(task.imbalance);
   check_loss(task.loss);
-  check_figure(task.selected_by, figures);
+  check_figure("selected_by", task.selected_by, figures);
   if (!flipped_axes(task.predict).empty() && holds_arrays(task.data))
     throw ConfigError(
         "[config] predict.tta: flips are of pictures, but data.train has arrays; leave it out");

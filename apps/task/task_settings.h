@@ -35,4 +35,8 @@ void describe(Fields& fields, TaskSettings& task, bool masks);
 /// `figures` ("dice_" stands for all that begin so).
 void check(const TaskSettings& task, std::span<const std::string> figures);
 
+/// Throws ConfigError where a key names another figure; "dice_" stands for all that begin so.
+void check_figure(const std::string& key, const std::string& word,
+                  std::span<const std::string> figures);
+
 }  // namespace headrace::inline v1::app

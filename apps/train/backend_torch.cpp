@@ -54,6 +54,13 @@ ExitCode TorchBackend::run(const std::function<ExitCode()>& command) {
     throw Failure(ExitCode::numeric, error.what());
   } catch (const c10::OutOfMemoryError& error) {
     throw Failure(ExitCode::resources, error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    const std::string what = error.what_without_backtrace();
+    if (what.find("deterministic") == std::string::npos) throw;
+    throw Failure(ExitCode::configuration,
+                  "[training] training.deterministic: every operation must have a form that gives "
+                  "the same bits, got one without: " +
+                      what + "; set it to false");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
 #include <headrace/apps/train/training_memory.h>
+#include <headrace/training/stage_checks.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>
@@ -36,8 +37,7 @@ std::int64_t try_network(const training::Course& course, at::Device device) {
   const std::vector<training::Stage> stages = course.stages();
   const std::unique_ptr<models::Network> network = course.network();
   network->move_to(device, stages.front().channels_last);
-  for (const training::Stage& stage : stages)
-    training::parameter_groups(stage, network->parameters());
+  training::check_stages(course, stages, *network);
   course.try_network(*network, device);
   return models::parameter_count(*network);
 }
@@ -79,6 +79,8 @@ monitor::MemoryForecast RecipeRun::forecast() const {
   const auto course = recipe_->begin(member(members().front()));
   const std::vector<training::Stage> stages = course->stages();
   const training::Stage& stage = *std::ranges::max_element(stages, {}, &training::Stage::batch);
+  const training::Stage& evaluated =
+      *std::ranges::max_element(stages, {}, training::evaluation_batch);
   std::uint64_t step_bytes = 0;
   for (const training::Stage& one : stages)
     step_bytes = std::max(step_bytes, course->step_bytes(one));
@@ -91,7 +93,7 @@ monitor::MemoryForecast RecipeRun::forecast() const {
         forecast, "evaluation",
         course
             ->evaluation(training::Split::validation,
-                         {.batch = training::evaluation_batch(stage), .device = device_.device})
+                         {.batch = training::evaluation_batch(evaluated), .device = device_.device})
             .build(loader_options()));
   const std::int64_t parameters = try_network(*course, torch_device(device_.device));
   if (!device_.device.is_cuda())

@@ -108,12 +108,13 @@ def train(job, mode, start, steps, dtype, before_step):
     for step, parts in enumerate(steps):
         before_step(step, network, optimizer)
         rates.append(optimizer.param_groups[0]["lr"])
-        rows = sum(int(present.sum()) for _, _, present in parts)
+        weight_of = getattr(job, "weight", lambda target, present: present.sum())
+        weights = [float(weight_of(target, present)) for _, target, present in parts]
         total = 0.0
         optimizer.zero_grad()
-        for values, target, present in parts:
+        for (values, target, present), weight in zip(parts, weights):
             output = network(values.to(dtype, memory_format=torch.channels_last))
-            loss = job.loss(output, target, present) * (int(present.sum()) / rows)
+            loss = job.loss(output, target, present) * (weight / sum(weights))
             loss.backward()
             total += loss.item()
         if job.clip is not None:

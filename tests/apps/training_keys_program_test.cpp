@@ -195,9 +195,12 @@ TEST_CASE("a plateau follows its figure towards its goal") {
   CHECK(rates("figure: loss, goal: lower, patience: 0, threshold: 0.99, factor: 0.5").back() <
         0.01);
   CHECK(rates("figure: loss, goal: higher, patience: 3, threshold: 0, factor: 0.5")[2] == 0.01);
-  const Finished unknown = folder.tried({"schedule={plateau: {figure: f7}}"});
-  CHECK(unknown.status != 0);
-  CHECK(contains(unknown.err, "f7"));
+  const Finished unknown = folder.tried({"schedule={plateau: {figure: acuracy}}"});
+  CHECK(unknown.status == 2);
+  CHECK(contains(unknown.err, "did you mean \"accuracy\"?"));
+  const Finished upwards = folder.tried({"schedule={plateau: {figure: accuracy}}"});
+  CHECK(upwards.status == 2);
+  CHECK(contains(upwards.err, "goal=higher"));
 }
 
 TEST_CASE("ema is evaluated and kept, the trained weights go on beside it") {
@@ -247,6 +250,10 @@ TEST_CASE("checkpointed blocks give the same weights, and a name that fits none 
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "layer9"));
   CHECK(contains(wrong.err, "fc1"));
+  const Finished dry =
+      folder.run({"train", "job.yaml", "--dry-run", "--set", "training.checkpointed=[layer9]"});
+  CHECK(dry.status == 2);
+  CHECK(contains(dry.err, "layer9"));
 }
 
 TEST_CASE("the precision is the one that is named") {

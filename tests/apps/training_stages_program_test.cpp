@@ -1,4 +1,6 @@
 // Stages in YAML, and what is done about steps that are not finite, by the program.
+#include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/jobs/read_job.h>
 #include <headrace/tests/apps/key_runs.h>
 #include <headrace/tests/support/content_of.h>
 
@@ -57,6 +59,32 @@ TEST_CASE("stages are trained one after the other, each with what differs in it"
   CHECK((unnamed.column("stage") == std::vector<std::string>{"stage-1", "stage-1", "stage-2"}));
 }
 
+TEST_CASE("a stage sees its records in an order of its own") {
+  const headrace::app::TrainingJob job = headrace::app::read_training_text(
+      headrace::app::jobs(),
+      "kind: classification\nseed: 5\ndata: {train: {folder: a}}\n"
+      "training: {stages: [{epochs: 1}, {epochs: 2}]}\n",
+      "a test", {});
+  REQUIRE(job.config->stages.size() == 2);
+  CHECK(job.config->stages[0]->seed == 5);
+  CHECK(job.config->stages[1]->seed != 5);
+}
+
+TEST_CASE("keys that may change when a run goes on may do so in a stage, and no others") {
+  const KeyFolder folder;
+  const auto resumed = [&](const std::string& last) {
+    return "training.stages=[{epochs: 1, batch: 12}, {epochs: 1, " + last + "}]";
+  };
+  const KeyRun run = folder.train({resumed("batch: 8").substr(9)});
+  const auto resume = [&](const std::string& last) {
+    return folder.run({"train", "--resume", run.folder().string(), "--set", resumed(last)});
+  };
+  CHECK(resume("batch: 8, evaluation_batch: 5, non_finite: abort").status == 0);
+  const Finished other = resume("batch: 9");
+  CHECK(other.status == 2);
+  CHECK(contains(other.err, "training.stages.1.batch"));
+}
+
 TEST_CASE("a stage starts from the last weights, or from those that were best") {
   const KeyFolder folder;
   // The second epoch's rate is so high that the first epoch's weights are the better ones.
@@ -89,12 +117,12 @@ TEST_CASE("a list of stages that is wrong is refused with the place of the fault
     CHECK(finished.status == 2);
     CHECK_MESSAGE(contains(finished.err, words), finished.err);
   };
-  check_refused("[]", "training.stages");
   check_refused("[{epoch: 3}]", "did you mean \"epochs\"?");
   check_refused("[{name: a}, {name: a}]", "name");
   check_refused("[3]", "training.stages.0");
   check_refused("[{member: 1}]", "member");
   check_refused("[{start: first}]", "start");
+  check_refused("[{start: best}]", "the first has none");
   const Finished outside = folder.tried({"start=best"});
   CHECK(outside.status == 2);
   CHECK(contains(outside.err, "training.stages"));

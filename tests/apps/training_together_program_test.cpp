@@ -115,6 +115,9 @@ TEST_CASE("the glaucoma job trains with all keys at once") {
                                     "model: {allow_random_frozen: true}\n") +
                         all_keys("block1", "bf16"));
   check_trained(folder);
+  folder.done(TrainingFolder::train(
+      {"runs=other", "training.stages=[{epochs: 1}, {epochs: 1, loss: {name: cross-entropy}}]"}));
+  folder.done({"evaluate", "--checkpoint", folder.only_run("other").string(), "--data", "data.h5"});
 }
 
 TEST_CASE("the leak job trains with all keys at once") {

@@ -54,8 +54,14 @@ struct Trained {
   std::vector<double> losses;  // of the epochs
 };
 
+enum class Weighed : unsigned char { by_example, by_term, by_rows };
+
+at::Tensor counted(const at::Tensor& mask) {
+  return (mask != ignored).sum();
+}
+
 // Two epochs of windows of six pictures, the last of one.
-Trained trained(std::int64_t batch, bool weighed = true) {
+Trained trained(std::int64_t batch, Weighed weighed = Weighed::by_example) {
   const OneThread one_thread;
   const auto network = make_network<PixelModule>(1);
   const Stage stage{.epochs = 2,
@@ -63,12 +69,15 @@ Trained trained(std::int64_t batch, bool weighed = true) {
                     .accumulation = 6 / batch,
                     .optimizer = {.rule = SgdRule{.momentum = .9}, .learning_rate = .1},
                     .clip_norm = .2};
-  const headrace::test::FunctionCourse course(
+  headrace::test::CourseParts parts(
       {.loss = loss_of_pixels, .unpack = [weighed](const headrace::Batch& all, at::Device device) {
          Example example = example_of_fields(all, device);
-         if (weighed) example.weight = (only(example.targets, "mask") != ignored).sum();
+         if (weighed == Weighed::by_example)
+           example.weight = counted(only(example.targets, "mask"));
          return example;
        }});
+  if (weighed == Weighed::by_term) parts.weight = counted;
+  const headrace::test::FunctionCourse course(std::move(parts));
   Optimizer optimizer(parameter_groups(stage, network->parameters()), stage.optimizer);
   headrace::Loader loader = headrace::Pipeline::from(MaskSource()).batch({.size = batch}).build({});
   Trained result;
@@ -96,9 +105,14 @@ double largest_difference(const TensorMap& a, const TensorMap& b) {
 
 TEST_CASE("windows of micro-batches train as large batches do, with ignored pixels in each") {
   const Trained whole = trained(6);
-  for (const std::int64_t batch : {1, 2, 3}) {
+  for (const auto& [batch, weighed] :
+       std::vector<std::pair<std::int64_t, Weighed>>{{1, Weighed::by_example},
+                                                     {2, Weighed::by_example},
+                                                     {3, Weighed::by_example},
+                                                     {1, Weighed::by_term},
+                                                     {2, Weighed::by_term}}) {
     CAPTURE(batch);
-    const Trained parts = trained(batch);
+    const Trained parts = trained(batch, weighed);
     CHECK(largest_difference(parts.weights, whole.weights) < 1e-6);
     REQUIRE(parts.losses.size() == whole.losses.size());
     for (std::size_t epoch = 0; epoch < whole.losses.size(); ++epoch)
@@ -106,6 +120,6 @@ TEST_CASE("windows of micro-batches train as large batches do, with ignored pixe
   }
 }
 
-TEST_CASE("without the example's weight each micro-batch counts as much as another, and it shows") {
-  CHECK(largest_difference(trained(2, false).weights, trained(6).weights) > 1e-4);
+TEST_CASE("without a weight each micro-batch counts as much as another, and it shows") {
+  CHECK(largest_difference(trained(2, Weighed::by_rows).weights, trained(6).weights) > 1e-4);
 }

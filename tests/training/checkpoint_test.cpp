@@ -270,6 +270,11 @@ TEST_CASE("a checkpoint of another run is refused with every difference") {
       "new run:\n  config: \"abc123\" is now \"zzz\"",
       CheckpointError);
   CHECK_THROWS_AS(require_same_identity(of_run, sample().identity), CheckpointError);
+  std::map<std::string, std::string> more = of_run;
+  more["augment.0.flip"] = "0.5";
+  CHECK_THROWS_WITH_AS(require_same_identity(of_run, more),
+                       doctest::Contains("augment.0.flip: nothing is now \"0.5\""),
+                       CheckpointError);
 }
 
 TEST_CASE("the random generator goes on where it was") {

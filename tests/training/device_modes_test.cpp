@@ -1,5 +1,10 @@
+#include <headrace/tests/training/changed_course.h>
+#include <headrace/training/evaluation.h>
+
 #include "pattern_recipe.h"
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -41,6 +46,26 @@ TEST_CASE("a stage's precision and cuDNN's modes hold while it is trained, and n
   CHECK((seen[1].precision == Precision::fp32));
   CHECK_FALSE(seen[1].deterministic);
   CHECK(seen[1].cudnn_benchmark);
+}
+
+TEST_CASE("an evaluation has its stage's precision, and leaves that of the process") {
+  PatternRecipe recipe(two_stages());
+  const std::shared_ptr<const Course> course = recipe.begin(recipe.members().front());
+  const auto network = course->network();
+  set_device_modes({});
+  for (const Precision precision : {Precision::tf32, Precision::fp32}) {
+    std::optional<bool> seen;
+    EvaluationOptions options{.split = Split::validation};
+    options.stage.precision = precision;
+    headrace::Loader loader = course->evaluation(Split::validation, {.batch = 8}).build({});
+    const headrace::test::ChangedCourse asking(course, {.example_for_loss = [&](Example example) {
+                                                 seen = at::globalContext().allowTF32CuDNN();
+                                                 return example;
+                                               }});
+    evaluate(asking, *network, loader, options);
+    CHECK(seen == (precision == Precision::tf32));
+    CHECK_FALSE(at::globalContext().allowTF32CuDNN());
+  }
 }
 
 TEST_CASE("a stage that is to be deterministic and to try algorithms is refused") {

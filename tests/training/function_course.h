@@ -20,6 +20,7 @@ struct CourseParts {
   std::int64_t classes = 0;  ///< of a ClassificationMetric; 0: none
   std::function<std::unique_ptr<training::Metric>(training::Split)> metric = {};
   training::Selection selected_by = {};
+  std::function<at::Tensor(const at::Tensor& target)> weight = {};  ///< see Term::weight
 };
 
 /// A course of functions, for trainers that are given network and loaders.
@@ -39,8 +40,9 @@ class FunctionCourse final : public training::Course {
   }
   std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
                                    const training::Moment&) const override {
-    return {{.value = parts_.loss(output.main, training::only(example.targets, "target"),
-                                  example.present)}};
+    const at::Tensor& target = training::only(example.targets, "target");
+    return {{.value = parts_.loss(output.main, target, example.present),
+             .weight = parts_.weight ? parts_.weight(target) : at::Tensor()}};
   }
   std::unique_ptr<training::Metric> metric(training::Split split,
                                            const training::TensorMap&) const override {

@@ -101,6 +101,27 @@ TEST_CASE("too many bad steps in a row end the run") {
   CHECK(twice.bad.size() == 3);
 }
 
+TEST_CASE("fp16's overflows under a finite loss are none of a policy's steps") {
+  // Gradients of the logits overflow until the scale has fallen from 2^16 to 2^12.
+  const auto steep = [](const at::Tensor& logits, const at::Tensor&, const at::Tensor&) {
+    return logits.to(at::kFloat).mean() * 300.0;
+  };
+  for (const NonFinitePolicy& policy :
+       {NonFinitePolicy(SkipStep{.in_a_row = 2}), NonFinitePolicy(AbortRun{})}) {
+    Setup setup;
+    setup.stage.precision = Precision::fp16;
+    setup.stage.non_finite = policy;
+    setup.stage.epochs = 2;
+    setup.course.loss = steep;
+    std::vector<BadStep> bad;
+    Run run(setup, {.on_bad_step = [&](const BadStep& step) { bad.push_back(step); }});
+    const RunResult result = run.trainer.run();
+    CHECK((result.status == RunStatus::finished));
+    CHECK(result.progress.skipped == 4);
+    CHECK(bad.empty());
+  }
+}
+
 TEST_CASE("an abort names the samples, and leaves the checkpoint before") {
   const TemporaryFolder folder;
   CheckpointStore store(folder.path());

@@ -20,19 +20,27 @@ TEST_CASE("groups take parameters by name, the first rule that fits, and leave f
                                {.pattern = "weight", .rate_factor = .5}},
                     .frozen = {"conv.bias"}};
   const std::vector<ParameterGroup> groups = parameter_groups(stage, network->parameters());
-  REQUIRE(groups.size() == 5);
+  REQUIRE(groups.size() == 4);
   CHECK(groups[0].parameters[0].name == "linear.weight");
+  CHECK(groups[0].parameters[1].name == "linear.bias");
   CHECK(groups[0].rate_factor == 10.0);
   CHECK(groups[0].weight_decay == 0.0);
-  CHECK(groups[1].parameters[0].name == "linear.bias");
-  CHECK(groups[2].parameters[0].name == "conv.weight");
-  CHECK(groups[2].rate_factor == .5);
-  CHECK(groups[2].weight_decay == .1);
-  CHECK(groups[3].parameters[0].name == "norm.weight");
-  CHECK(groups[3].weight_decay == 0.0);
-  CHECK(groups[4].parameters[0].name == "norm.bias");
+  CHECK(groups[1].parameters[0].name == "conv.weight");
+  CHECK(groups[1].rate_factor == .5);
+  CHECK(groups[1].weight_decay == .1);
+  CHECK(groups[2].parameters[0].name == "norm.weight");
+  CHECK(groups[2].weight_decay == 0.0);
+  CHECK(groups[3].parameters[0].name == "norm.bias");
   for (const auto& item : network->parameters())
     CHECK(item.tensor.requires_grad() == (item.name != "conv.bias"));
+}
+
+TEST_CASE("a decay of a group's own holds for its vectors, too") {
+  const auto network = make_network<StatefulModule>(1);
+  const std::vector<ParameterGroup> groups = parameter_groups(
+      {.groups = {{.pattern = "linear.bias", .weight_decay = .3}}}, network->parameters());
+  CHECK(groups[0].parameters[0].name == "linear.bias");
+  CHECK(groups[0].weight_decay == .3);
 }
 
 TEST_CASE("patterns that fit nothing, and stages that train nothing, are refused") {
@@ -43,6 +51,27 @@ TEST_CASE("patterns that fit nothing, and stages that train nothing, are refused
                   headrace::ConfigError);
   CHECK_THROWS_AS(parameter_groups({.frozen = {"*"}}, network->parameters()),
                   headrace::ConfigError);
+  CHECK_THROWS_WITH_AS(parameter_groups({.groups = {{.pattern = "*"}, {.pattern = "linear"}}},
+                                        network->parameters()),
+                       doctest::Contains("no group before it fits"), headrace::ConfigError);
+}
+
+TEST_CASE("the lowest rate of a schedule raises none that is below it") {
+  const SchedulePlace end{.update = 39, .steps_per_epoch = 10, .epochs = 4, .reductions = 3};
+  CHECK(rate_at(CosineRate{.lowest = 1e-5}, 0.0, end) == 0.0);
+  CHECK(rate_at(CosineRate{.lowest = 1e-5}, 1e-6, end) == Approx(1e-6));
+  CHECK(rate_at(PlateauOptions{.lowest = 1e-5}, 1e-6, end) == Approx(1e-6));
+  CHECK(rate_at(PlateauOptions{.lowest = 1e-5}, 2e-5, end) == Approx(1e-5));
+}
+
+TEST_CASE("a schedule that leads nowhere is refused before a stage is trained") {
+  const auto refused = [](const Schedule& schedule) {
+    CHECK_THROWS_AS(check(Stage{.epochs = 3, .schedule = schedule}), headrace::ConfigError);
+  };
+  refused(CosineRate{.warmup_epochs = 5});
+  refused(OneCycleRate{.pct = 1.0});
+  refused(OneCycleRate{.div = 0.5});
+  refused(PolynomialRate{.power = 0.0});
 }
 
 TEST_CASE("a stage's schedules go over its steps") {

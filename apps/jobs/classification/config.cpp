@@ -39,6 +39,7 @@ void ClassificationConfig::settle(const Fields& read) {
 void ClassificationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
+  check_plateau(training, figures);
   if (task.selected_by == "qwk" && !ordinal)
     throw ConfigError(
         "[config] selected_by qwk needs classes that are steps of a scale; set ordinal: true");

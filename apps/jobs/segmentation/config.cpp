@@ -35,6 +35,7 @@ void SegmentationConfig::describe_keys(Fields& fields) {
 void SegmentationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
+  check_plateau(training, figures);
   app::check(mask);
 }
 

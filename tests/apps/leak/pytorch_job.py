@@ -32,13 +32,19 @@ class Job:
     def class_counts(self):
         return torch.tensor([29, 11])
 
-    def loss(self, output, target, present):
+    def class_weights(self):
         """Inverse frequencies, the leak's times 2.5, with mean one and in float32 as the job keeps them."""
-        logits, leak = output
         frequency = self.class_counts().double() / self.class_counts().sum()
         weights = torch.tensor([1.0, 2.5], dtype=torch.float64) / frequency
-        weights = (weights / weights.mean()).float().to(logits.dtype)
-        main = F.cross_entropy(logits[present], target[present], weight=weights)
+        return (weights / weights.mean()).float()
+
+    def weight(self, target, present):
+        """What a micro-batch weighs in its step."""
+        return self.class_weights().double()[target[present]].sum()
+
+    def loss(self, output, target, present):
+        logits, leak = output
+        main = F.cross_entropy(logits[present], target[present], weight=self.class_weights().to(logits.dtype))
         return main + 0.3 * F.binary_cross_entropy_with_logits(leak[present], (target[present] == 1).to(leak.dtype))
 
     def schedule(self, optimizer, mode, steps):
