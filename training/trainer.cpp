@@ -114,8 +114,6 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   restore_rng_state(checkpoint.rng);
 }
 
-}
-
 void Trainer::Loop::seek_training_data() {
   if (loader_epoch_ == progress_.epoch) return;
   parts_.train.seek(progress_.position);
