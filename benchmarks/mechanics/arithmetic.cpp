@@ -1,10 +1,10 @@
 #include <headrace/benchmarks/mechanics/sections.h>
 #include <headrace/benchmarks/mechanics/serve.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -118,11 +118,6 @@ std::vector<Setting> tried_settings() {
           {.precision = Precision::bf16, .channels_last = true}};
 }
 
-std::string untried(Setting setting) {
-  setting.cudnn_benchmark = false;
-  return name_of(setting);
-}
-
 void add_contenders(Comparison& comparison, const Bench& bench) {
   for (const Setting& setting : plain_settings()) {
     const auto trainee = std::make_shared<Trainee>(bench.workload, setting);
@@ -132,9 +127,8 @@ void add_contenders(Comparison& comparison, const Bench& bench) {
     setting.cudnn_benchmark = true;
     comparison.add(name_of(setting), asking(bench.tried, setting));
   }
-  for (const Setting& setting : plain_settings()) {
+  for (const Setting& setting : plain_settings())
     comparison.add(of_torch(setting), asking(bench.torch, setting));
-  }
 }
 
 }  // namespace
@@ -143,37 +137,29 @@ void measure_arithmetic(const Bench& bench) {
   Comparison comparison(bench);
   add_contenders(comparison, bench);
   comparison.run();
-  const auto add = [&](auto settings, const auto& beside) {
-    std::vector<Row> rows;
-    for (const Setting& setting : settings)
-      if (std::optional<Row> row = beside(setting)) rows.push_back(std::move(*row));
-    bench.report.add(std::move(rows));
-  };
-  const auto beside_float = [&](const std::string& section, auto... asked) {
-    return [&, section, asked...](const Setting& setting) -> std::optional<Row> {
-      if (!((setting.precision == asked) || ...)) return {};
-      return comparison.beside(section, name_of(setting),
-                               name_of({.channels_last = setting.channels_last}), faster);
-    };
-  };
-  add(plain_settings(), beside_float("TF32 beside fp32", Precision::tf32));
-  add(plain_settings(),
-      beside_float("half precision beside fp32", Precision::bf16, Precision::fp16));
-  add(plain_settings(), [&](const Setting& setting) -> std::optional<Row> {
-    if (!setting.channels_last) return {};
-    return comparison.beside(
-        "channels-last beside contiguous", name_of(setting),
-        name_of({.precision = setting.precision}),
-        setting.precision == Precision::bf16 ? std::optional(no_slower) : std::nullopt);
-  });
-  add(tried_settings(), [&](Setting setting) -> std::optional<Row> {
+  std::vector<Row> tf32, half, layout, tried, torch;
+  for (const Setting& setting : plain_settings()) {
+    const std::string name = name_of(setting);
+    const std::string in_float = name_of({.channels_last = setting.channels_last});
+    const bool is_bf16 = setting.precision == Precision::bf16;
+    if (setting.precision == Precision::tf32)
+      tf32.push_back(comparison.beside("TF32 beside fp32", name, in_float, faster));
+    if (is_bf16 || setting.precision == Precision::fp16)
+      half.push_back(comparison.beside("half precision beside fp32", name, in_float, faster));
+    if (setting.channels_last)
+      layout.push_back(comparison.beside("channels-last beside contiguous", name,
+                                         name_of({.precision = setting.precision}),
+                                         is_bf16 ? std::optional(no_slower) : std::nullopt));
+    torch.push_back(comparison.beside("beside PyTorch", name, of_torch(setting), as_fast));
+  }
+  for (Setting setting : tried_settings()) {
+    const std::string untried = name_of(setting);
     setting.cudnn_benchmark = true;
-    return comparison.beside("cudnn_benchmark beside heuristics", name_of(setting),
-                             untried(setting));
-  });
-  add(plain_settings(), [&](const Setting& setting) -> std::optional<Row> {
-    return comparison.beside("beside PyTorch", name_of(setting), of_torch(setting), as_fast);
-  });
+    tried.push_back(
+        comparison.beside("cudnn_benchmark beside heuristics", name_of(setting), untried));
+  }
+  for (const auto& section : {tf32, half, layout, tried, torch})
+    bench.report.add(section);
 }
 
 }  // namespace headrace::inline v1::bench

@@ -2,7 +2,6 @@
 #include <headrace/benchmarks/mechanics/sections.h>
 #include <headrace/benchmarks/mechanics/trainee.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -12,18 +11,6 @@ namespace headrace::inline v1::bench {
 namespace {
 
 using training::StepOutcome;
-
-Row figure(const std::string& section, const std::string& contender, const std::string& unit,
-           const std::vector<double>& values) {
-  const auto extremes = std::ranges::minmax(values);
-  return {.section = section,
-          .contender = contender,
-          .unit = unit,
-          .median = median(values),
-          .low = extremes.min,
-          .high = extremes.max,
-          .repeats = static_cast<int>(values.size())};
-}
 
 /// What the same step from the same weights comes to, relative to the plain one's. The loss is of
 /// the same kernels; gradients may sum in another order.

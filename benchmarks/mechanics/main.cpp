@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace headrace;
@@ -45,11 +46,8 @@ WorkloadOptions workload_options(const Options& options) {
 /// Another process with the same workload: `command` and what says which it is.
 void open(std::optional<Peer>& peer, std::vector<std::string> command,
           const WorkloadOptions& workload) {
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"--network", workload.network}, {"--batch", std::to_string(workload.batch)}}) {
-    command.push_back(name);
-    command.push_back(value);
-  }
+  command.insert(command.end(),
+                 {"--network", workload.network, "--batch", std::to_string(workload.batch)});
   if (workload.device.is_cpu()) command.emplace_back("--dry");
   peer.emplace(std::move(command));
 }
