@@ -2,6 +2,7 @@
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/engine/runtime/runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <utility>
@@ -69,6 +70,18 @@ void print_table(const std::vector<Row>& rows) {
 }
 
 }  // namespace
+
+Row figure(const std::string& section, const std::string& contender, const std::string& unit,
+           const std::vector<double>& values) {
+  const auto extremes = std::ranges::minmax(values);
+  return {.section = section,
+          .contender = contender,
+          .unit = unit,
+          .median = median(values),
+          .low = extremes.min,
+          .high = extremes.max,
+          .repeats = static_cast<int>(values.size())};
+}
 
 std::string verdict(const Row& row) {
   const auto figure = judged(row);

@@ -44,6 +44,10 @@ struct Row {
   std::string missing{};  ///< why there is no figure; empty: there is one
 };
 
+/// Median and spread of what a contender came to, once or several times.
+Row figure(const std::string& section, const std::string& contender, const std::string& unit,
+           const std::vector<double>& values);
+
 /// What a program measured, printed as it comes and, where a file was asked for with --json, kept
 /// there: the file is whole after every section, so that a program that is killed leaves what it
 /// had.

@@ -1,7 +1,7 @@
 // What masks cost on top of a copy, beside torchaudio on the same batches in the same run.
 #include <headrace/augment/spectrogram/spec_augment.h>
+#include <headrace/benchmarks/harness/peer.h>
 #include <headrace/benchmarks/harness/report.h>
-#include <headrace/benchmarks/specaugment/peer.h>
 #include <headrace/engine/sample/sample.h>
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -91,13 +92,14 @@ struct Bench {
   }
 };
 
-/// Where figures go, and how many rounds.
+/// Where figures go, how many rounds, and torchaudio where there is one.
 struct Output {
   Report& report;
   int repeats;
+  Peer* peer = nullptr;
 };
 
-void measure(Bench bench, const std::string& title, const std::string& word, Crew& crew, Peer& peer,
+void measure(Bench bench, const std::string& title, const std::string& word, Crew& crew,
              const Output& output) {
   const std::string copy = "bare copy, 2 threads";
   std::vector<Contender> contenders{
@@ -113,20 +115,21 @@ void measure(Bench bench, const std::string& title, const std::string& word, Cre
                           }});
     warped.time_warp = 80;
   }
-  if (peer.there()) {
+  if (output.peer != nullptr) {
     contenders.push_back({"torch copy_, 2 threads", [&] {
-                            peer.ask(word + " copy");
+                            output.peer->ask(word + " copy");
                             return 1.0;
                           }});
     contenders.push_back({"torchaudio, iid masks, 2 threads", [&] {
-                            peer.ask(word + " masks");
+                            output.peer->ask(word + " masks");
                             return 1.0;
                           }});
   }
   const std::vector<Rates> rates = compare(contenders, output.repeats);
   output.report.add(title, "calls/s", rates, copy);
   std::printf("masks add %.1f %% to the copy", 100 * (rates[0].median / rates[1].median - 1));
-  if (peer.there()) std::printf("; %.1f times torchaudio", rates[1].median / rates.back().median);
+  if (output.peer != nullptr)
+    std::printf("; %.1f times torchaudio", rates[1].median / rates.back().median);
   std::printf("\n");
 }
 
@@ -142,14 +145,16 @@ int main(int argc, char** argv) {
       .take_words({"repeats", "python", "script"});
   options.parse(argc, argv);
   Report report("specaugment_benchmark", options);
-  const Output output{report, options.number("repeats")};
-  Peer peer(options.text("python"), options.text("script"));
-  if (peer.there()) std::printf("peer: %s", peer.ask("hello").c_str());
+  std::optional<Peer> peer;
+  if (options.is_set("python"))
+    peer.emplace(std::vector{options.text("python"), options.text("script")});
+  if (peer) std::printf("peer: %s\n", peer->ask("hello").c_str());
+  const Output output{report, options.number("repeats"), peer ? &*peer : nullptr};
   Crew crew;
   SpecAugment large = SpecAugment::policy("LD");
   large.time_warp = 0;
   measure({.shape = {64, 80, 3000}, .op = large}, "64 x 80 x 3000 float32, two masks on each axis",
-          "large", crew, peer, output);
+          "large", crew, output);
   measure({.shape = {8192, 64, 5}, .op = SpecAugment::few_frames(64)},
-          "8192 x 64 x 5 float32, one mask on each axis", "small", crew, peer, output);
+          "8192 x 64 x 5 float32, one mask on each axis", "small", crew, output);
 }

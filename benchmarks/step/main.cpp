@@ -29,19 +29,6 @@ double copy_share(const Budget& budget) {
   return budget.copy_s / budget.wall_s;
 }
 
-/// Median and spread of a figure of the rounds.
-Row figure(const std::string& section, const std::string& contender, const std::string& unit,
-           std::vector<double> values) {
-  const auto extremes = std::ranges::minmax(values);
-  return {.section = section,
-          .contender = contender,
-          .unit = unit,
-          .median = median(values),
-          .low = extremes.min,
-          .high = extremes.max,
-          .repeats = static_cast<int>(values.size())};
-}
-
 std::vector<double> each(const std::vector<Budget>& budgets,
                          const std::function<double(const Budget&)>& of) {
   std::vector<double> values;

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset
 
+from learning import leak_loss, optimiser_of
 from measure import Shuffled, Watch, loader_options, measure
 from networks import LeakCNN
 
@@ -121,14 +122,6 @@ def as_input(mel):
     return mel.unsqueeze(1).contiguous(memory_format=torch.channels_last)
 
 
-def leak_loss(output, label, weights):
-    """models/losses/leak_loss.cpp, with a weight for each class."""
-    output = output.float()
-    main = nn.functional.cross_entropy(output[:, :2], label, weights)
-    leak = nn.functional.binary_cross_entropy_with_logits(output[:, 2], (label == 1).float())
-    return main + 0.3 * leak
-
-
 def class_weights(args):
     """The classes of the made file are as frequent as each other."""
     return torch.ones(2, device=args.device)
@@ -136,14 +129,6 @@ def class_weights(args):
 
 def autocast(args):
     return torch.autocast(args.device, torch.bfloat16, enabled=args.precision == "bf16")
-
-
-def optimiser_of(network, fused=True):
-    """AdamW, in one kernel if asked for; biases do not decay, as with ours."""
-    parameters = list(network.parameters())
-    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": 0.01},
-              {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=1e-3, fused=fused)
 
 
 def network_of(args):

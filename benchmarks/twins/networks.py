@@ -33,6 +33,11 @@ class LeakCNN(nn.Module):
         return torch.cat([self.class_head(features), self.leak_head(features)], 1)
 
 
+def scaled(channels, width):
+    """models/networks/width.h."""
+    return max(8, 8 * int(channels * width / 8 + 0.5))
+
+
 def convolution(channels_in, channels_out, kernel, stride, relu):
     layers = [nn.Conv2d(channels_in, channels_out, kernel, stride, kernel // 2, bias=False),
               nn.BatchNorm2d(channels_out)]
@@ -56,27 +61,22 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """benchmarks/step/resnet50.cpp."""
+    """benchmarks/step/resnet50.cpp; models/networks/resnet.cpp has the same in any width, under other names."""
 
-    def __init__(self, classes=1000):
+    def __init__(self, classes=1000, width=1.0):
         super().__init__()
-        blocks = [convolution(3, 64, 7, 2, True), nn.MaxPool2d(3, 2, 1)]
-        channels, width = 64, 64
-        for depth in (3, 4, 6, 3):
+        channels = scaled(64, width)
+        blocks = [convolution(3, channels, 7, 2, True), nn.MaxPool2d(3, 2, 1)]
+        for stage, depth in enumerate((3, 4, 6, 3)):
+            features = scaled(64 << stage, width)
             for block in range(depth):
-                blocks.append(Bottleneck(channels, width, 2 if block == 0 and width > 64 else 1))
-                channels = 4 * width
-            width *= 2
+                blocks.append(Bottleneck(channels, features, 2 if block == 0 and stage > 0 else 1))
+                channels = 4 * features
         self.trunk = nn.Sequential(*blocks)
-        self.head = nn.Linear(2048, classes)
+        self.head = nn.Linear(channels, classes)
 
     def forward(self, x):
         return self.head(self.trunk(x).mean((2, 3)))
-
-
-def scaled(channels, width):
-    """models/networks/width.h."""
-    return max(8, 8 * int(channels * width / 8 + 0.5))
 
 
 class BasicBlock(nn.Module):

@@ -131,6 +131,12 @@ def by_training(steps):
     return "held", "; ".join(f"{command['label']}: {command['budgets'][-1]}" for command in outcome["commands"])
 
 
+def by_mechanics(text, goal, section):
+    """The same claim about both networks of the benchmark."""
+    return [Claim(f"{text}: {name}", goal, by_rows("mechanics", f"^{network}.*: {section}"))
+            for network, name in (("resnet50", "ResNet-50"), ("leak_cnn", "the leak job"))]
+
+
 CLAIMS = [
     Claim("transferred bytes equal the host's", "all cases", by_cases("tests", "hardware_test.cpp")),
     Claim("no hidden wait in a training step", "LibTorch's synchronisation debug mode finds none but the planted one",
@@ -153,6 +159,16 @@ CLAIMS = [
     Claim("JPEGs shared between device and CPU", "faster than the better of the two alone", by_rows("nvjpeg", "^shared beside")),
     Claim("leak job at batch 8192 beside the way of the job at 11 %", ">= 8 times its samples/s", by_rows("twin_leak", "beside the 11 % job", each_is_whole=True)),
     Claim("leak job at batch 8192 beside an expert's PyTorch", ">= 1", by_rows("twin_leak", "best expert", each_is_whole=True)),
+    Claim("optimisers, loss scale, clipping and EMA on a GPU", "the CPU's steps within 1e-5 and its overflows; no wait",
+          by_cases("tests", "mechanics_gpu_test.cpp")),
+    Claim("checkpointed blocks on a GPU, with dropout", "the plain ones' results; no wait", by_cases("tests", "checkpointed_gpu_test.cpp")),
+    *by_mechanics("TF32 beside fp32", ">= 1.05 times its samples/s", "TF32 beside fp32"),
+    *by_mechanics("bf16 and fp16 beside fp32", ">= 1.05 times its samples/s", "half precision beside fp32"),
+    *by_mechanics("channels-last beside contiguous, bf16", ">= 1", "channels-last beside contiguous"),
+    *by_mechanics("steps in every precision beside PyTorch's", ">= 0.95", "beside PyTorch"),
+    *by_mechanics("checkpointed blocks beside plain ones", "the same loss, at most 0.95 of the memory",
+                  "checkpointed blocks beside plain ones, (difference|memory)"),
+    Claim("saving in the background", "delays no step by more than 5 %", by_rows("checkpoint", "")),
     Claim("compute-sanitizer memcheck", "0 findings", by_sanitizer("memcheck")),
     Claim("compute-sanitizer racecheck", "0 findings", by_sanitizer("racecheck")),
     Claim("compute-sanitizer initcheck", "0 findings", by_sanitizer("initcheck")),

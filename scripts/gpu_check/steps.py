@@ -10,6 +10,7 @@ from typing import Callable
 from gpu_check import outputs
 
 PART_SECONDS = 300
+STEPS_IN_PYTORCH = "benchmarks/twins/steps.py"
 
 
 @dataclasses.dataclass
@@ -169,6 +170,21 @@ def nvjpeg(context):
                       *context.option((), ("--dry", "--pictures", 64, "--repeats", 1)))]
 
 
+TRAINED = {"resnet50": ("10", "3"), "leak_cnn": ("20", "5")}  # steps of a rate, of about 30 to 100 and 10 ms; rounds
+
+
+def mechanics(context):
+    twin = ("--python", context.place.python(), "--script", context.place.file(STEPS_IN_PYTORCH))
+    return [benchmark(context, f"mechanics {network}", "mechanics_benchmark", "--network", network, *twin,
+                      *context.option(("--steps", steps, "--repeats", rounds), ("--dry",)))
+            for network, (steps, rounds) in TRAINED.items()]
+
+
+def checkpoint(context):
+    return [benchmark(context, "checkpoint", "checkpoint_benchmark", "--folder", context.work / "checkpoints",
+                      *context.option((), ("--width", 200, "--steps", 12, "--every", 5, "--repeats", 1)))]
+
+
 OURS = {"leak": "benchmarks/leak_step_benchmark", "jpeg": "benchmarks/step_benchmark"}
 
 
@@ -226,5 +242,8 @@ STEPS = [
     Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"),
          (OURS["jpeg"],), files=("benchmarks/twins/run",)),
     Step("profile", 5, 100, "Nsight Compute on three kernels", profile, ("benchmarks/device_benchmark",), ("ncu",)),
-    Step("malformed", 5, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
+    Step("mechanics", 6, 170, "training steps by precision, layout, cuDNN's trials, checkpointed blocks", mechanics,
+         ("benchmarks/mechanics_benchmark",), files=(STEPS_IN_PYTORCH,)),
+    Step("checkpoint", 6, 80, "what saving costs the steps of a training", checkpoint, ("benchmarks/checkpoint_benchmark",)),
+    Step("malformed", 6, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
 ]

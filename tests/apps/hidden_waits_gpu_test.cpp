@@ -2,6 +2,7 @@
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/tests/apps/job_steps.h>
 #include <headrace/tests/support/skip.h>
+#include <headrace/tests/support/torch_gpu.h>
 #include <headrace/tests/training/changed_course.h>
 
 #include "../support/torch_doctest.h"
@@ -12,31 +13,11 @@
 
 #include <ATen/Functions.h>
 
-#include <dlfcn.h>
-
 using namespace headrace;
 using namespace headrace::test;
 using training::Precision;
 
 namespace {
-
-// c10::cuda::SyncDebugMode, whose header needs CUDA's own. The mode is a static variable of an
-// inline function, one for the process; its library is open when there is a GPU.
-enum class SyncDebugMode : int { disabled = 0, warn = 1, error = 2 };
-
-SyncDebugMode* sync_debug_mode() {
-  return static_cast<SyncDebugMode*>(
-      ::dlsym(RTLD_DEFAULT, "_ZZN3c104cuda13warning_stateEvE14warning_state_"));
-}
-
-// From now on what waits for the device throws.
-class WaitsThrow {
- public:
-  WaitsThrow() { *sync_debug_mode() = SyncDebugMode::error; }
-  ~WaitsThrow() { *sync_debug_mode() = SyncDebugMode::disabled; }
-  WaitsThrow(const WaitsThrow&) = delete;
-  WaitsThrow& operator=(const WaitsThrow&) = delete;
-};
 
 // What waited, or nothing. The first run makes what is made once: handles, plans, moments.
 std::string first_wait(JobStep& job, const StepVariant& variant, const app::ChosenDevice& device) {

@@ -278,6 +278,18 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.state("transfer back to back", found), "not run")
         self.assertIn("no memory", next(v.found for v in claims.judge_all(found) if v.claim.startswith("transfer back")))
 
+    def test_a_precision_of_ours_that_is_missing_is_not_held_by_the_other_and_the_networks_are_apart(self):
+        half = ": half precision beside fp32"
+        rows = [{**row(f"{network}, batch of 64, on a GPU{half}", 2.0), "goal": 1.05} for network in ("resnet50", "leak_cnn")]
+        missing = {"section": f"resnet50, batch of 64, on a GPU{half}", "contender": "headrace", "missing": "fp16: no memory"}
+        for lost, state in (([], "held"), ([missing], "not run")):
+            found = self.step("mechanics", {"label": "m", "exit": 0, "rows": rows + lost})
+            self.assertEqual(self.state("bf16 and fp16 beside fp32: ResNet-50", found), state)
+            self.assertEqual(self.state("bf16 and fp16 beside fp32: the leak job", found), "held")
+        rows[1]["ratio"] = 0.9
+        found = self.step("mechanics", {"label": "m", "exit": 0, "rows": rows})
+        self.assertEqual(self.state("bf16 and fp16 beside fp32: the leak job", found), "missed")
+
     def test_twins_that_ended_early_hold_what_they_compared(self):
         found = self.step("twin_leak", self.measured(None, "leak job: beside the best expert's"), state="timed out")
         self.assertEqual(self.state("leak job at batch 8192 beside an expert", found), "held")
