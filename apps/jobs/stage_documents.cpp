@@ -63,11 +63,12 @@ Node with_stage(Node document, const Node& stage, bool first) {
 std::vector<Node> stage_documents(const Node& document) {
   const Node* stages = find_path(document, "training.stages");
   if (stages == nullptr || stages->kind == Node::Kind::null) return {};
-  if (stages->kind != Node::Kind::list || stages->items.empty())
-    throw ConfigError(fmt::format(
-        "[config] {}: key \"training.stages\" must be a list of one stage or more, each "
-        "a map of keys, got {}",
-        stages->place.text(), describe(*stages)));
+  if (stages->kind != Node::Kind::list)
+    throw ConfigError(
+        fmt::format("[config] {}: key \"training.stages\" must be a list of stages, each a map of "
+                    "keys, got {}",
+                    stages->place.text(), describe(*stages)));
+  if (stages->items.empty()) return {};  // as the effective configuration says that there are none
   Node common = document;
   std::erase_if(common.find("training")->value.entries, [](const Entry& entry) {
     return entry.key == "stages" || entry.key == "member" || entry.key == "checkpoint_every";
