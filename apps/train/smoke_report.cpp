@@ -26,7 +26,7 @@ Table table_of(const SmokeTrial& trial) {
                {"data wait"},
                {"evaluation"},
                {"checkpoint"},
-               {"full run, epochs x steps"},
+               {"epochs x steps"},
                {"time"}});
   for (const TriedPart& part : trial.parts())
     table.row({part.stage.member, name_of(part), std::to_string(part.steps),

@@ -52,6 +52,7 @@ class PretendedRun final : public app::TrainingRun {
     return member_ ? std::vector{*member_} : std::vector<std::int64_t>{0, 1, 2};
   }
   monitor::MemoryForecast forecast() const override { return {}; }
+  void try_out(app::SmokeTrial&) override {}
   std::uint64_t open() override { return 0; }
   app::FoldOutcome train(std::int64_t member, const std::filesystem::path&, app::RunView&,
                          const monitor::MemoryWatch&, std::stop_token) override {
