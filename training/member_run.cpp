@@ -45,9 +45,8 @@ class MemberRun {
         stages_(course_->stages()),
         store_(options.folder, {.warn = callbacks.trainer.on_warning}) {
     if (stages_.empty()) throw ConfigError("[recipe] " + member.name + " must have a stage");
-    for (std::size_t number = 0; number < stages_.size(); ++number) {
+    for (std::size_t number = 0; number < stages_.size(); ++number)
       stages_[number].number = static_cast<std::int64_t>(number);
-    }
   }
 
   MemberResult run(const std::stop_token& stop) {

@@ -187,9 +187,10 @@ std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
   const std::vector<training::Member> done = done_members(folder);
   const bool all = members_.size() > 1 && done.size() == members_.size();
   TestReview review;
-  std::optional<training::Figures> vote = all ? vote_of_kept_scores(folder) : std::nullopt;
   const bool same_test = std::ranges::all_of(
       done, [&](const training::Member& member) { return member.test == done.front().test; });
+  std::optional<training::Figures> vote =
+      all && same_test ? vote_of_kept_scores(folder) : std::nullopt;
   if (!done.empty() && same_test) {
     const auto course = recipe_->begin(done.front());
     const bool wanted = course->shows_pictures() || (all && !vote);

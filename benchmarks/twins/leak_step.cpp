@@ -116,7 +116,7 @@ Figures train(const Plan& plan) {
   training::Stage stage = course.stages().front();
   stage.early_stopping.reset();
   training::Optimizer optimizer(training::parameter_groups(stage, network->parameters()),
-                            stage.optimizer);
+                                stage.optimizer);
   Watch watch(plan, loader);
   training::Trainer trainer(
       {.course = course,

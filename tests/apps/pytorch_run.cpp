@@ -142,17 +142,19 @@ double Steps::step(std::int64_t number) {
   const training::Moment moment{
       .step = number, .stage = recipe_.stage, .training = true, .random = random};
   double sum = 0.0;
-  std::int64_t rows = 0;
+  double weights = 0.0;
   for (const Example& part : parts) {
     Example typed = part;
     for (auto& [name, input] : typed.inputs)
       input = input.to(type_);
     const training::Forward forward = update_.accumulate(typed, moment, parts.size() == 1);
-    sum += forward.loss.item<double>() * static_cast<double>(forward.rows);
-    rows += forward.rows;
+    const double weight = forward.weight.defined() ? forward.weight.item<double>()
+                                                   : static_cast<double>(forward.rows);
+    sum += forward.loss.item<double>() * weight;
+    weights += weight;
   }
   update_.finish();
-  return sum / static_cast<double>(rows);
+  return sum / weights;
 }
 
 double difference(double ours, double theirs) {
