@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/config/document.h>
-#include <headrace/engine/base/export.h>
 
 #include <optional>
 
@@ -11,6 +10,6 @@ namespace headrace::inline v1::app {
 /// by map, and what they say holds in every stage of `training.stages`, too. The section stays
 /// where it is: read again, the result is the same. Empty without such a section. Throws
 /// ConfigError for one that is no map, and for `kind` and `smoke` in it.
-HEADRACE_API std::optional<Node> smoke_document(const Node& document);
+std::optional<Node> smoke_document(const Node& document);
 
 }  // namespace headrace::inline v1::app

@@ -63,7 +63,7 @@ TEST_CASE("a stage sees its records in an order of its own") {
   const headrace::app::TrainingJob job = headrace::app::read_training_text(
       headrace::app::jobs(),
       "kind: classification\nseed: 5\ndata: {train: {folder: a}}\n"
-      "training: {stages: [{epochs: 1}, {epochs: 2}]}\n",
+      "training: {schedule: constant, stages: [{epochs: 1}, {epochs: 2}]}\n",
       "a test", {});
   REQUIRE(job.config->stages.size() == 2);
   CHECK(job.config->stages[0]->seed == 5);
@@ -117,7 +117,7 @@ TEST_CASE("a list of stages that is wrong is refused with the place of the fault
     CHECK(finished.status == 2);
     CHECK_MESSAGE(contains(finished.err, words), finished.err);
   };
-  check_refused("[{epoch: 3}]", "did you mean \"epochs\"?");
+  check_refused("[{epoch: 3}]", "did you mean \"training.epochs\"?");
   check_refused("[{name: a}, {name: a}]", "name");
   check_refused("[3]", "training.stages.0");
   check_refused("[{member: 1}]", "member");

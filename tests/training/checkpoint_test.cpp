@@ -267,7 +267,7 @@ TEST_CASE("a checkpoint of another run is refused with every difference") {
   CHECK_THROWS_WITH_AS(
       require_same_identity(sample().identity, of_run),
       "[checkpoint] belongs to another run; go on with the same configuration and data, or begin a "
-      "new run:\n  config: \"abc123\" is now \"zzz\"",
+      "new run:\n  config: \"abc123\" is now \"zzz\"\n  pipeline: nothing is now \"p\"",
       CheckpointError);
   CHECK_THROWS_AS(require_same_identity(of_run, sample().identity), CheckpointError);
   std::map<std::string, std::string> more = of_run;
