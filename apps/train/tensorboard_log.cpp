@@ -1,6 +1,7 @@
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/tensorboard_log.h>
 
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -54,7 +55,8 @@ void TensorBoardLog::add(const StepRow& row) {
   for (const auto& [name, value] : row.figures)
     file.scalar("train/" + name, step, value);
   file.scalar("train/learning_rate", step, row.learning_rate);
-  file.scalar("train/samples_per_second", step, row.samples_per_s);
+  if (std::isfinite(row.samples_per_s))
+    file.scalar("train/samples_per_second", step, row.samples_per_s);
   file.flush();
 }
 

@@ -32,7 +32,7 @@ class TensorBoardLog {
   /// and the first of this process, replaces what was said of it and of later ones.
   void begin_step(std::int64_t step);
   /// "train/loss", "train/loss_<term>", "train/gradient_norm", "train/learning_rate",
-  /// "train/samples_per_second".
+  /// "train/samples_per_second" where the steps took time.
   void add(const StepRow& row);
   /// "train/<figure>" of all but the loss and its terms, "validation/<figure>", and the confusion
   /// matrix of the validation as a picture, where there is one of 64 classes at most.

@@ -57,11 +57,11 @@ std::unique_ptr<models::Network> WideCourse::network() const {
 }
 
 Pipeline WideCourse::train(const training::Stage&, const training::Feed& feed) const {
-  return Pipeline::from(Vectors(records_, width_)).batch({.size = feed.batch});
+  return Pipeline::from(Vectors(records_, width_)).batch({.size = feed.batch}).to(feed.device);
 }
 
 Pipeline WideCourse::evaluation(training::Split, const training::Feed& feed) const {
-  return Pipeline::from(Vectors(feed.batch, width_)).batch({.size = feed.batch});
+  return Pipeline::from(Vectors(feed.batch, width_)).batch({.size = feed.batch}).to(feed.device);
 }
 
 training::Example WideCourse::example(const Batch& batch, const training::Moment& moment) const {

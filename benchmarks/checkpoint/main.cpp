@@ -1,13 +1,15 @@
 // What saving costs the steps of a training: not at all, in the background, on the training thread.
+#include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/benchmarks/checkpoint/course.h>
 #include <headrace/benchmarks/harness/harness.h>
 #include <headrace/benchmarks/harness/report.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/training/named_state.h>
 #include <headrace/training/trainer.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -23,12 +25,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int no_device = 7;
+
 struct Setting {
   std::int64_t width = 0;
   std::int64_t batch = 0;
   std::int64_t steps = 0;
   std::int64_t every = 0;
   fs::path folder;
+  Device device;
 };
 
 /// What one run has shown, in seconds.
@@ -48,8 +53,10 @@ Seen train(const Setting& setting, Saving saving) {
   const Stage stage{.epochs = 1, .batch = setting.batch};
   at::manual_seed(1);
   const auto network = course.network();
+  const at::Device device = app::torch_device(setting.device);
+  network->move_to(device, /*channels_last=*/false);
   Optimizer optimizer(network->parameters(), {});
-  Loader loader = course.train(stage, {.batch = setting.batch}).build();
+  Loader loader = course.train(stage, {.batch = setting.batch, .device = setting.device}).build();
   Seen seen;
   double last = 0;
   Trainer* trainer = nullptr;
@@ -64,21 +71,22 @@ Seen train(const Setting& setting, Saving saving) {
   const auto on_checkpoint = [&](const fs::path&, const Progress& saved) {
     if (saved.step > 1 && saved.epoch == 0) ++seen.durable;
   };
-  Trainer made({.course = course,
-                .stage = stage,
-                .network = *network,
-                .optimizer = optimizer,
-                .train = loader,
-                .checkpoints = &store},
-               {.checkpoint_every = saving == Saving::background ? setting.every : 0},
-               {.on_step = on_step, .on_checkpoint = on_checkpoint});
+  Trainer made(
+      {.course = course,
+       .stage = stage,
+       .network = *network,
+       .optimizer = optimizer,
+       .train = loader,
+       .checkpoints = &store},
+      {.device = device, .checkpoint_every = saving == Saving::background ? setting.every : 0},
+      {.on_step = on_step, .on_checkpoint = on_checkpoint});
   trainer = &made;
   made.run();
   return seen;
 }
 
-/// What the training thread does of a save: a copy of weights and moments into
-/// memory that is kept, and into memory that is new each time.
+/// What the training thread does of a save on the CPU: a copy of weights and moments into memory
+/// that is kept, and into memory that is new each time.
 struct Copies {
   std::vector<double> kept;
   std::vector<double> fresh;
@@ -110,24 +118,63 @@ void append(std::vector<double>& to, const std::vector<double>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-Row figure(const std::string& section, const std::string& contender,
-           const std::vector<double>& values) {
-  const auto extremes = std::ranges::minmax(values);
-  return {.section = section,
-          .contender = contender,
-          .unit = "s",
-          .median = median(values),
-          .low = extremes.min,
-          .high = extremes.max,
-          .repeats = static_cast<int>(values.size())};
+const std::vector<std::string> names = {"no saves", "in the background", "on the training thread"};
+
+/// The rounds of every way to save, in turn.
+std::vector<std::vector<Seen>> all_rounds(const Setting& setting, int repeats) {
+  std::vector<std::vector<Seen>> all(names.size());
+  for (int round = 0; round < repeats; ++round)
+    for (std::size_t i = 0; i < names.size(); ++i)
+      all[i].push_back(train(setting, static_cast<Saving>(i)));
+  return all;
 }
 
-/// What a save adds to the steps between it and the next one, beside steps without saves.
-double added(const std::vector<double>& steps, double plain, int saves) {
-  double sum = 0;
-  for (const double step : steps)
-    sum += step - plain;
-  return sum / saves;
+std::vector<double> joined(const std::vector<Seen>& rounds, std::vector<double> Seen::*values) {
+  std::vector<double> all;
+  for (const Seen& round : rounds)
+    append(all, round.*values);
+  return all;
+}
+
+/// By how much the longest step of each round is longer than that of the same round without saves,
+/// in `unit_s` seconds.
+std::vector<double> delays(const std::vector<Seen>& rounds, const std::vector<Seen>& plain,
+                           double unit_s) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    all.push_back((std::ranges::max(rounds[i].steps) - std::ranges::max(plain[i].steps)) / unit_s);
+  return all;
+}
+
+void measure(const Setting& setting, int repeats, Report& report) {
+  const auto all = all_rounds(setting, repeats);
+  const double step = median(joined(all[0], &Seen::steps));
+  const double save = median(joined(all[2], &Seen::saves));
+  std::vector<Row> steps, of_save, of_step;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    steps.push_back(figure("a step", names[i], "s", joined(all[i], &Seen::steps)));
+    steps.back().reference = names[0];
+    steps.back().ratio = steps.back().median / step;
+    if (i == 0) continue;
+    of_save.push_back(figure("the longest step's delay, of a save's time", names[i], "share",
+                             delays(all[i], all[0], save)));
+    of_step.push_back(figure("the longest step's delay, of a step's time", names[i], "share",
+                             delays(all[i], all[0], step)));
+    int saves = 0;
+    for (const Seen& round : all[i])
+      saves += round.durable;
+    of_save.back().note = std::to_string(saves) + " saves";
+  }
+  of_save.front().goal = share_below(0.05);
+  report.add(steps);
+  report.add(
+      {figure("a save", "all of it, on the training thread", "s", joined(all[2], &Seen::saves))});
+  report.add(of_save);
+  report.add(of_step);
+  if (setting.device.is_cuda()) return;
+  const Copies copies = copy_state(setting, 9);
+  report.add({figure("a save's copy", "into memory that is kept", "s", copies.kept),
+              figure("a save's copy", "into new memory", "s", copies.fresh)});
 }
 
 }  // namespace
@@ -135,7 +182,8 @@ double added(const std::vector<double>& steps, double plain, int saves) {
 int main(int argc, char** argv) {
   Options options("checkpoint_benchmark",
                   "what saving costs the steps of a training, in the background and on its thread");
-  options.add("width", "2500", "of four linear layers: 4 width^2 weights")
+  options.add("device", "cpu", "cpu or cuda")
+      .add("width", "2900", "of four linear layers: 4 width^2 weights and two moments of each")
       .add("batch", "64", "rows a step")
       .add("steps", "45", "of a run")
       .add("every", "10", "steps between two checkpoints")
@@ -144,43 +192,21 @@ int main(int argc, char** argv) {
            "where checkpoints go; emptied")
       .add_json();
   options.parse(argc, argv);
-  const Setting setting{.width = options.number("width"),
-                        .batch = options.number("batch"),
-                        .steps = options.number("steps"),
-                        .every = options.number("every"),
-                        .folder = options.text("folder")};
+  Setting setting{.width = options.number("width"),
+                  .batch = options.number("batch"),
+                  .steps = options.number("steps"),
+                  .every = options.number("every"),
+                  .folder = options.text("folder"),
+                  .device = {}};
   Report report("checkpoint_benchmark", options);
-  const std::vector<std::string> names = {"no saves", "in the background",
-                                          "on the training thread"};
-  std::vector<Seen> all(names.size());
-  for (int round = 0; round < options.number("repeats"); ++round)
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Seen seen = train(setting, static_cast<Saving>(i));
-      append(all[i].steps, seen.steps);
-      append(all[i].saves, seen.saves);
-      all[i].durable += seen.durable;
-    }
-  const std::string steps = "a step, seconds";
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    rows.push_back(figure(steps, names[i], all[i].steps));
-    rows.back().reference = names[0];
-    rows.back().ratio = rows.back().median / median(all[0].steps);
+  try {
+    const bool on_gpu = options.text("device") == "cuda";
+    setting.device =
+        app::choose_device(on_gpu ? app::DeviceChoice::cuda : app::DeviceChoice::cpu).device;
+  } catch (const DeviceError& error) {
+    report.missing("the longest step's delay, of a save's time", "headrace", error.what());
+    return no_device;
   }
-  report.add(rows);
-  const Copies copies = copy_state(setting, 9);
-  report.add({figure("a save, seconds", "all of it, on the training thread", all[2].saves),
-              figure("a save, seconds", "the copy, into memory that is kept", copies.kept),
-              figure("a save, seconds", "the copy, into new memory", copies.fresh)});
-  const double save = median(all[2].saves);
-  std::printf("the copy is %.1f %% of a save\n", 100 * median(copies.kept) / save);
-  const double plain = median(all[0].steps);
-  for (std::size_t i = 1; i < names.size(); ++i)
-    std::printf(
-        "%s: %d saves, each adds %.3f s to the steps; the longest step is %.3f s longer "
-        "than the middle one without saves: %.1f %% of a save\n",
-        names[i].c_str(), all[i].durable, added(all[i].steps, plain, all[i].durable),
-        std::ranges::max(all[i].steps) - plain,
-        100 * (std::ranges::max(all[i].steps) - plain) / save);
+  measure(setting, options.number("repeats"), report);
   fs::remove_all(setting.folder);
 }

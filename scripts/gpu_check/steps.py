@@ -182,7 +182,7 @@ def mechanics(context):
 
 def checkpoint(context):
     return [benchmark(context, "checkpoint", "checkpoint_benchmark", "--folder", context.work / "checkpoints",
-                      *context.option((), ("--width", 200, "--steps", 12, "--every", 5, "--repeats", 1)))]
+                      *context.option(("--device", "cuda", "--batch", 8192), ("--width", 200, "--steps", 12, "--every", 5, "--repeats", 1)))]
 
 
 OURS = {"leak": "benchmarks/leak_step_benchmark", "jpeg": "benchmarks/step_benchmark"}

@@ -279,4 +279,5 @@ TEST_CASE("steps that a process goes back to have their newest values") {
     log.on_step({.step = step, .samples = 1, .loss = 2.0});
   const auto curves = Board(run.path()).curves("run");
   CHECK((curves.at("train/loss") == Curve{{1, .5}, {2, .5}, {3, 2.0}, {4, 2.0}, {5, 2.0}}));
+  CHECK_FALSE(curves.contains("train/samples_per_second"));  // the steps took no time
 }
