@@ -5,6 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 namespace headrace::inline v1::training {
 namespace {
 
@@ -15,14 +18,25 @@ void require_finite(const TensorMap& weights, const char* which, const Progress&
                        "\" holds values that are not; the checkpoint before stays");
 }
 
+// This thread alone. Where training takes every core, a writer of the same priority would take one
+// from its steps.
+void give_way_to_steps() {
+  constexpr int lowest_priority = 19;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
+}
+
 }  // namespace
 
-void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device) {
+void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device,
+                             SavePriority priority) {
   best_ = std::move(best);
   if (best_ && best_->weights.empty())
     best_->weights = state_.ema.empty() ? state_.weights : state_.ema;
   if (device.is_cuda()) copied_ = detail::event_behind(device);
-  under_way_ = std::async(std::launch::async, [this] { return save(); });
+  under_way_ = std::async(std::launch::async, [this, priority] {
+    if (priority == SavePriority::behind_steps) give_way_to_steps();
+    return save();
+  });
 }
 
 SaveOutcome CheckpointWriter::save() {

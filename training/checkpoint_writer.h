@@ -23,6 +23,12 @@ struct SaveOutcome {
   std::optional<BestWeights> unsaved_best = {};
 };
 
+/// Of the thread that writes.
+enum class SavePriority {
+  behind_steps,  ///< the lowest: without a free core a save takes longer, the steps do not
+  as_caller,     ///< for a save that the caller waits for
+};
+
 /// Writes checkpoints by a thread of its own while training goes on, one at a time. The state is
 /// copied once, into memory that is kept from save to save; all else (format, checksum, writing,
 /// syncing, comparing, renaming, removing older ones) is the thread's. While it is busy the store
@@ -46,7 +52,8 @@ class HEADRACE_API CheckpointWriter {
   /// Begins to save the state once all is done that the calling thread has queued for `device`, and
   /// before it the best weights; where these have no tensors, those of the state are meant, the
   /// averaged ones where it has them. Must not be busy.
-  void begin(std::optional<BestWeights> best = {}, at::Device device = at::kCPU);
+  void begin(std::optional<BestWeights> best = {}, at::Device device = at::kCPU,
+             SavePriority priority = SavePriority::behind_steps);
 
   /// What came of the save that was begun, once; with `wait`, waits for it. Empty while it is under
   /// way, and where there is none.

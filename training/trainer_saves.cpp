@@ -68,7 +68,8 @@ void Trainer::Loop::save(bool must) {
   if (reload_wanted_) return;  // of a device, known just now
   save_waits_ = false;
   fill(writer_->state());
-  writer_->begin(std::exchange(unsaved_best_, {}), options_.device);
+  writer_->begin(std::exchange(unsaved_best_, {}), options_.device,
+                 must ? SavePriority::as_caller : SavePriority::behind_steps);
   if (must) take_outcome(true, OnFailure::raise);
 }
 

@@ -8,8 +8,11 @@
 
 #include <filesystem>
 #include <limits>
+#include <string>
 
 #include <ATen/Functions.h>
+
+#include <sys/resource.h>
 
 using headrace::test::TemporaryFolder;
 
@@ -35,6 +38,16 @@ bool is(const SaveOutcome& outcome, const char* kind) {
   return std::string("none") == kind;
 }
 
+constexpr int lowest_priority = 19;
+
+bool a_thread_gives_way() {
+  for (const auto& entry : fs::directory_iterator("/proc/self/task")) {
+    const id_t thread = static_cast<id_t>(std::stoi(entry.path().filename().string()));
+    if (::getpriority(PRIO_PROCESS, thread) == lowest_priority) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("what was taken is saved, whatever becomes of the originals") {
@@ -55,6 +68,32 @@ TEST_CASE("what was taken is saved, whatever becomes of the originals") {
   const Checkpoint saved = read_checkpoint(outcome.saved.path);
   CHECK(saved.progress.step == 3);
   CHECK(at::equal(saved.weights.at("w"), at::full({1000, 100}, 1.0)));
+}
+
+TEST_CASE("the writing thread gives way to the steps, but where it is waited for") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  CheckpointWriter writer(store);
+  take(writer, {{"w", at::ones({1 << 22})}}, 1);
+  const int before = ::getpriority(PRIO_PROCESS, 0);
+  if (before == lowest_priority) {
+    MESSAGE("skipped: not to be seen in a process of that priority");
+    return;
+  }
+  const auto seen_to_give_way = [&](SavePriority priority) {
+    bool gave_way = false;
+    writer.begin({}, at::kCPU, priority);
+    while (!gave_way && !writer.outcome(false))
+      gave_way = a_thread_gives_way();
+    writer.outcome(true);
+    return gave_way;
+  };
+  bool once = false;
+  for (int save = 0; save < 50 && !once; ++save)
+    once = seen_to_give_way(SavePriority::behind_steps);
+  CHECK(once);
+  CHECK(::getpriority(PRIO_PROCESS, 0) == before);
+  CHECK_FALSE(seen_to_give_way(SavePriority::as_caller));
 }
 
 TEST_CASE("the memory of a snapshot is used again, and follows names and shapes") {
