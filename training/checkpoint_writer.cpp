@@ -18,8 +18,8 @@ void require_finite(const TensorMap& weights, const char* which, const Progress&
                        "\" holds values that are not; the checkpoint before stays");
 }
 
-// This thread alone. Where training takes every core, a writer of the same priority would take one
-// from its steps.
+// The calling thread alone: Linux keeps a nice value for each. Where training takes every core, a
+// writer of the same priority would take one from its steps.
 void give_way_to_steps() {
   constexpr int lowest_priority = 19;
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <ATen/Functions.h>
 
@@ -82,6 +83,8 @@ TEST_CASE("the writing thread gives way to the steps, but where it is waited for
   }
   const auto seen_to_give_way = [&](SavePriority priority) {
     bool gave_way = false;
+    while (a_thread_gives_way())  // one that ended may still be listed
+      std::this_thread::yield();
     writer.begin({}, at::kCPU, priority);
     while (!gave_way && !writer.outcome(false))
       gave_way = a_thread_gives_way();
