@@ -61,6 +61,7 @@ void MemoryWatch::look() {
   }
   if (changed && callback_)
     callback_({.over = now_over, .limit = options_.limit, .memory = memory});
+  if (options_.on_look) options_.on_look(memory);
 }
 
 ProcessMemory MemoryWatch::last() const {

@@ -21,6 +21,8 @@ struct MemoryWatchOptions {
   /// See ProcessMemory::driver_locked; may be empty.
   std::function<std::uint64_t()> driver_locked{};
   std::filesystem::path root = "/";  ///< where proc is found
+  /// At each look, by the thread that looks; may be empty, must not throw.
+  std::function<void(const ProcessMemory&)> on_look{};
 };
 
 /// The process went over its limit, or came back.

@@ -2,6 +2,7 @@
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
@@ -19,15 +20,24 @@ using headrace::detail::to_number;
 // v1 says "no limit" with the largest multiple of the page size.
 constexpr std::int64_t v1_unlimited = std::int64_t{1} << 62;
 
+// Begins the source of such a limit.
+constexpr std::string_view of_cgroup = "cgroup ";
+constexpr std::string_view of_rlimit = "RLIMIT_DATA";
+
 struct CgroupFiles {
   std::vector<std::string_view> limits;
   std::string_view usage;
-  std::string_view droppable;  // key in memory.stat
+  std::string_view droppable;  // keys in memory.stat
+  std::string_view kept_pages;
 };
 
 CgroupFiles files_of(int version) {
-  if (version == 2) return {{"memory.max", "memory.high"}, "memory.current", "inactive_file"};
-  return {{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"};
+  if (version == 2)
+    return {{"memory.max", "memory.high"}, "memory.current", "inactive_file", "active_file"};
+  return {{"memory.limit_in_bytes"},
+          "memory.usage_in_bytes",
+          "total_inactive_file",
+          "total_active_file"};
 }
 
 std::optional<std::uint64_t> limit_in(const fs::path& file) {
@@ -38,11 +48,13 @@ std::optional<std::uint64_t> limit_in(const fs::path& file) {
   return static_cast<std::uint64_t>(*value);
 }
 
-std::uint64_t usage_in(const fs::path& directory, const CgroupFiles& files) {
-  const std::uint64_t used = limit_in(directory / files.usage).value_or(0);
+void add_usage(HostMemory& host, const fs::path& directory, const CgroupFiles& files) {
   const std::string stat = read_small_file(directory / "memory.stat").value_or("");
-  const std::uint64_t droppable = keyed_number(stat, files.droppable).value_or(0);
-  return used - std::min(used, droppable);
+  const auto less = [&](std::uint64_t bytes, std::string_view key) {
+    return bytes - std::min<std::uint64_t>(bytes, keyed_number(stat, key).value_or(0));
+  };
+  host.cgroup_usage = less(limit_in(directory / files.usage).value_or(0), files.droppable);
+  host.cgroup_held = less(host.cgroup_usage, files.kept_pages);
 }
 
 void add_cgroup(HostMemory& host, const fs::path& root) {
@@ -53,7 +65,7 @@ void add_cgroup(HostMemory& host, const fs::path& root) {
         const auto limit = limit_in(directory / name);
         if (!limit || (host.cgroup_limit && *host.cgroup_limit <= *limit)) continue;
         host.cgroup_limit = limit;
-        host.cgroup_usage = usage_in(directory, files);
+        add_usage(host, directory, files);
         host.cgroup_file = (directory / name).string();
       }
     }
@@ -71,6 +83,13 @@ ProcessMemory read_process_memory(const fs::path& root) {
           .file_backed = field("RssFile"),
           .data_segment = field("VmData"),
           .peak_resident = field("VmHWM")};
+}
+
+bool reset_peak_resident(const fs::path& root) {
+  constexpr int peak_of_resident = 5;  // proc(5), clear_refs
+  std::ofstream file(root / "proc/self/clear_refs");
+  file << peak_of_resident << std::flush;
+  return file.good();
 }
 
 std::uint64_t HostMemory::room() const {
@@ -92,13 +111,25 @@ MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured, const
   const auto consider = [&](std::uint64_t bytes, const std::string& source) {
     if (bytes < limit.bytes) limit = {bytes, source};
   };
-  if (host.cgroup_limit) consider(*host.cgroup_limit, "cgroup " + host.cgroup_file);
+  if (host.cgroup_limit) consider(*host.cgroup_limit, std::string(of_cgroup) + host.cgroup_file);
   rlimit data{};
   if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY) {
-    consider(data.rlim_cur, "RLIMIT_DATA");
+    consider(data.rlim_cur, std::string(of_rlimit));
   }
   if (configured && *configured <= limit.bytes) limit = {*configured, "configuration"};
   return limit;
+}
+
+double MemoryUse::share() const {
+  const bool of_kernel = limit.source.starts_with(of_cgroup) || limit.source == of_rlimit;
+  const double most = (of_kernel ? 0.98 : 1.0) * static_cast<double>(limit.bytes);
+  return most > 0.0 ? static_cast<double>(bytes) / most : 0.0;
+}
+
+MemoryUse memory_use(const MemoryLimit& limit, const ProcessMemory& memory, const fs::path& root) {
+  if (limit.source == of_rlimit) return {.bytes = memory.data_segment, .limit = limit};
+  if (!limit.source.starts_with(of_cgroup)) return {.bytes = memory.held(), .limit = limit};
+  return {.bytes = std::max(memory.held(), read_host_memory(root).cgroup_held), .limit = limit};
 }
 
 std::optional<double> cpu_quota(const fs::path& root) {

@@ -31,6 +31,9 @@ struct ProcessMemory {
 /// Reads /proc/self/status below `root` (some microseconds). All zero where there is none.
 HEADRACE_API ProcessMemory read_process_memory(const std::filesystem::path& root = "/");
 
+/// Makes `peak_resident` begin anew from what is resident now; false where the system does not let.
+HEADRACE_API bool reset_peak_resident(const std::filesystem::path& root = "/");
+
 /// The machine's memory as this process may use it, in bytes.
 struct HostMemory {
   std::uint64_t total = 0;
@@ -38,6 +41,7 @@ struct HostMemory {
   /// The tightest, from the process's cgroup upwards, v1 and v2.
   std::optional<std::uint64_t> cgroup_limit{};
   std::uint64_t cgroup_usage = 0;  ///< of that cgroup, without the page cache it could drop
+  std::uint64_t cgroup_held = 0;   ///< likewise, without any page of a file
   std::string cgroup_file{};       ///< the file that sets the limit
 
   /// What could still be taken: the lesser of `available` and what the cgroup leaves.
@@ -55,6 +59,20 @@ struct MemoryLimit {
 /// The tightest of the configured limit, the cgroup's, RLIMIT_DATA and the machine's memory.
 HEADRACE_API MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured,
                                                const std::filesystem::path& root = "/");
+
+/// What is held of a limit, as the one who set it counts.
+struct MemoryUse {
+  std::uint64_t bytes = 0;
+  MemoryLimit limit{};
+  /// Above 1 the limit is passed. Of a limit that the kernel holds, 2 % are kept clear: what goes
+  /// over it does not come back.
+  double share() const;
+};
+
+/// Of a limit of tightest_memory_limit(): of RLIMIT_DATA the data segment, of a cgroup all that is
+/// in it and no page of a file, else what the process holds.
+HEADRACE_API MemoryUse memory_use(const MemoryLimit& limit, const ProcessMemory& memory,
+                                  const std::filesystem::path& root = "/");
 
 /// CPU time the cgroup grants, in cores ("150000 100000" is 1.5); nothing without a quota.
 HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root = "/");

@@ -53,7 +53,8 @@ TEST_CASE("a v2 cgroup's limit is the tightest on the way up") {
   root.write("sys/fs/cgroup/cgroup.controllers", "memory cpu\n");
   root.write("sys/fs/cgroup/jobs/memory.max", "4294967296\n");
   root.write("sys/fs/cgroup/jobs/memory.current", "3221225472\n");
-  root.write("sys/fs/cgroup/jobs/memory.stat", "anon 1\ninactive_file 1073741824\n");
+  root.write("sys/fs/cgroup/jobs/memory.stat",
+             "anon 1\ninactive_file 1073741824\nactive_file 536870912\n");
   root.write("sys/fs/cgroup/jobs/run1/memory.max", "max\n");
   root.write("sys/fs/cgroup/jobs/run1/memory.current", "1073741824\n");
 
@@ -63,10 +64,34 @@ TEST_CASE("a v2 cgroup's limit is the tightest on the way up") {
   REQUIRE(host.cgroup_limit);
   CHECK(*host.cgroup_limit == 4 * gib);
   CHECK(host.cgroup_usage == 2 * gib);
+  CHECK(host.cgroup_held == gib + gib / 2);
   CHECK(host.room() == 2 * gib);
 
   root.write("sys/fs/cgroup/jobs/run1/memory.high", "2147483648\n");
   CHECK(*read_host_memory(root.path()).cgroup_limit == 2 * gib);
+}
+
+TEST_CASE("a limit is compared with what the one who set it counts") {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/jobs\n");
+  root.write("proc/meminfo", "MemTotal: 67108864 kB\nMemAvailable: 33554432 kB\n");
+  root.write("sys/fs/cgroup/jobs/memory.max", "4294967296\n");
+  root.write("sys/fs/cgroup/jobs/memory.current", "3221225472\n");
+  root.write("sys/fs/cgroup/jobs/memory.stat", "inactive_file 0\nactive_file 1073741824\n");
+  const ProcessMemory memory{.anonymous = gib, .data_segment = 3 * gib};
+  const MemoryUse own =
+      memory_use({.bytes = 4 * gib, .source = "configuration"}, memory, root.path());
+  CHECK(own.bytes == gib);
+  CHECK(own.share() == 0.25);
+  const MemoryUse data = memory_use({.bytes = 4 * gib, .source = "RLIMIT_DATA"}, memory, "/");
+  CHECK(data.bytes == 3 * gib);
+  CHECK(data.share() == doctest::Approx(0.75 / 0.98));
+  const MemoryLimit of_cgroup{.bytes = 4 * gib, .source = "cgroup memory.max"};
+  const MemoryUse with_others = memory_use(of_cgroup, memory, root.path());
+  CHECK(with_others.bytes == 2 * gib);
+  CHECK(with_others.share() == doctest::Approx(0.5 / 0.98));
+  CHECK(memory_use(of_cgroup, {.anonymous = 3 * gib}, root.path()).bytes == 3 * gib);
+  CHECK(MemoryUse{.bytes = gib}.share() == 0.0);
 }
 
 TEST_CASE("a v1 cgroup's limit is found and the largest number means none") {
