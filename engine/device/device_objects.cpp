@@ -161,13 +161,29 @@ DeviceMemory allocate_on_device(Device device, std::size_t bytes) {
   return DeviceMemory(static_cast<std::byte*>(memory), {device.index});
 }
 
-std::size_t free_device_bytes(Device device) {
-  require_running_process();
-  const DeviceScope scope(device);
+namespace {
+
+struct DeviceBytes {
   std::size_t free = 0;
   std::size_t all = 0;
-  check(api().free_bytes(&free, &all), "asking for the device's free memory");
-  return free;
+};
+
+DeviceBytes bytes_of(Device device) {
+  require_running_process();
+  const DeviceScope scope(device);
+  DeviceBytes bytes;
+  check(api().free_bytes(&bytes.free, &bytes.all), "asking for the device's memory");
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t free_device_bytes(Device device) {
+  return bytes_of(device).free;
+}
+
+std::size_t all_device_bytes(Device device) {
+  return bytes_of(device).all;
 }
 
 PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes, std::string& refusal) {

@@ -107,11 +107,18 @@ bool LoaderCore::join(std::int64_t epoch) noexcept {
   return true;
 }
 
+/// Whether a slab may be taken. The oldest batch always may, so that nothing can lock.
+bool LoaderCore::may_admit() const noexcept {
+  if (closed_ || free_slabs_ == 0 || runs_.empty() || runtime_->memory_users().paused())
+    return false;
+  return plan_->slabs - free_slabs_ < usable_slabs() || admit_sequence_ == consume_sequence_;
+}
+
 /// Admits while slabs are free; unlocks to send the permits and locks again. Takes no memory that
 /// it cannot do without: it runs where a loan ends.
 void LoaderCore::admit(Lock& lock) {
   std::int64_t permits = 0;
-  while (!closed_ && free_slabs_ > 0 && !runs_.empty()) {
+  while (may_admit()) {
     const EpochRun& run = *runs_.back();
     if (run.failed_at.load(std::memory_order_relaxed) < admit_sequence_) break;
     const std::int64_t end = run.start + run.batches * plan_->recipe.batching->size;
@@ -180,7 +187,7 @@ bool LoaderCore::pump_one(Lock& lock) {
   if (!filling_) return false;
   Block* block = next_block(lock);
   if (block == nullptr) return false;
-  if (live_blocks_ > 0 && reserved_ + block->reserved > plan_->sample_bytes && !plan_->gathers) {
+  if (live_blocks_ > 0 && reserved_ + block->reserved > usable_sample_bytes() && !plan_->gathers) {
     held_back_ = block;
     return false;
   }
@@ -206,7 +213,7 @@ bool LoaderCore::pump_one(Lock& lock) {
 
 /// A block that is through: its place and its bytes go to the next one.
 void LoaderCore::recycle(Block* block) {
-  const std::size_t fair = plan_->sample_bytes / static_cast<std::size_t>(plan_->pumped_blocks);
+  const std::size_t fair = usable_sample_bytes() / static_cast<std::size_t>(plan_->pumped_blocks);
   std::size_t pooled = 0;
   for (const Sample& sample : block->samples)
     pooled += sample.pooled_bytes();

@@ -125,6 +125,7 @@ Sample& BlockRunner::fresh_sample(Block& block, std::int64_t k) const {
 bool BlockRunner::read_now(Block& block, int thread) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return true;
   const std::int64_t begun = now_ns();
+  const std::int64_t heap = recorder_.heap();
   const Activity::Work work(recorder_.activity(thread), at_work(block, plan_.read_stage()));
   try {
     block.samples.resize(std::max(block.samples.size(), static_cast<std::size_t>(block.rows)));
@@ -136,6 +137,7 @@ bool BlockRunner::read_now(Block& block, int thread) const noexcept {
   } catch (...) {
     return false;  // read() says what is wrong
   }
+  recorder_.keep(thread, plan_.read_stage(), heap);
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
   if (recorder_.on()) recorder_.add(thread, plan_.read_stage(), block.rows, took);
@@ -184,6 +186,7 @@ void BlockRunner::collate(Block& block, std::int64_t k) const {
 
 void BlockRunner::gather(Block& block, int thread) const {
   const std::int64_t begun = now_ns();
+  const std::int64_t heap = recorder_.heap();
   const Layout& layout = plan_.layout;
   std::byte* memory = block.flight->bind(pool_)->memory;
   std::array<Rows::Column, most_gathered_fields> columns;
@@ -201,6 +204,7 @@ void BlockRunner::gather(Block& block, int thread) const {
   } catch (...) {
     gather_one_by_one(block, thread);
   }
+  recorder_.keep(thread, plan_.read_stage(), heap);
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
   if (!recorder_.on()) return;

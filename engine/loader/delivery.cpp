@@ -33,8 +33,9 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
     }
     if (front_is_ready()) {
       if (!prepare_front(lock)) continue;
-      return {.status = NextBatch::Status::ready,
-              .batch = Loan::batch(take(flight_at(consume_sequence_)))};
+      std::shared_ptr<Loan> loan = take(flight_at(consume_sequence_));
+      if (runtime_->memory_users().share() < 1.0) admit(lock);  // it may be the oldest one's turn
+      return {.status = NextBatch::Status::ready, .batch = Loan::batch(std::move(loan))};
     }
     if (is_exhausted()) refuse_exhausted();
     if (stop.stop_requested()) return {.status = NextBatch::Status::stopped, .batch = {}};

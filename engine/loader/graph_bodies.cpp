@@ -48,6 +48,8 @@ void LoaderCore::watch() {
     watched.stages.push_back(stage.name);
   runtime_->watch_list().remove(&recorder_);
   runtime_->watch_list().add(watched);
+  runtime_->memory_users().remove(*this);
+  runtime_->memory_users().add(*this);
   WatchdogOptions options = plan_->options.watchdog;
   if (options.after.count() == 0 || watchdog_) return;
   if (!options.action) {

@@ -3,6 +3,7 @@
 #include <headrace/engine/loader/detail/loader_core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace headrace::inline v1::detail {
@@ -107,11 +108,48 @@ void LoaderCore::rest_if_idle(Lock& lock) {
   if (closed_) changed_.notify_all();
 }
 
+int LoaderCore::usable_slabs() const noexcept {
+  const double share = runtime_->memory_users().share();
+  return static_cast<int>(std::ceil(share * plan_->slabs));
+}
+
+std::size_t LoaderCore::usable_sample_bytes() const noexcept {
+  const double share = runtime_->memory_users().share();
+  if (share >= 1.0) return plan_->sample_bytes;
+  return static_cast<std::size_t>(share * static_cast<double>(plan_->sample_bytes));
+}
+
+/// Free slabs beyond the share give their pages back. Page-locked ones keep theirs: the device's
+/// driver knows them.
+void LoaderCore::rest_slabs() noexcept {
+  if (transfer_ || runtime_->memory_users().share() >= 1.0) return;
+  const int in_use = plan_->slabs - free_slabs_;
+  pool_->rest_beyond(static_cast<std::size_t>(std::max(usable_slabs() - in_use, 0)));
+}
+
+void LoaderCore::share_changed() noexcept {
+  Lock lock(mutex_);
+  if (closed_) return;
+  rest_slabs();
+  admit(lock);
+}
+
+LoaderHolding LoaderCore::holding() const {
+  LoaderHolding holding{.loader = plan_->recipe.name};
+  const std::vector<std::int64_t> kept = recorder_.kept();
+  for (std::size_t stage = 0; stage < kept.size(); ++stage)
+    holding.stages.push_back({.name = recorder_.name(stage), .kept = kept[stage]});
+  const std::lock_guard lock(mutex_);
+  if (materialised_) holding.bytes = pool_->held_bytes() + reserved_;
+  return holding;
+}
+
 void LoaderCore::slab_came_back(Slab* slab, bool delivered) noexcept {
   Lock lock(mutex_);
   pool_->give_back(slab);
   --(delivered ? on_loan_ : dropped_);
   ++free_slabs_;
+  rest_slabs();
   observe();
   rest_if_idle(lock);
   admit(lock);

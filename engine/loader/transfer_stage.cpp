@@ -131,8 +131,10 @@ void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& sta
     recorder_.activity(Crew::thread()).enter(stage);
     const TraceRange step(plan_->stages[stage].name);
     const std::int64_t since = recorder_.on() ? now_ns() : 0;
+    const std::int64_t heap = recorder_.heap();
     const BatchStep& made = plan_->recipe.batch_steps[s];
     (made.work ? device_work_[s] : made.run)(batch, stream);
+    recorder_.keep(Crew::thread(), stage, heap);
     if (!recorder_.on()) continue;
     const std::int64_t took = now_ns() - since;
     in_steps += took;

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/plan/internal/placeholders.h>
 #include <headrace/engine/plan/pipeline.h>
 
 #include <utility>
@@ -41,6 +42,15 @@ Pipeline Pipeline::batch(Batching batching) && {
 Pipeline Pipeline::to(Device device) && {
   recipe_.device = device;
   return std::move(*this);
+}
+
+Pipeline Pipeline::with_placeholders(std::int64_t rows, std::int64_t samples) const {
+  if (!recipe_.batching)
+    throw ConfigError("[" + recipe_.name + "] placeholders need a batch(), there is none yet");
+  Pipeline pipeline = *this;
+  detail::replace_by_placeholders(pipeline.recipe_, samples);
+  pipeline.recipe_.batching->size = rows;
+  return pipeline;
 }
 
 void Pipeline::misplaced(const std::string& name, const char* rule) {

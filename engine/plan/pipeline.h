@@ -72,6 +72,13 @@ class HEADRACE_API Pipeline {
     return std::move(*this);
   }
 
+  /// The same batches of `rows` rows made of nothing, of an epoch of `samples` in a row, without a
+  /// look at the source's records: what steps on batches and a trainer take can be measured before
+  /// data are read. Every value is zero, but for the first of integers and flags `[n]`, which is
+  /// one; padded and ragged fields have their largest shapes. Throws ConfigError where batch() was
+  /// not called.
+  Pipeline with_placeholders(std::int64_t rows, std::int64_t samples) const;
+
   /// Checks everything and lays out the slabs; throws ConfigError, ResourceError, DeviceError, and
   /// DataError for an epoch without a batch. Starts nothing.
   Loader build(LoaderOptions options = {}) const;

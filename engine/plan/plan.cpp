@@ -23,6 +23,13 @@ std::string legal_sizes(std::int64_t size, int world) {
   return below > 0 ? std::to_string(below) + " or " + text : text;
 }
 
+/// What samples take of a budget where there are no more than `most` of them.
+std::size_t most_held(const Source& source, std::size_t budget, std::int64_t most) {
+  const std::size_t largest = budget > 0 ? source.largest_working_bytes() : 0;
+  const auto samples = static_cast<std::size_t>(most);
+  return largest == 0 || samples > budget / largest ? budget : samples * largest;
+}
+
 /// Budget of samples between read and collate where the options name none.
 std::size_t default_sample_bytes(const Source& source, int blocks) {
   return std::max<std::size_t>(std::size_t{64} << 20,
@@ -209,6 +216,7 @@ void Plan::count_memory() {
   } else if (!gathers) {
     sample_bytes = static_cast<std::size_t>(threads) * recipe.source->largest_working_bytes();
   }
+  held_sample_bytes = most_held(*recipe.source, sample_bytes, slabs * rows);
   made = made_pieces(schema, recipe.batch_steps, rows);
   for (const MadePiece& piece : made)
     made_bytes += piece.bytes;
@@ -253,7 +261,7 @@ std::int64_t Plan::batches(std::int64_t from) const noexcept {
 
 std::size_t Plan::held_bytes() const noexcept {
   const std::size_t beside = device_slots == 0 ? made_bytes : 0;
-  return (SlabPool::stride(layout) + beside) * static_cast<std::size_t>(slabs) + sample_bytes;
+  return (SlabPool::stride(layout) + beside) * static_cast<std::size_t>(slabs) + held_sample_bytes;
 }
 
 MemoryForecast Plan::forecast() const {
@@ -267,7 +275,7 @@ MemoryForecast Plan::forecast() const {
         {"fields made by batch steps", made_bytes * static_cast<std::size_t>(slabs)});
   }
   if (sample_bytes != 0)
-    forecast.items.push_back({"samples between read and collate", sample_bytes});
+    forecast.items.push_back({"samples between read and collate", held_sample_bytes});
   std::size_t working = 0;
   Schema in = recipe.source->fields();
   for (const SampleStep& step : recipe.sample_steps) {

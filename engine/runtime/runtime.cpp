@@ -43,4 +43,20 @@ std::size_t Runtime::memory_in_use() const noexcept {
   return core_->in_use();
 }
 
+void Runtime::set_share(double share) {
+  core_->memory_users().set_share(share);
+}
+double Runtime::share() const noexcept {
+  return core_->memory_users().share();
+}
+void Runtime::set_paused(bool paused) {
+  core_->memory_users().set_paused(paused);
+}
+bool Runtime::paused() const noexcept {
+  return core_->memory_users().paused();
+}
+std::vector<LoaderHolding> Runtime::holdings() const {
+  return core_->memory_users().holdings();
+}
+
 }  // namespace headrace::inline v1

@@ -47,10 +47,11 @@ Durations HistogramSum::durations() const {
           .max_s = static_cast<double>(most_) * 1e-9};
 }
 
-Recorder::Recorder(std::vector<Stage> stages, int threads, bool on)
+Recorder::Recorder(std::vector<Stage> stages, int threads, bool on, HeapMeter meter)
     : stages_(std::move(stages)),
       threads_(threads),
       on_(on),
+      meter_(meter),
       cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(threads) * stages_.size())),
       activities_(std::make_unique<Activity[]>(static_cast<std::size_t>(threads))) {}
 
@@ -82,6 +83,13 @@ std::vector<StageStats> Recorder::stages() const {
     all.push_back(std::move(stats));
   }
   return all;
+}
+
+std::vector<std::int64_t> Recorder::kept() const {
+  std::vector<std::int64_t> sums(stages_.size());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(threads_) * stages_.size(); ++i)
+    sums[i % stages_.size()] += cells_[i].kept.value();
+  return sums;
 }
 
 void Recorder::clear() noexcept {

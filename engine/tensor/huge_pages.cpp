@@ -52,6 +52,13 @@ void HugePages::discard() noexcept {
   if (memory_ != nullptr) ::madvise(data(), mapped_bytes(), MADV_DONTNEED);
 }
 
+void HugePages::discard(std::size_t first, std::size_t bytes) noexcept {
+  const std::size_t page = page_size();
+  const std::size_t from = (first + page - 1) / page * page;
+  const std::size_t to = (first + bytes) / page * page;
+  if (memory_ != nullptr && from < to) ::madvise(data() + from, to - from, MADV_DONTNEED);
+}
+
 std::size_t HugePages::mapped_bytes(std::size_t bytes) noexcept {
   const std::size_t page = page_size();
   const std::size_t pages = bytes / page + (bytes % page != 0 ? 1 : 0);

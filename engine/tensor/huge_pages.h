@@ -35,6 +35,8 @@ class HEADRACE_API HugePages {
   std::span<std::byte> bytes() const noexcept { return {data(), size_}; }
   /// Gives the pages back to the system; the address stays, its contents are zero again.
   void discard() noexcept;
+  /// Likewise of some of them: the whole pages of the range.
+  void discard(std::size_t first, std::size_t bytes) noexcept;
 
   /// mapped_bytes() of a mapping of `bytes`.
   static std::size_t mapped_bytes(std::size_t bytes) noexcept;

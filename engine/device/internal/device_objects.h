@@ -61,6 +61,8 @@ using DeviceEvent = std::unique_ptr<void, DestroyEvent>;
 HEADRACE_API DeviceMemory allocate_on_device(Device device, std::size_t bytes);
 /// Memory that the device has left.
 HEADRACE_API std::size_t free_device_bytes(Device device);
+/// All memory of the device, taken or not.
+HEADRACE_API std::size_t all_device_bytes(Device device);
 /// Null, with the reason in `refusal`, where the system does not allow it. A forked process does
 /// not get these pages: the device would write to one copy and this process read another.
 HEADRACE_API PageLock lock_pages(Device device, std::byte* memory, std::size_t bytes,

@@ -27,7 +27,9 @@ namespace headrace::inline v1::detail {
 /// graph, delivers them in order. Slabs are the only admission: a batch enters when one is free,
 /// and takes its memory late, from the slab that came back last. No code of the user's runs, and
 /// no tensor of theirs dies, while the mutex is held.
-class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, private Lender {
+class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
+                         private Lender,
+                         private MemoryUser {
  public:
   explicit LoaderCore(std::shared_ptr<const Plan> plan);
   ~LoaderCore();
@@ -105,6 +107,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   std::int64_t rows_per_block() const;
   void pump(Lock& lock);
   bool pump_one(Lock& lock);
+  bool may_admit() const noexcept;
   Block* next_block(Lock& lock);
   void recycle(Block* block);
 
@@ -116,6 +119,12 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>, privat
   std::shared_ptr<Transfer> open_device();
   std::vector<DeviceWork::Run> begin_device_work() const;
   void rest_if_idle(Lock& lock);
+  void share_changed() noexcept override;
+  LoaderHolding holding() const override;
+  /// Slabs that may be in use; more are where the oldest batch needs one.
+  int usable_slabs() const noexcept;
+  std::size_t usable_sample_bytes() const noexcept;
+  void rest_slabs() noexcept;
 
   // delivery
   bool is_exhausted() const;

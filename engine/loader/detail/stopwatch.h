@@ -30,9 +30,11 @@ class Stopwatch {
   void enter(std::size_t stage) noexcept {
     stage_ = stage;
     activity_.enter(stage);
+    heap_ = recorder_.heap();
   }
   std::size_t stage() const noexcept { return stage_; }
   void leave() noexcept {
+    recorder_.keep(thread_, stage_, heap_);
     if (!row_timed_) return;
     const std::int64_t now = now_ns();
     split_[stage_ < most ? stage_ : most - 1] += now - last_;
@@ -73,6 +75,7 @@ class Stopwatch {
   std::int64_t begun_;
   std::int64_t last_ = 0;
   std::size_t stage_ = 0;
+  std::int64_t heap_ = 0;  ///< see Recorder::heap()
   std::array<std::int64_t, most> split_{};
 };
 

@@ -54,15 +54,16 @@ struct Plan {
   bool reads_now = false;  ///< a worker first tries to read by itself
   bool direct = false;     ///< one node does it all: a block lives inside one body
   int slabs = 0;
-  int device_slots = 0;            ///< 0 where batches stay on the host
-  int pumped_blocks = 0;           ///< blocks between read and collate at most
-  std::int64_t order_length = 0;   ///< samples in one epoch of the order
-  std::int64_t rows = 0;           ///< rows of this rank's batch
-  std::int64_t epoch_samples = 0;  ///< of all ranks, after the tail's rule
-  std::size_t sample_bytes = 0;    ///< budget of samples between read and collate
-  std::vector<MadePiece> made;     ///< a slab's fields made by batch steps
-  std::size_t made_bytes = 0;      ///< of them
-  std::size_t work_bytes = 0;      ///< of the device, for what sample steps leave to it
+  int device_slots = 0;               ///< 0 where batches stay on the host
+  int pumped_blocks = 0;              ///< blocks between read and collate at most
+  std::int64_t order_length = 0;      ///< samples in one epoch of the order
+  std::int64_t rows = 0;              ///< rows of this rank's batch
+  std::int64_t epoch_samples = 0;     ///< of all ranks, after the tail's rule
+  std::size_t sample_bytes = 0;       ///< budget of samples between read and collate
+  std::size_t held_sample_bytes = 0;  ///< most of it that they take: each has a place in a slab
+  std::vector<MadePiece> made;        ///< a slab's fields made by batch steps
+  std::size_t made_bytes = 0;         ///< of them
+  std::size_t work_bytes = 0;         ///< of the device, for what sample steps leave to it
 
   std::size_t read_stage() const noexcept { return 0; }
   std::size_t step_stage(std::size_t step) const noexcept { return 1 + step; }

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/runtime/internal/crew.h>
 #include <headrace/engine/runtime/internal/io_pool.h>
+#include <headrace/engine/runtime/internal/memory_users.h>
 #include <headrace/engine/runtime/internal/watchdog.h>
 #include <headrace/engine/runtime/runtime.h>
 
@@ -38,6 +39,9 @@ class RuntimeCore {
   void acquire(std::size_t bytes, const std::string& who);
   void release(std::size_t bytes) noexcept;
   std::size_t in_use() const;
+  /// The loaders at work, and how much of their memory they may use.
+  MemoryUsers& memory_users() noexcept { return memory_users_; }
+  const MemoryUsers& memory_users() const noexcept { return memory_users_; }
 
  private:
   RuntimeOptions options_;
@@ -45,6 +49,7 @@ class RuntimeCore {
   mutable std::mutex mutex_;
   std::size_t in_use_ = 0;
   WatchList watch_list_;
+  MemoryUsers memory_users_;
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<IoPool> io_;
 };

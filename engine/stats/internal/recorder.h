@@ -88,8 +88,11 @@ class Recorder {
     int limit = 0;
   };
 
-  /// `on` false: nothing is recorded.
-  Recorder(std::vector<Stage> stages, int threads, bool on);
+  /// Net bytes of the heap that the calling thread holds; see RuntimeOptions::heap_meter.
+  using HeapMeter = std::int64_t (*)() noexcept;
+
+  /// `on` false: no times are recorded. Without a meter no stage has kept anything.
+  Recorder(std::vector<Stage> stages, int threads, bool on, HeapMeter meter = nullptr);
 
   bool on() const noexcept { return on_; }
   int threads() const noexcept { return threads_; }
@@ -100,6 +103,14 @@ class Recorder {
   }
   void add(int thread, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
   void fail(int thread, std::size_t stage) noexcept { cell(thread, stage).failures.add(1); }
+  std::int64_t heap() const noexcept { return meter_ != nullptr ? meter_() : 0; }
+  /// What a call of the stage took from the heap and did not give back, since heap() was `before`.
+  void keep(int thread, std::size_t stage, std::int64_t before) noexcept {
+    if (meter_ != nullptr) cell(thread, stage).kept.add(meter_() - before);
+  }
+  /// Of all threads, for each stage; since the recorder was made.
+  std::vector<std::int64_t> kept() const;
+  const std::string& name(std::size_t stage) const noexcept { return stages_[stage].name; }
   std::vector<StageStats> stages() const;
   void clear() noexcept;
 
@@ -108,6 +119,7 @@ class Recorder {
     Counter items;
     Counter failures;
     Counter busy;
+    Counter kept;
     Histogram service;
   };
   Cell& cell(int thread, std::size_t stage) noexcept {
@@ -117,6 +129,7 @@ class Recorder {
   std::vector<Stage> stages_;
   int threads_;
   bool on_;
+  HeapMeter meter_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<Activity[]> activities_;
 };
