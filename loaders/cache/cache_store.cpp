@@ -3,11 +3,13 @@
 #include <headrace/loaders/file/read_file.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <shared_mutex>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
@@ -91,9 +93,20 @@ struct CacheStore::Table {
     return entries[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
   }
 
+  /// Held while an entry's memory is read, and alone while entries are let go of. Several, so that
+  /// readers share no line.
+  std::shared_mutex& reading(std::int64_t index) const noexcept {
+    return locks[static_cast<std::size_t>(index) % locks.size()].mutex;
+  }
+
+  struct alignas(64) Lock {
+    std::shared_mutex mutex;
+  };
+  mutable std::array<Lock, 64> locks;
   std::vector<std::atomic<const Entry*>> entries;
   std::mutex mutex;  ///< of the layouts
   std::unordered_map<std::string, std::unique_ptr<const Layout>> layouts;
+  std::atomic<std::size_t> most{0};  ///< that may be taken
   std::atomic<std::size_t> taken{0};
   std::atomic<std::uint64_t> file_end{0};
   std::atomic<std::int64_t> samples{0};
@@ -112,6 +125,7 @@ CacheStore::CacheStore(std::shared_ptr<const Source> source, const DecodedCacheO
         "it may take");
   }
   table_ = std::make_unique<Table>(source_->size());
+  table_->most = options_.bytes;
   if (!options_.folder.empty()) file_ = open_file(options_.folder);
 }
 
@@ -175,11 +189,17 @@ bool CacheStore::complete(Sample& sample, std::int64_t& index) const {
     return true;
   }
   if (on_disk()) return false;
-  const Entry* entry = table_->find(index);
-  if (entry == nullptr) return false;
-  load(*entry, sample, true);
-  table_->hits.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  {
+    const std::shared_lock lock(table_->reading(index));
+    if (const Entry* entry = table_->find(index)) {
+      load(*entry, sample, true);
+      table_->hits.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  // Let go of since the source was passed over for it.
+  if (sample.names().empty()) source_->read(index, sample);
+  return false;
 }
 
 const CacheStore::Layout* CacheStore::layout_of(const Sample& sample) {
@@ -199,7 +219,7 @@ const CacheStore::Layout* CacheStore::layout_of(const Sample& sample) {
 
 bool CacheStore::reserve(std::size_t bytes) {
   const std::size_t before = table_->taken.fetch_add(bytes);
-  if (before + bytes <= options_.bytes) return true;
+  if (before + bytes <= table_->most) return true;
   table_->taken.fetch_sub(bytes);
   table_->full = true;
   return false;
@@ -254,6 +274,23 @@ void CacheStore::keep(std::int64_t index, const Sample& sample) {
   }
 }
 
+std::size_t CacheStore::shrink(std::size_t bytes) {
+  if (on_disk()) return 0;
+  table_->most = std::min(table_->most.load(), bytes);
+  std::size_t gone = 0;
+  for (std::size_t place = table_->entries.size(); place-- > 0 && table_->taken > bytes;) {
+    const std::lock_guard lock(table_->reading(static_cast<std::int64_t>(place)));
+    const std::unique_ptr<const Entry> entry(
+        table_->entries[place].exchange(nullptr, std::memory_order_acq_rel));
+    if (!entry) continue;
+    const std::size_t freed = entry->layout->bytes + sizeof(Entry) + alignment;
+    table_->taken -= freed;
+    --table_->samples;
+    gone += freed;
+  }
+  return gone;
+}
+
 Schema CacheStore::without_mark(const Schema& in) {
   if (in.find(mark) == nullptr) {
     throw ConfigError(
@@ -268,6 +305,7 @@ Schema CacheStore::without_mark(const Schema& in) {
 DecodedCache::Stats CacheStore::stats() const {
   return {.samples = table_->samples,
           .bytes = table_->taken,
+          .most = table_->most,
           .hits = table_->hits,
           .misses = table_->misses,
           .full = table_->full};

@@ -61,6 +61,14 @@ DecodedCache::Stats DecodedCache::stats() const {
   return store_->stats();
 }
 
+bool DecodedCache::on_disk() const noexcept {
+  return store_->on_disk();
+}
+
+std::size_t DecodedCache::shrink(std::size_t bytes) const {
+  return store_->shrink(bytes);
+}
+
 void DecodedCache::require_plain(bool draws, const std::string& name) {
   if (!draws) return;
   throw ConfigError("[cache] " + name +

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -87,16 +88,38 @@ class HEADRACE_API DecodedCache {
   struct Stats {
     std::int64_t samples = 0;  ///< kept
     std::size_t bytes = 0;     ///< that they take
+    std::size_t most = 0;      ///< that they may take
     std::int64_t hits = 0;
     std::int64_t misses = 0;
     bool full = false;
   };
   Stats stats() const;
+  bool on_disk() const noexcept;
+
+  /// Lets go of kept samples until they take `bytes` or less, and keeps no more than that from now
+  /// on; what is gone is made anew. Returns the bytes that it let go of; 0 on disk. Thread-safe.
+  std::size_t shrink(std::size_t bytes) const;
 
  private:
+  friend class WeakCache;
+  explicit DecodedCache(std::shared_ptr<detail::CacheStore> store) : store_(std::move(store)) {}
   static void require_plain(bool draws, const std::string& name);
 
   std::shared_ptr<detail::CacheStore> store_;
+};
+
+/// A cache that lives as long as somebody else uses it: for who answers for the process's memory.
+class WeakCache {
+ public:
+  explicit WeakCache(const DecodedCache& cache) : store_(cache.store_) {}
+  /// Nothing once it is gone.
+  std::optional<DecodedCache> lock() const {
+    auto store = store_.lock();
+    return store ? std::optional(DecodedCache(std::move(store))) : std::nullopt;
+  }
+
+ private:
+  std::weak_ptr<detail::CacheStore> store_;
 };
 
 namespace detail {
@@ -120,9 +143,11 @@ class HEADRACE_API CacheStore {
   /// Fills the sample from what is kept, or leaves that to the step; false when the record is not
   /// kept. `may_wait` allows for a disk.
   bool fetch(std::int64_t index, Sample& sample, bool may_wait, bool& waits) const;
-  /// For the step: takes the mark out; true when the sample is whole now. Else `index` is set.
+  /// For the step: takes the mark out; true when the sample is whole now. Else `index` is set, and
+  /// the sample is as the source makes it.
   bool complete(Sample& sample, std::int64_t& index) const;
   void keep(std::int64_t index, const Sample& sample);
+  std::size_t shrink(std::size_t bytes);
   /// The fields without the mark. Throws ConfigError where there is none: the source is another.
   static Schema without_mark(const Schema& in);
 

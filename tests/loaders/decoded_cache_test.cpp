@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -243,6 +245,58 @@ TEST_CASE("what the cache's file has lost is made anew") {
   CHECK(cached(cache, 2) == expected);
   CHECK(source->reads->load() >= reads + 3 * records);
   CHECK(warnings == 1);
+}
+
+TEST_CASE("a cache lets go of what it is told to, and the bytes stay the same") {
+  const Bytes expected = plain(2);
+  const auto source = std::make_shared<Counted>();
+  const DecodedCache cache(source, {.bytes = plenty});
+  CHECK(cached(cache, 2) == expected);
+  const std::size_t before = cache.stats().bytes;
+  const std::size_t gone = cache.shrink(before / 2);
+  const DecodedCache::Stats stats = cache.stats();
+  CHECK(gone == before - stats.bytes);
+  CHECK(stats.bytes <= before / 2);
+  CHECK(stats.samples < records);
+  CHECK(stats.samples > 0);
+  CHECK(cached(cache, 2) == expected);
+  CHECK(cache.stats().bytes <= before / 2);
+  CHECK(cache.shrink(plenty) == 0);
+  CHECK(cache.stats().most == before / 2);
+  CHECK(cache.shrink(0) > 0);
+  CHECK(cache.stats().samples == 0);
+  CHECK(cached(cache, 2) == expected);
+  CHECK(cache.stats().bytes == 0);
+}
+
+TEST_CASE("a cache is emptied while loaders read from it") {
+  const Bytes expected = plain(2);
+  for (const bool blocks : {false, true}) {
+    for (int round = 0; round < 20; ++round) {
+      Counted source;
+      source.blocks = blocks;
+      const DecodedCache cache(std::make_shared<Counted>(source), {.bytes = plenty});
+      std::jthread shrinking([&cache](const std::stop_token& stop) {
+        for (std::size_t bytes = 8000; bytes > 0 && !stop.stop_requested(); bytes -= 80) {
+          cache.shrink(bytes);
+          std::this_thread::yield();
+        }
+      });
+      CHECK(cached(cache, 8) == expected);
+    }
+  }
+}
+
+TEST_CASE("a cache on disk has nothing in memory to let go of, and a gone one is gone") {
+  const test::TemporaryFolder folder;
+  const WeakCache gone(DecodedCache(std::make_shared<Counted>(), {.bytes = plenty}));
+  CHECK_FALSE(gone.lock());
+  const DecodedCache cache(std::make_shared<Counted>(), {.bytes = plenty, .folder = folder / ""});
+  CHECK(WeakCache(cache).lock());
+  cached(cache, 2);
+  CHECK(cache.on_disk());
+  CHECK(cache.shrink(0) == 0);
+  CHECK(cache.stats().samples == records);
 }
 
 TEST_CASE("two loaders share a cache") {
