@@ -76,12 +76,4 @@ std::unique_ptr<Network> make_mlp(const MlpOptions& options) {
   return std::make_unique<ModuleNetwork<Mlp>>(std::make_shared<Mlp>(options, hidden_of(options)));
 }
 
-Activations mlp_activations(const MlpOptions& options) {
-  const auto hidden = static_cast<double>(hidden_of(options));
-  const auto ends = static_cast<double>(options.features + options.classes);
-  // Of each hidden layer the outputs of linear, norm, GELU and dropout, and its mask; on top two
-  // gradients.
-  return {.training = ends + 2 * 5 * hidden + 2 * hidden, .evaluation = ends + 4 * hidden};
-}
-
 }  // namespace headrace::inline v1::models

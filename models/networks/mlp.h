@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/networks/activations.h>
 #include <headrace/models/networks/network.h>
 
 #include <cstdint>
@@ -26,8 +25,5 @@ struct MlpOptions {
 /// make no network; `forward` throws `DataError` for another rank or number of features. In
 /// training mode a batch needs two vectors.
 HEADRACE_API std::unique_ptr<Network> make_mlp(const MlpOptions& options = {});
-
-/// Of `make_mlp(options)`, for each vector. Throws `ConfigError` as that does.
-HEADRACE_API Activations mlp_activations(const MlpOptions& options);
 
 }  // namespace headrace::inline v1::models

@@ -3,7 +3,6 @@
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/mlp.h>
 #include <headrace/models/networks/named_network.h>
-#include <headrace/models/networks/nnunet_memory.h>
 #include <headrace/models/networks/nnunet_names.h>
 #include <headrace/models/networks/nnunet_planner.h>
 #include <headrace/models/networks/plain_conv_unet.h>
@@ -24,23 +23,15 @@ namespace {
 const ChannelStatistics imagenet{.mean = {.485, .456, .406}, .stddev = {.229, .224, .225}};
 
 template <int depth>
-ResNetOptions resnet_options(const NetworkOptions& options) {
-  return {.depth = depth,
-          .in_channels = options.in_channels,
-          .classes = options.classes,
-          .width = options.width};
-}
-
-template <int depth>
 std::unique_ptr<Network> resnet(const NetworkOptions& options) {
-  return make_resnet(resnet_options<depth>(options));
+  return make_resnet({.depth = depth,
+                      .in_channels = options.in_channels,
+                      .classes = options.classes,
+                      .width = options.width});
 }
 
-template <int depth>
-NetworkTraits resnet_traits(const NetworkOptions& options) {
-  return {.weights = {.head = "fc.", .first_convolution = "conv1.weight"},
-          .activations = resnet_activations(resnet_options<depth>(options)),
-          .statistics = imagenet};
+NetworkTraits resnet_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "fc.", .first_convolution = "conv1.weight"}, .statistics = imagenet};
 }
 
 struct Encoder {
@@ -51,24 +42,20 @@ struct Encoder {
 constexpr std::array<Encoder, 3> unet_encoders{
     {{"resnet34", 34}, {"resnet18", 18}, {"resnet50", 50}}};
 
-UnetOptions unet_options(const NetworkOptions& options) {
-  const auto* encoder = std::ranges::find(unet_encoders, options.encoder, &Encoder::name);
-  return {.encoder = encoder == unet_encoders.end() ? unet_encoders.front().depth : encoder->depth,
-          .in_channels = options.in_channels,
-          .classes = options.classes,
-          .width = options.width};
-}
-
 std::unique_ptr<Network> unet(const NetworkOptions& options) {
-  return make_unet(unet_options(options));
+  const auto* encoder = std::ranges::find(unet_encoders, options.encoder, &Encoder::name);
+  if (encoder == unet_encoders.end()) encoder = unet_encoders.begin();
+  return make_unet({.encoder = encoder->depth,
+                    .in_channels = options.in_channels,
+                    .classes = options.classes,
+                    .width = options.width});
 }
 
-NetworkTraits unet_traits(const NetworkOptions& options) {
+NetworkTraits unet_traits(const NetworkOptions& /*options*/) {
   return {.weights = {.head = "segmentation_head.",
                       .first_convolution = "encoder.conv1.weight",
                       .encoder = "encoder.",
                       .encoder_head = "fc."},
-          .activations = unet_activations(unet_options(options)),
           .least_side = 32,
           .side_divisors = {32},
           .statistics = imagenet};
@@ -94,25 +81,17 @@ std::unique_ptr<Network> efficient_glaucoma_cnn(const NetworkOptions& options) {
 
 NetworkTraits efficient_glaucoma_cnn_traits(const NetworkOptions& options) {
   refuse_width(options);
-  // The outputs that its layers keep; on top the gradients of the widest. Without gradients what
-  // the stem's convolution takes, gives, and works with.
   return {.weights = {.head = "head.linear2.", .first_convolution = "stem.conv.weight"},
-          .activations = {.training = 231 + 160, .evaluation = 160},
           .least_side = 16};
 }
 
-MlpOptions mlp_options(const NetworkOptions& options) {
-  return {.features = options.in_channels, .classes = options.classes, .width = options.width};
-}
-
 std::unique_ptr<Network> mlp(const NetworkOptions& options) {
-  return make_mlp(mlp_options(options));
+  return make_mlp(
+      {.features = options.in_channels, .classes = options.classes, .width = options.width});
 }
 
-NetworkTraits mlp_traits(const NetworkOptions& options) {
-  return {.weights = {.head = "head."},
-          .activations = mlp_activations(mlp_options(options)),
-          .takes_vectors = true};
+NetworkTraits mlp_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "head."}, .takes_vectors = true};
 }
 
 // nnU-Net's plan for these sides; the width is a factor of its 32 features.
@@ -124,14 +103,11 @@ NnUNetOptions nnunet_options(const NetworkOptions& options) {
       .options;
 }
 
-NetworkTraits nnunet_traits(const NetworkOptions& options, const char* first_convolution,
-                            Activations (*activations)(const NnUNetOptions&)) {
-  const NnUNetOptions shape = nnunet_options(options);
-  const std::vector<std::int64_t> divisors = nnunet_side_divisors(shape);
+NetworkTraits nnunet_traits(const NetworkOptions& options, const char* first_convolution) {
+  const std::vector<std::int64_t> divisors = nnunet_side_divisors(nnunet_options(options));
   return {.weights = {.head = "decoder.seg_layers.",
                       .first_convolution = first_convolution,
                       .canonical = canonical_nnunet_name},
-          .activations = activations(shape),
           .least_side = 2 * *std::ranges::max_element(divisors),  // a norm needs two values
           .side_divisors = divisors};
 }
@@ -141,8 +117,7 @@ std::unique_ptr<Network> plain_conv_unet(const NetworkOptions& options) {
 }
 
 NetworkTraits plain_conv_unet_traits(const NetworkOptions& options) {
-  return nnunet_traits(options, "encoder.stages.0.0.convs.0.conv.weight",
-                       plain_conv_unet_activations);
+  return nnunet_traits(options, "encoder.stages.0.0.convs.0.conv.weight");
 }
 
 std::unique_ptr<Network> residual_encoder_unet(const NetworkOptions& options) {
@@ -150,8 +125,7 @@ std::unique_ptr<Network> residual_encoder_unet(const NetworkOptions& options) {
 }
 
 NetworkTraits residual_encoder_unet_traits(const NetworkOptions& options) {
-  return nnunet_traits(options, "encoder.stem.convs.0.conv.weight",
-                       residual_encoder_unet_activations);
+  return nnunet_traits(options, "encoder.stem.convs.0.conv.weight");
 }
 
 struct Row {
@@ -163,9 +137,9 @@ struct Row {
 };
 
 constexpr std::array rows{
-    Row{"resnet18", Task::classification, resnet<18>, resnet_traits<18>},
-    Row{"resnet34", Task::classification, resnet<34>, resnet_traits<34>},
-    Row{"resnet50", Task::classification, resnet<50>, resnet_traits<50>},
+    Row{"resnet18", Task::classification, resnet<18>, resnet_traits},
+    Row{"resnet34", Task::classification, resnet<34>, resnet_traits},
+    Row{"resnet50", Task::classification, resnet<50>, resnet_traits},
     Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
         efficient_glaucoma_cnn_traits},
     Row{"mlp", Task::classification, mlp, mlp_traits},

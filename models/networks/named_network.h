@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/networks/activations.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/models/networks/weight_names.h>
 
@@ -40,9 +39,8 @@ struct ChannelStatistics {
 /// What is known of a network before it is made.
 struct NetworkTraits {
   WeightNames weights = {};
-  Activations activations = {};  ///< of networks for vectors, for each vector
-  bool takes_vectors = false;    ///< inputs are `[N, in_channels]`, no images
-  std::int64_t least_side = 1;   ///< of an image
+  bool takes_vectors = false;   ///< inputs are `[N, in_channels]`, no images
+  std::int64_t least_side = 1;  ///< of an image
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis
   ChannelStatistics statistics = {};
@@ -60,7 +58,8 @@ HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
 /// take.
 HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
 
-/// Throws `ConfigError` as `make_network` does.
+/// Throws `ConfigError` for an unknown name or encoder, for a width factor where there is none, and
+/// for sides that no network is planned for.
 HEADRACE_API NetworkTraits network_traits(const NetworkOptions& options);
 
 }  // namespace headrace::inline v1::models

@@ -1,5 +1,4 @@
 #include <headrace/models/networks/detail/image_checks.h>
-#include <headrace/models/networks/detail/resnet_memory.h>
 #include <headrace/models/networks/module_network.h>
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/resnet_encoder.h>
@@ -40,11 +39,6 @@ ResNetEncoderOptions encoder_of(const ResNetOptions& options) {
 std::unique_ptr<Network> make_resnet(const ResNetOptions& options) {
   return std::make_unique<ModuleNetwork<ResNet>>(
       std::make_shared<ResNet>(encoder_of(options), options.classes));
-}
-
-Activations resnet_activations(const ResNetOptions& options) {
-  const detail::EncoderMemory memory = detail::encoder_memory(encoder_of(options));
-  return detail::with_working_maps(memory.kept, memory.features + memory.at_once, memory.widest);
 }
 
 }  // namespace headrace::inline v1::models

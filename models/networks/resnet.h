@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/networks/activations.h>
 #include <headrace/models/networks/network.h>
 
 #include <cstdint>
@@ -27,8 +26,5 @@ struct ResNetOptions {
 /// `DataError` for another rank or channel count. In training mode the maps at stride 32 need more
 /// than one value a channel: sides above 32, or two rows a batch.
 HEADRACE_API std::unique_ptr<Network> make_resnet(const ResNetOptions& options = {});
-
-/// Of `make_resnet(options)`. Throws `ConfigError` as that does.
-HEADRACE_API Activations resnet_activations(const ResNetOptions& options);
 
 }  // namespace headrace::inline v1::models

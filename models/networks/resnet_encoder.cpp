@@ -31,6 +31,15 @@ const Depth& depth_of(int depth) {
   return *found;
 }
 
+// One of the four layers: residual blocks of two 3x3 convolutions, or of 1x1, 3x3 and 1x1 where
+// `channels` is four times `planes`.
+struct Layer {
+  std::int64_t blocks;
+  std::int64_t planes;
+  std::int64_t channels;  // that a block gives
+  std::int64_t stride;    // of the first block
+};
+
 nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
                        std::int64_t stride) {
   return nn::Conv2d(
@@ -40,7 +49,7 @@ nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
 // Convolutions, each with its norm, around which the input is added.
 class ResidualBlock : public nn::Module {
  public:
-  ResidualBlock(std::int64_t in, const ResNetLayer& layer, std::int64_t stride) {
+  ResidualBlock(std::int64_t in, const Layer& layer, std::int64_t stride) {
     if (layer.channels == layer.planes) {
       add(convolution(in, layer.planes, 3, stride));
       add(convolution(layer.planes, layer.planes, 3, 1));
@@ -80,7 +89,7 @@ class ResidualBlock : public nn::Module {
   nn::Sequential downsample_{nullptr};
 };
 
-nn::Sequential layer_of_blocks(std::int64_t in, const ResNetLayer& layer) {
+nn::Sequential layer_of_blocks(std::int64_t in, const Layer& layer) {
   nn::Sequential blocks;
   for (std::int64_t i = 0; i < layer.blocks; ++i)
     blocks->push_back(std::make_shared<ResidualBlock>(i == 0 ? in : layer.channels, layer,
@@ -101,11 +110,9 @@ void initialise(nn::Module& encoder, bool zero_last) {
   }
 }
 
-}  // namespace
-
-std::array<ResNetLayer, 4> resnet_layers(const ResNetEncoderOptions& options) {
+std::array<Layer, 4> layers_of(const ResNetEncoderOptions& options) {
   const Depth& depth = depth_of(options.depth);
-  std::array<ResNetLayer, 4> layers{};
+  std::array<Layer, 4> layers{};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::int64_t planes = scaled_channels(std::int64_t{64} << i, options.width);
     layers[i] = {.blocks = depth.blocks[i],
@@ -116,19 +123,21 @@ std::array<ResNetLayer, 4> resnet_layers(const ResNetEncoderOptions& options) {
   return layers;
 }
 
-std::int64_t resnet_stem(const ResNetEncoderOptions& options) {
+std::int64_t stem_channels(const ResNetEncoderOptions& options) {
   if (options.in_channels < 1)
     throw ConfigError("[ResNet] needs at least 1 channel, got " +
                       std::to_string(options.in_channels));
   return scaled_channels(64, options.width);
 }
 
+}  // namespace
+
 ResNetEncoder::ResNetEncoder(const ResNetEncoderOptions& options)
     : conv1_(
-          register_module("conv1", convolution(options.in_channels, resnet_stem(options), 7, 2))),
-      bn1_(register_module("bn1", nn::BatchNorm2d(resnet_stem(options)))),
-      channels_{resnet_stem(options)} {
-  const std::array<ResNetLayer, 4> layers = resnet_layers(options);
+          register_module("conv1", convolution(options.in_channels, stem_channels(options), 7, 2))),
+      bn1_(register_module("bn1", nn::BatchNorm2d(stem_channels(options)))),
+      channels_{stem_channels(options)} {
+  const std::array<Layer, 4> layers = layers_of(options);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     layers_[i] =
         register_module("layer" + std::to_string(i + 1), layer_of_blocks(channels_[i], layers[i]));

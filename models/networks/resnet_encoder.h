@@ -20,21 +20,6 @@ struct ResNetEncoderOptions {
   bool zero_init_last = true;  ///< residual branches start as zero: weights of their last norm
 };
 
-/// One of the four layers: residual blocks of two 3x3 convolutions, or of 1x1, 3x3 and 1x1 where
-/// `channels` is four times `planes`.
-struct ResNetLayer {
-  std::int64_t blocks;
-  std::int64_t planes;
-  std::int64_t channels;  ///< that a block gives
-  std::int64_t stride;    ///< of the first block
-};
-
-/// The layers of a ResNet. Throws `ConfigError` for options that make none.
-HEADRACE_API std::array<ResNetLayer, 4> resnet_layers(const ResNetEncoderOptions& options);
-
-/// Channels of the stem.
-HEADRACE_API std::int64_t resnet_stem(const ResNetEncoderOptions& options);
-
 /// ResNet (He et al., arXiv 1512.03385) without its classifier, with the stride in the 3x3
 /// convolution as in timm and torchvision, and with their names: `conv1`, `bn1`,
 /// `layer1.0.conv1`, `layer2.0.downsample.0`. Its blocks: `stem`, which is `conv1` and `bn1`, and

@@ -1,12 +1,10 @@
 #include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/detail/image_checks.h>
-#include <headrace/models/networks/detail/resnet_memory.h>
 #include <headrace/models/networks/module_network.h>
 #include <headrace/models/networks/resnet_encoder.h>
 #include <headrace/models/networks/unet.h>
 #include <headrace/models/networks/width.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -133,39 +131,11 @@ ResNetEncoderOptions encoder_of(const UnetOptions& options) {
           .zero_init_last = false};
 }
 
-std::array<std::int64_t, 5> feature_channels(const ResNetEncoderOptions& options) {
-  std::array<std::int64_t, 5> channels{resnet_stem(options)};
-  std::ranges::transform(resnet_layers(options), channels.begin() + 1, &ResNetLayer::channels);
-  return channels;
-}
-
 }  // namespace
 
 std::unique_ptr<Network> make_unet(const UnetOptions& options) {
   return std::make_unique<ModuleNetwork<Unet>>(
       std::make_shared<Unet>(encoder_of(options), options.classes));
-}
-
-Activations unet_activations(const UnetOptions& options) {
-  const ResNetEncoderOptions encoder = encoder_of(options);
-  const detail::EncoderMemory memory = detail::encoder_memory(encoder);
-  double kept = memory.kept;
-  double widest = memory.widest;
-  double at_once = memory.at_once;
-  double share = 1.0 / (coarsest_stride * coarsest_stride);
-  for (const BlockChannels& block : decoder_blocks(feature_channels(encoder), options.width)) {
-    share *= 4;
-    const double enlarged = share * static_cast<double>(block.in);
-    const double skip = share * static_cast<double>(block.skip);
-    const double joined = enlarged + skip;
-    const double out = share * static_cast<double>(block.out);
-    kept += joined + 4 * out;  // of two convolutions, before and behind the norm
-    widest = std::max({widest, joined, out});
-    const double joining = skip > 0.0 ? enlarged + joined : 0.0;
-    at_once = std::max({at_once, enlarged / 4 + std::max({joining, joined + 2 * out, 3 * out})});
-  }
-  const auto logits = static_cast<double>(options.classes);
-  return detail::with_working_maps(kept + logits, memory.features + at_once + logits, widest);
 }
 
 }  // namespace headrace::inline v1::models

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/networks/activations.h>
 #include <headrace/models/networks/network.h>
 
 #include <cstdint>
@@ -32,8 +31,5 @@ struct UnetOptions {
 /// training mode the maps at stride 32 need more than one value a channel: a side above 32, or two
 /// rows a batch.
 HEADRACE_API std::unique_ptr<Network> make_unet(const UnetOptions& options = {});
-
-/// Of `make_unet(options)`. Throws `ConfigError` as that does.
-HEADRACE_API Activations unet_activations(const UnetOptions& options);
 
 }  // namespace headrace::inline v1::models

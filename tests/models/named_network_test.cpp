@@ -2,7 +2,6 @@
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/unet.h>
 #include <headrace/tests/apps/meta_device.h>
-#include <headrace/tests/models/host_bytes.h>
 #include <headrace/tests/models/named_networks.h>
 
 #include "../support/torch_doctest.h"
@@ -85,32 +84,6 @@ TEST_CASE("no step of a named network reads a value on the host or copies to the
       for (const NamedTensor& item : network.parameters())
         CHECK(item.tensor.grad().sizes() == item.tensor.sizes());
     }
-  }
-}
-
-TEST_CASE("the memory that is said of a network is about what LibTorch's tensors take") {
-  for (const NetworkOptions& options : networks_of_any_side()) {
-    CAPTURE(options.name);
-    CAPTURE(options.encoder);
-    const auto network = make_network(options);
-    const Activations said = network_traits(options).activations;
-    // Of vectors so many that the parameters' gradients are small beside them.
-    const at::Tensor images =
-        network_traits(options).takes_vectors ? at::rand({4096, 3}) : at::rand({4, 3, 128, 128});
-    const double bytes = sizeof(float) * static_cast<double>(images.numel()) / 3.0;
-    const auto step = [&] { network->forward(images).sum().backward(); };
-    step();  // gradients of the parameters are there from now on
-    const double trained = peak_of(step) / bytes;
-    CHECK(trained < 1.1 * said.training);  // oneDNN pads copies as the processor wants
-    CHECK(trained > .5 * said.training);
-    network->set_training(false);
-    const double evaluated = peak_of([&] {
-                               const at::NoGradGuard no_gradient;
-                               network->forward(images);
-                             }) /
-                             bytes;
-    CHECK(evaluated < 1.1 * said.evaluation);
-    CHECK(evaluated > .4 * said.evaluation);
   }
 }
 

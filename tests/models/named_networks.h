@@ -24,8 +24,8 @@ inline std::vector<models::NetworkOptions> all_networks() {
   return all;
 }
 
-/// Without those that are planned for their images: nnunet_test.cpp looks at the steps and memory
-/// of these, whose coarser heads learn by `outputs()` alone.
+/// Without those that are planned for their images: nnunet_test.cpp looks at the steps of these,
+/// whose coarser heads learn by `outputs()` alone.
 inline std::vector<models::NetworkOptions> networks_of_any_side() {
   std::vector<models::NetworkOptions> all = all_networks();
   std::erase_if(all, [](const models::NetworkOptions& options) {

@@ -1,6 +1,5 @@
 // nnU-Net's networks before a step is taken: planner, refused options and images, memory.
 #include <headrace/engine/base/error.h>
-#include <headrace/models/networks/nnunet_memory.h>
 #include <headrace/models/networks/nnunet_planner.h>
 #include <headrace/tests/models/host_bytes.h>
 #include <headrace/tests/models/nnunet_reference.h>
@@ -32,63 +31,21 @@ std::string message_of(const std::function<void()>& call) {
   return "nothing thrown";
 }
 
-Activations activations(bool residual, const NnUNetOptions& options) {
-  return residual ? residual_encoder_unet_activations(options)
-                  : plain_conv_unet_activations(options);
-}
+// Maps so large that a few values a map do not count, and kernels of 1 in float64, for which the
+// convolutions of the CPU need no scratch going forward, and little going back.
+const NnUNetOptions lean{.dims = 2,
+                         .in_channels = 3,
+                         .classes = 5,
+                         .features_per_stage = {8, 16, 24},
+                         .kernel_sizes = {{1, 1}, {1, 1}, {1, 1}}};
+const std::vector<std::int64_t> lean_sizes{2, 3, 96, 128};
+constexpr double value_of_each_pixel = sizeof(double) * 2 * 96 * 128;  // bytes
 
-// Maps large enough that a few values a map do not count, and kernels of 1 in float64, for which
-// the convolutions of the CPU need no scratch going forward, and little going back.
-struct Sized {
-  bool residual;
-  NnUNetOptions options;
-  std::vector<std::int64_t> sizes;
-};
-
-std::vector<Sized> sized_networks() {
-  std::vector<Sized> all;
-  for (const bool residual : {false, true}) {
-    all.push_back({residual,
-                   {.dims = 2,
-                    .in_channels = 3,
-                    .classes = 5,
-                    .features_per_stage = {8, 16, 24},
-                    .kernel_sizes = {{1, 1}, {1, 1}, {1, 1}}},
-                   {2, 3, 96, 128}});
-    all.push_back({residual,
-                   {.features_per_stage = {6, 12, 12},
-                    .kernel_sizes = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
-                    .strides = {{1, 1, 1}, {1, 2, 2}, {2, 2, 2}},
-                    .deep_supervision = false},
-                   {1, 1, 8, 64, 48}});
-  }
-  return all;
-}
-
-std::int64_t bytes_of_a_step(Network& network, const std::vector<std::int64_t>& sizes) {
-  const auto bytes = std::make_shared<HostBytes>();
-  const c10::DebugInfoGuard watch(c10::DebugInfoKind::PROFILER_STATE, bytes);
-  const Output output = network.outputs(at::rand(sizes, at::kDouble));
-  at::Tensor loss = output.main.sum();
-  for (const at::Tensor& coarser : output.deep)
-    loss = loss + coarser.sum();
-  loss.backward();
-  return bytes->most();
-}
-
-std::int64_t bytes_of_a_prediction(Network& network, const std::vector<std::int64_t>& sizes) {
-  const auto bytes = std::make_shared<HostBytes>();
-  const c10::DebugInfoGuard watch(c10::DebugInfoKind::PROFILER_STATE, bytes);
-  const at::NoGradGuard no_gradient;
-  network.forward(at::rand(sizes, at::kDouble));
-  return bytes->most();
-}
-
-double values_per_voxel(std::int64_t bytes, const Sized& sized) {
-  std::int64_t voxels = sized.sizes[0];
-  for (std::size_t axis = 2; axis < sized.sizes.size(); ++axis)
-    voxels *= sized.sizes[axis];
-  return static_cast<double>(bytes) / sizeof(double) / static_cast<double>(voxels);
+std::unique_ptr<Network> lean_network(bool residual) {
+  auto network = make_nnunet(residual, lean);
+  for (NamedTensor& item : network->parameters())
+    item.tensor.set_data(item.tensor.to(at::kDouble));
+  return network;
 }
 
 }  // namespace
@@ -102,7 +59,7 @@ TEST_CASE("stages, strides, kernels and features are those of nnU-Net's planner"
     CHECK(plan.options.kernel_sizes == planned.kernels);
     CHECK(plan.options.features_per_stage == planned.features);
     CHECK(plan.patch_size == planned.padded);
-    CHECK_NOTHROW(plain_conv_unet_activations(plan.options));
+    CHECK_NOTHROW(nnunet_side_divisors(plan.options));
   }
 }
 
@@ -201,26 +158,44 @@ TEST_CASE("images that do not fit are refused with the sides that would") {
   }
 }
 
-TEST_CASE("the forecast of a training step counts what autograd keeps in nnU-Net's networks") {
-  for (const Reference& reference : references) {
-    CAPTURE(reference.name);
-    const double gradients = 2.0 * static_cast<double>(reference.options.features_per_stage[0]);
-    CHECK(activations(reference.residual, reference.options).training ==
-          Approx(reference.kept + gradients).epsilon(1e-12));
+TEST_CASE("a step has no more beside what its backward pass needs than gradients of two maps") {
+  for (const bool residual : {false, true}) {
+    CAPTURE(residual);
+    const auto network = lean_network(residual);
+    const auto bytes = std::make_shared<HostBytes>();
+    const c10::DebugInfoGuard watch(c10::DebugInfoKind::PROFILER_STATE, bytes);
+    const Output output = network->outputs(at::rand(lean_sizes, at::kDouble));
+    const auto kept = static_cast<double>(bytes->now());
+    at::Tensor loss = output.main.sum();
+    for (const at::Tensor& coarser : output.deep)
+      loss = loss + coarser.sum();
+    loss.backward();
+    CHECK(static_cast<double>(bytes->most()) < 1.05 * (kept + 2 * 8 * value_of_each_pixel));
   }
 }
 
-TEST_CASE("the forecast of memory is what LibTorch allocates") {
-  for (const Sized& sized : sized_networks()) {
-    CAPTURE(sized.residual);
-    CAPTURE(sized.options.dims);
-    const auto network = make_nnunet(sized.residual, sized.options);
-    for (NamedTensor& item : network->parameters())
-      item.tensor.set_data(item.tensor.to(at::kDouble));
-    const Activations forecast = activations(sized.residual, sized.options);
-    CHECK(values_per_voxel(bytes_of_a_step(*network, sized.sizes), sized) ==
-          Approx(forecast.training).epsilon(.05));
-    CHECK(values_per_voxel(bytes_of_a_prediction(*network, sized.sizes), sized) ==
-          Approx(forecast.evaluation).epsilon(.01));
+TEST_CASE("a prediction has four maps of the finest stage at once beside the images") {
+  for (const bool residual : {false, true}) {
+    CAPTURE(residual);
+    const auto network = lean_network(residual);
+    const double most = peak_of([&] {
+      const at::NoGradGuard no_gradient;
+      network->forward(at::rand(lean_sizes, at::kDouble));
+    });
+    CHECK(most == Approx((3 + 4 * 8) * value_of_each_pixel).epsilon(.01));
+  }
+}
+
+TEST_CASE("nnU-Net's networks keep no more for the backward pass than their peers") {
+  for (const Reference& reference : references) {
+    CAPTURE(reference.name);
+    const auto network = make_nnunet(reference.residual, reference.options);
+    const auto bytes = std::make_shared<HostBytes>();
+    const c10::DebugInfoGuard watch(c10::DebugInfoKind::PROFILER_STATE, bytes);
+    const at::Tensor images = at::rand(reference.sizes);
+    const Output output = network->outputs(images);
+    const auto voxels = static_cast<double>(images.numel() / images.size(1));
+    const double kept = static_cast<double>(bytes->now()) / sizeof(float) / voxels;
+    CHECK(kept < 1.1 * reference.kept);  // with the statistics of the norms
   }
 }
