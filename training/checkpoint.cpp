@@ -60,7 +60,10 @@ json to_json(const Progress& progress) {
           {"overflows_in_a_row", progress.overflows_in_a_row},
           {"reloads", progress.reloads},
           {"rate_factor", progress.rate_factor},
-          {"unfrozen_at", progress.unfrozen_at}};
+          {"unfrozen_at", progress.unfrozen_at},
+          {"halvings", progress.halvings},
+          {"checkpointed", progress.checkpointed},
+          {"evaluation_rows", progress.evaluation_rows}};
 }
 
 Progress progress_from(const json& state) {
@@ -90,7 +93,10 @@ Progress progress_from(const json& state) {
           .overflows_in_a_row = state.at("overflows_in_a_row").get<int>(),
           .reloads = state.at("reloads").get<int>(),
           .rate_factor = state.at("rate_factor").get<double>(),
-          .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>()};
+          .unfrozen_at = state.at("unfrozen_at").get<std::vector<std::int64_t>>(),
+          .halvings = state.value("halvings", 0),
+          .checkpointed = state.value("checkpointed", false),
+          .evaluation_rows = state.value("evaluation_rows", std::int64_t{0})};
 }
 
 // CRC-32 of a file with zeros where its own eight digits stand: in the header, of which it is

@@ -33,6 +33,9 @@ struct Progress {
   int reloads = 0;               ///< that a policy has asked for in the stage
   double rate_factor = 1.0;      ///< of all rates, by these reloads
   std::vector<std::int64_t> unfrozen_at = {};  ///< update of each change of the stage so far
+  int halvings = 0;  ///< of the loader's batches, for lack of memory: 2^n micro-batches each
+  bool checkpointed = false;  ///< all blocks make their activations again, for lack of memory
+  std::int64_t evaluation_rows = 0;  ///< at once, for lack of memory; 0: the loader's batch
 
   friend bool operator==(const Progress&, const Progress&) = default;
 };

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/models/networks/network.h>
+#include <headrace/training/memory_report.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::training {
@@ -25,8 +27,16 @@ struct EvaluationOptions {
   TensorMap fitted = {};     ///< what the metric of a validation has chosen, for a test
   bool origins = false;      ///< cases say where they came from
   std::int64_t batches = 0;  ///< of the loader's epoch, at most; 0: all
-  /// Given the cases of every batch, in order, without gradient; empty: none.
+  /// Given the cases of every batch, in order, without gradient; empty: none. Where memory runs out
+  /// in it the pass ends with a `ResourceError`: what it has made of half of them nobody knows.
   std::function<void(const Cases& cases)> on_cases = {};
+  /// Rows that go through the network at once, at most, where memory has run out in a pass before;
+  /// 0: the loader's batch.
+  std::int64_t rows = 0;
+  MemoryOwners held = {};  ///< by others, beside the networks: for words about a lack of memory
+  /// Memory ran out and the pass goes on with fewer rows at once: how many, and a warning that says
+  /// so; empty: nobody is told.
+  std::function<void(std::int64_t rows, const std::string& warning)> on_fewer_rows = {};
 };
 
 struct Evaluation {
@@ -46,8 +56,11 @@ struct Evaluation {
 
 /// Runs an epoch of `loader` through the network in evaluation mode, without gradients and with the
 /// loader's own batch size; puts the network's mode back. Means are over rows (or what examples and
-/// terms weigh), so batches may differ in size. Empty if `stop` asked to end before it was done.
-/// Throws what the loader and the course throw.
+/// terms weigh), so batches may differ in size. Where memory runs out, the rows at hand go through
+/// in halves, quarters, down to one row, and so do all behind them: figures are those of a loader
+/// with batches so small, bit for bit where its batches would end at the same rows. Empty if `stop`
+/// asked to end before it was done. Throws `ResourceError` where one row is too much, and what the
+/// loader and the course throw.
 HEADRACE_API std::optional<Evaluation> evaluate(const Course& course, models::Network& network,
                                                 Loader& loader,
                                                 const EvaluationOptions& options = {},

@@ -28,7 +28,8 @@ class HEADRACE_API Inference {
   virtual ~Inference() = default;
 
   /// An example and the batch that it was made of, which says where its rows came from; gives the
-  /// cases that are complete with it, in their order.
+  /// cases that are complete with it, in their order. Where it throws it must keep nothing of the
+  /// example: after a lack of memory the same rows come again, fewer at once.
   virtual std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) = 0;
   /// Behind the last batch; gives the cases that are still open.
   virtual std::vector<Cases> finish() { return {}; }

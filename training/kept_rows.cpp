@@ -8,11 +8,15 @@
 namespace headrace::inline v1::training {
 
 void KeptRows::add(const at::Tensor& scores, const at::Tensor& targets, const at::Tensor& present) {
-  scores_.push_back(scores.to(at::kFloat).clone());
-  targets_.push_back(targets.clone());
-  present_.push_back(present.defined()
-                         ? present.clone()
-                         : at::ones({scores.size(0)}, scores.options().dtype(at::kBool)));
+  // All copies before any is kept: where memory runs out between them there are as many of each.
+  const at::Tensor kept = scores.to(at::kFloat).clone();
+  const at::Tensor known = targets.clone();
+  const at::Tensor there = present.defined()
+                               ? present.clone()
+                               : at::ones({scores.size(0)}, scores.options().dtype(at::kBool));
+  scores_.push_back(kept);
+  targets_.push_back(known);
+  present_.push_back(there);
 }
 
 KeptRows::OnHost KeptRows::on_host() const {

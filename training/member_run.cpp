@@ -207,6 +207,11 @@ class MemberRun {
                   .on_cases =
                       [&](const Cases& cases) {
                         if (votes) keeper.add(cases);
+                      },
+                  .rows = run.progress.evaluation_rows,
+                  .on_fewer_rows =
+                      [&](std::int64_t, const std::string& warning) {
+                        if (callbacks_.trainer.on_warning) callbacks_.trainer.on_warning(warning);
                       }},
                  stop);
     if (!evaluation) return {.status = RunStatus::interrupted};

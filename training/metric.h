@@ -51,7 +51,8 @@ class HEADRACE_API Metric {
   virtual ~Metric() = default;
 
   /// Cases come in the order of the evaluation, without gradient and outside of autocast. Those of
-  /// a network that learns have an output and no scores.
+  /// a network that learns have an output and no scores. Where it throws it must have counted none
+  /// of them: after a lack of memory the same cases come again.
   virtual void add(const Cases& cases) = 0;
   /// Of all cases so far; may wait for the device.
   virtual Figures result() = 0;

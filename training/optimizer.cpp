@@ -120,6 +120,7 @@ std::vector<at::Tensor> Optimizer::parameters() const {
 
 void Optimizer::step(const at::Tensor& skip) {
   const at::NoGradGuard no_gradient;
+  std::vector<detail::RuleStep> steps;
   for (const Group& group : groups_) {
     std::map<std::tuple<c10::DeviceType, c10::DeviceIndex, at::ScalarType>,
              std::vector<const Slot*>>
@@ -131,12 +132,16 @@ void Optimizer::step(const at::Tensor& skip) {
             .push_back(&slot);
     }
     for (const auto& [key, slots] : alike)
-      update(group, slots, skip);
+      steps.push_back(rule_step(group, slots, skip));
   }
+  for (detail::RuleStep& step : steps)
+    detail::prepare(options_.rule, step);
+  for (detail::RuleStep& step : steps)
+    detail::apply(options_.rule, step);
 }
 
-void Optimizer::update(const Group& group, const std::vector<const Slot*>& slots,
-                       const at::Tensor& skip) {
+detail::RuleStep Optimizer::rule_step(const Group& group, const std::vector<const Slot*>& slots,
+                                      const at::Tensor& skip) {
   detail::RuleStep step{
       .learning_rate = group.learning_rate, .weight_decay = group.weight_decay, .skip = skip};
   step.state.resize(slots.front()->state.size());
@@ -146,7 +151,7 @@ void Optimizer::update(const Group& group, const std::vector<const Slot*>& slots
     for (std::size_t i = 0; i < slot->state.size(); ++i)
       step.state[i].push_back(slot->state[i]);
   }
-  detail::apply(options_.rule, std::move(step));
+  return step;
 }
 
 void Optimizer::zero_grad() {

@@ -13,6 +13,10 @@
 
 namespace headrace::inline v1::training {
 
+namespace detail {
+struct RuleStep;
+}
+
 /// Parameters that share their settings.
 struct ParameterGroup {
   models::NamedTensors parameters = {};
@@ -77,7 +81,7 @@ class HEADRACE_API Optimizer {
 
   /// One update with the gradients there are; parameters without one stay as they are. `skip`, a
   /// float scalar on the parameters' device, leaves everything as it was where it is 1, without
-  /// waiting for the device.
+  /// waiting for the device. Where memory cannot be had, it throws and has changed nothing.
   void step(const at::Tensor& skip = {});
 
   /// Drops the gradients.
@@ -107,7 +111,8 @@ class HEADRACE_API Optimizer {
   };
 
   void take(ParameterGroup group);
-  void update(const Group& group, const std::vector<const Slot*>& slots, const at::Tensor& skip);
+  static detail::RuleStep rule_step(const Group& group, const std::vector<const Slot*>& slots,
+                                    const at::Tensor& skip);
 
   OptimizerOptions options_;
   std::vector<Group> groups_;

@@ -48,10 +48,6 @@ Selection Course::selected_by() const {
   return {};
 }
 
-std::uint64_t Course::step_bytes(const Stage&) const {
-  return 0;
-}
-
 std::vector<Term> all_terms(const Course& course, const Output& output, const Example& example,
                             const Moment& moment) {
   std::vector<Term> terms = course.loss(output, example, moment);

@@ -103,10 +103,6 @@ class HEADRACE_API Course {
   /// What a person is shown of an example, uint8 `[N, H, W, 3]`, where scores of pixels have those;
   /// undefined: nothing of it can be shown.
   virtual at::Tensor pictures(const Example&) const { return {}; }
-
-  /// Bytes that a step of the stage takes beside weights and batch: activations and their
-  /// gradients, or an evaluation's, whichever is more. 0: not known.
-  virtual std::uint64_t step_bytes(const Stage& stage) const;
 };
 
 /// The terms of the course's loss, and behind them the losses that were made inside the network.

@@ -50,16 +50,25 @@ void SingleLabelMetric::add(const Cases& cases) {
   const at::Tensor target = hard_labels(only(cases.example.targets, "target"));
   const at::Tensor& present = cases.example.present;
   const bool learns = !cases.scores.defined();
-  counts_.add(learns ? cases.output.main : cases.scores, target, present);
-  if (learns) return;
-  learns_ = false;
-  const at::Tensor scores = cases.scores.narrow(1, 0, options_.classes);
-  if (options_.areas || options_.fit_threshold) kept_.add(scores, target, present);
-  if (options_.classes <= five) return;
+  // Copies are changed and take over together: where memory runs out between them none has counted.
+  models::ConfusionAccumulator counts = counts_;
+  counts.add(learns ? cases.output.main : cases.scores, target, present);
+  if (!learns) {
+    const at::Tensor scores = cases.scores.narrow(1, 0, options_.classes);
+    const at::Tensor top5 = options_.classes > five ? top5_with(scores, target, present) : top5_;
+    if (options_.areas || options_.fit_threshold) kept_.add(scores, target, present);
+    top5_ = top5;
+    learns_ = false;
+  }
+  counts_ = counts;
+}
+
+at::Tensor SingleLabelMetric::top5_with(const at::Tensor& scores, const at::Tensor& target,
+                                        const at::Tensor& present) const {
   const at::Tensor right = models::is_in_top_k(scores, target, five);
   const at::Tensor all = present.defined() ? present : at::ones_like(right);
   const at::Tensor sums = at::stack({(right & all).sum(), all.sum()});
-  top5_ = top5_.defined() ? top5_ + sums : sums;
+  return top5_.defined() ? top5_ + sums : sums;
 }
 
 void SingleLabelMetric::decide(const KeptRows::OnHost& rows) {

@@ -50,6 +50,9 @@ class HEADRACE_API SingleLabelMetric final : public Metric {
   // Counts decisions by the threshold that was given, or by the best.
   void decide(const KeptRows::OnHost& rows);
   Figures figures_of_counts() const;
+  // The sums so far and those of these rows.
+  at::Tensor top5_with(const at::Tensor& scores, const at::Tensor& target,
+                       const at::Tensor& present) const;
 
   SingleLabelOptions options_;
   std::optional<double> given_;      // the threshold, by a validation

@@ -95,6 +95,7 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
     throw CheckpointError("[checkpoint] must be of stage " + std::to_string(options_.stage) +
                           ", got one of stage " + std::to_string(checkpoint.progress.stage));
   load_weights(parts_.network, checkpoint.weights);
+  const Progress before = progress_;
   if (checkpoint.progress.unfrozen_at.size() < progress_.unfrozen_at.size()) forget_unfrozen();
   for (std::size_t change = progress_.unfrozen_at.size();
        change < checkpoint.progress.unfrozen_at.size(); ++change)
@@ -107,6 +108,7 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   progress_ = checkpoint.progress;
   begin_epoch(checkpoint.progress.epoch);
   progress_ = checkpoint.progress;
+  keep_memory_plan(before);
   set_rates(std::max<std::int64_t>(progress_.step - progress_.skipped - 1, 0));
   losses_.restore(part_of(checkpoint.counters, detail::of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));

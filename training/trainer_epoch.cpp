@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/memory_report.h>
 #include <headrace/training/numeric_error.h>
 #include <headrace/training/rng_state.h>
 
@@ -17,42 +18,67 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
   parts_.validation->seek(start);
   const AverageInPlace averaged(average());
   // An evaluation that is broken off is done again, and must not have drawn anything.
-  const TensorMap generators = capture_rng_state();
-  std::optional<Evaluation> evaluation = evaluate(parts_.course, parts_.network, *parts_.validation,
-                                                  {.split = Split::validation,
-                                                   .device = options_.device,
-                                                   .stage = parts_.stage,
-                                                   .seed = options_.seed,
-                                                   .epoch = progress_.epoch,
-                                                   .step = progress_.step - progress_.skipped,
-                                                   .steps = steps_per_epoch_ * parts_.stage.epochs,
-                                                   .batches = options_.trial_steps},
-                                                  stop);
+  TensorMap generators;
+  behind_step([&] { generators = capture_rng_state(); });
+  std::optional<Evaluation> evaluation;
+  try {
+    evaluation = evaluate(parts_.course, parts_.network, *parts_.validation, of_validation(), stop);
+  } catch (const ResourceError&) {
+    restore_rng_state(generators);
+    throw;
+  }
   if (!evaluation) restore_rng_state(generators);
   return evaluation;
 }
 
-// Evaluation and what follows from it. Nothing while the run goes on.
-std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop) {
+EvaluationOptions Trainer::Loop::of_validation() {
+  return {.split = Split::validation,
+          .device = options_.device,
+          .stage = parts_.stage,
+          .seed = options_.seed,
+          .epoch = progress_.epoch,
+          .step = progress_.step - progress_.skipped,
+          .steps = steps_per_epoch_ * parts_.stage.epochs,
+          .batches = options_.trial_steps,
+          .rows = progress_.evaluation_rows,
+          .held = kept_by_training(parts_.optimizer, average()),
+          .on_fewer_rows = [this](std::int64_t rows, const std::string& warning) {
+            progress_.evaluation_rows = rows;
+            if (callbacks_.on_warning) callbacks_.on_warning(warning);
+          }};
+}
+
+EpochReport Trainer::Loop::report_of_training() {
   EpochReport report{.epoch = progress_.epoch,
                      .step = progress_.step,
                      .samples = progress_.samples,
                      .skipped = progress_.epoch_skipped,
                      .learning_rate = rate_,
-                     .train = losses_.figures(),
                      .selected_by = selection_.figure,
                      .metric = std::numeric_limits<double>::quiet_NaN(),
                      .times = epoch_times_,
                      .training_seconds = training_seconds_,
                      .steps = epoch_steps_};
-  if (metric_) {
-    const Figures found = metric_->result();
+  behind_step([&] {
+    report.train = losses_.figures();
+    const Figures found = metric_ ? metric_->result() : Figures{};
     report.train.insert(report.train.end(), found.begin(), found.end());
-  }
+  });
+  return report;
+}
+
+// Evaluation and what follows from it. Nothing while the run goes on.
+std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop) {
+  EpochReport report = report_of_training();
   if (parts_.validation != nullptr) {
-    report.validation = validate(stop);
+    try {
+      report.validation = validate(stop);
+    } catch (const ResourceError&) {
+      save_at_last();
+      throw;
+    }
     if (!report.validation) {
-      save(true);
+      behind_step([this] { save(true); });
       return RunStatus::interrupted;
     }
   }
@@ -62,7 +88,8 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
   report.seconds = detail::seconds_since(epoch_start_);
   // Before it is saved: a process that ends in between tells of the epoch again, and not never.
   if (callbacks_.on_epoch) callbacks_.on_epoch(report);
-  save(out_of_patience() || progress_.epoch == parts_.stage.epochs);
+  const bool must = out_of_patience() || progress_.epoch == parts_.stage.epochs;
+  behind_step([&] { save(must); });
   return std::nullopt;
 }
 

@@ -1,4 +1,6 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/training/detail/trainer_loop.h>
+#include <headrace/training/out_of_memory.h>
 
 #include <algorithm>
 
@@ -7,6 +9,15 @@
 namespace headrace::inline v1::training {
 
 RunResult Trainer::Loop::run(std::stop_token stop) {
+  RunResult result;
+  const auto lack = lack_in([&] { result = run_epochs(stop); });
+  if (lack)
+    throw ResourceError(report_of("what follows step " + std::to_string(progress_.step), *lack) +
+                        "; the checkpoint before stays");
+  return result;
+}
+
+RunResult Trainer::Loop::run_epochs(const std::stop_token& stop) {
   reports_.clear();
   while (progress_.epoch < parts_.stage.epochs) {
     if (out_of_patience()) return result(RunStatus::stopped_early);
@@ -14,7 +25,7 @@ RunResult Trainer::Loop::run(std::stop_token stop) {
       const Went went = train_epoch(stop);
       if (went == Went::reloaded) continue;
       if (went == Went::stopped) {
-        save(true);
+        behind_step([this] { save(true); });
         return result(RunStatus::interrupted);
       }
     }
@@ -112,25 +123,41 @@ void Trainer::Loop::tell(const StepReport& report) {
   if (callbacks_.on_step) callbacks_.on_step(report);
 }
 
+// Tries the step until it is done: what was broken off has changed nothing that lasts.
 Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
+  counted_rows_ = 0;
   Window window;
+  Went went = Went::on;
+  while (const std::optional<std::string> lack = lack_in([&] { went = try_step(window, stop); })) {
+    const StepTimes spent = window.times;
+    window = Window();  // nothing of the step lives on
+    window.times = spent;
+    step_down(*lack);
+  }
+  if (window.outcome)
+    finish_step(window);
+  else
+    epoch_times_ += window.times;
+  start_.reset();
+  return went;
+}
+
+Trainer::Loop::Went Trainer::Loop::try_step(Window& window, const std::stop_token& stop) {
+  keep_start();
   std::int64_t left = parts_.stage.accumulation;
   Went went = gather(window, true, left, stop);
-  if (went != Went::on) {
-    epoch_times_ += window.times;
-    return went;
-  }
+  if (went != Went::on) return went;
   while (left > 0 && went == Went::on) {
     pace_.batch();
     spend(window.times, &StepTimes::compute_s);
     went = gather(window, false, left, {});
   }
-  finish_step(window);
+  window.outcome = update_.finish();
   return went;
 }
 
-// One micro-batch. Only the first of a step may be given up for a stop: the others have already
-// moved running statistics and generators.
+// One batch of the loader. Only the first of a step may be given up for a stop: the others have
+// already moved running statistics and generators.
 Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64_t& left,
                                           const std::stop_token& stop) {
   spend(window.times);
@@ -140,30 +167,47 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   if (next.status == NextBatch::Status::stopped) return Went::stopped;
   if (next.status == NextBatch::Status::end) return Went::epoch_ended;
 
-  const Moment now = moment(next.batch);
-  Example example = parts_.course.example(next.batch, now);
+  rows_at_hand_ = next.batch.size();
+  const std::vector<std::int64_t> ends = ends_of(rows_at_hand_);
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    if (i > 1) pace_.batch();
+    learn(window, next.batch, {.first = ends[i - 1], .last = ends[i]}, first && i == 1);
+  }
+  window.origins.push_back(next.batch.row_origins());
+  progress_.position = next.batch.position_after();
+  --left;
+  return Went::on;
+}
+
+// Forward and backward pass of a micro-batch.
+void Trainer::Loop::learn(Window& window, const Batch& batch, detail::BatchRows rows, bool first) {
+  const Moment now = moment(detail::position_behind(batch, rows));
+  Example example = parts_.course.example(detail::rows_of(batch, rows), now);
   example.rows = counted_rows(example);
   spend(window.times, &StepTimes::copy_s);
   if (first) {
     set_rates(now.step);
     buffers_.keep(progress_.step + 1);
+    start_->kept = true;
   }
-  Forward forward = update_.accumulate(example, now, parts_.stage.accumulation == 1);
+  const bool alone = parts_.stage.accumulation == 1 && progress_.halvings == 0;
+  Forward forward = update_.accumulate(example, now, alone);
   window.add(forward);
-  window.origins.push_back(next.batch.row_origins());
   window.losses.add(forward.terms, example);
-  if (metric_) metric_->add({.output = std::move(forward.output), .example = example});
-  progress_.position = next.batch.position_after();
+  window.seen += rows.last - rows.first;
+  // A step that is done again has shown its first micro-batches to the metric by now.
+  if (metric_ && window.seen > counted_rows_) {
+    metric_->add({.output = std::move(forward.output), .example = example});
+    counted_rows_ = window.seen;
+  }
   spend(window.times, &StepTimes::compute_s);
-  --left;
-  return Went::on;
 }
 
-Moment Trainer::Loop::moment(const Batch& batch) {
+Moment Trainer::Loop::moment(std::int64_t position) {
   random_ = Random({.seed = options_.seed,
                     .loader = hash_name("course, stage " + std::to_string(options_.stage)),
                     .epoch = progress_.epoch,
-                    .position = batch.position_after().position});
+                    .position = position});
   return {.epoch = progress_.epoch,
           .step = progress_.step - progress_.skipped,
           .steps = steps_per_epoch_ * parts_.stage.epochs,
@@ -192,38 +236,63 @@ at::Tensor Trainer::Loop::Window::mean_loss() const {
   return loss_sum / at::where(weight == 0, 1.0, weight);  // nothing that weighs has a loss of zero
 }
 
-detail::StepReports::Figures Trainer::Loop::Window::figures(const at::Tensor& norm) const {
-  if (rows == 0) return {};
-  return {.loss = mean_loss(), .terms = losses.terms(), .norm = norm};
-}
-
+// A step that was done is not done again: what follows it is tried once more by itself.
 void Trainer::Loop::finish_step(Window& window) {
-  const StepOutcome outcome = update_.finish();
-  if (average_) average_->update(progress_.step - progress_.skipped, outcome.skipped);
-  losses_.add(window.losses);
-  progress_.samples += window.rows;
+  const StepOutcome& outcome = *window.outcome;
+  const std::int64_t update = progress_.step - progress_.skipped;
   ++progress_.step;
   ++epoch_steps_;
+  progress_.samples += window.rows;
+  behind_step([&] {
+    if (average_) average_->update(update, outcome.skipped);
+  });
+  behind_step([&] {
+    LossMeans losses = losses_;
+    losses.add(window.losses);
+    losses_ = std::move(losses);
+  });
   const bool reads = save_is_due() || progress_.step % options_.read_loss_every == 0;
   if (options_.device.is_cuda()) {
     pace_.batch();
     // At each step: what is left at the end of an epoch must fit into its last one.
     exposed_.see(parts_.train.stats().transfer.exposed_since_built_s);
   }
-  outcomes_.push({.number = progress_.step, .rows = std::move(window.origins)}, outcome);
+  behind_step([&] { outcomes_.push({.number = progress_.step, .rows = window.origins}, outcome); });
   learn_outcomes(newest_unknown());
   spend(window.times, &StepTimes::compute_s);
   exposed_.move(window.times);
-  reports_.add({.epoch = progress_.epoch,
-                .step = progress_.step,
-                .samples = window.rows,
-                .epoch_samples = progress_.samples,
-                .learning_rate = rate_,
-                .times = window.times},
-               reads ? window.figures(outcome.norm) : detail::StepReports::Figures{});
+  tell_later(window, reads);
   // The newest of a device is told of when it is known what it waited for.
   reports_.tell_arrived(options_.device.is_cuda() ? 1 : 0);
-  if (!reload_wanted_) save_behind_step();
+  if (reload_wanted_) return;
+  const bool waits = save_waits_;
+  behind_step([&] {
+    save_waits_ = save_waits_ || waits;
+    save_behind_step();
+  });
+}
+
+// The figures are on their way before anybody waits for them.
+void Trainer::Loop::tell_later(const Window& window, bool reads) {
+  StepReport report{.epoch = progress_.epoch,
+                    .step = progress_.step,
+                    .samples = window.rows,
+                    .epoch_samples = progress_.samples,
+                    .learning_rate = rate_,
+                    .times = window.times};
+  if (!reads || window.rows == 0) return reports_.add(report, {});
+  behind_step([&] {
+    const models::NamedTensors terms = window.losses.terms();
+    std::vector<at::Tensor> values{window.mean_loss()};
+    report.terms.clear();
+    for (const auto& [name, value] : terms) {
+      report.terms.emplace_back(name, 0.0);
+      values.push_back(value);
+    }
+    values.push_back(window.outcome->norm);
+    reports_.scalars().push(values);
+  });
+  reports_.add(report);
 }
 
 }  // namespace headrace::inline v1::training

@@ -92,6 +92,16 @@ void Update::divide(const std::vector<at::Tensor>& parameters) {
                       at::where(weight_ == 0, 0.0, first_weight_ * weight_.reciprocal()));
   else if (rows_ > 0)
     at::_foreach_mul_(gradients, static_cast<double>(first_rows_) / static_cast<double>(rows_));
+  forget_weights();
+}
+
+void Update::drop() {
+  forget_weights();
+  loss_.reset();
+  optimizer_.zero_grad();
+}
+
+void Update::forget_weights() {
   first_rows_ = 0;
   rows_ = 0;
   first_weight_.reset();
@@ -110,6 +120,7 @@ StepOutcome Update::finish() {
         at::maximum(outcome.skipped, at::isfinite(outcome.loss).logical_not().to(at::kFloat));
   if (overflowed.defined()) outcome.skipped = at::maximum(outcome.skipped, overflowed);
   optimizer_.step(outcome.skipped);
+  // In place, as what follows: nothing of it can be broken off for lack of memory.
   if (scaler_) scaler_->update(outcome.skipped);
   optimizer_.zero_grad();
   return outcome;

@@ -53,8 +53,12 @@ class HEADRACE_API Update {
   /// window. Throws `ConfigError` where one micro-batch of a window has a weight and one has not.
   Forward accumulate(const Example& example, const Moment& moment, bool alone);
 
-  /// Clips, steps and drops the gradients.
+  /// Clips, steps and drops the gradients. Where memory cannot be had, it throws, and has changed
+  /// neither weights nor the optimiser's state nor the loss scale: `drop`, and begin anew.
   StepOutcome finish();
+
+  /// Forgets the micro-batches since the last step, and their gradients.
+  void drop();
 
   /// Of fp16; null with any other precision.
   GradScaler* scaler() { return scaler_ ? &*scaler_ : nullptr; }
@@ -63,6 +67,7 @@ class HEADRACE_API Update {
  private:
   at::Tensor weighed(const at::Tensor& mean, const Forward& forward);
   void divide(const std::vector<at::Tensor>& parameters);
+  void forget_weights();
 
   const Course& course_;
   models::Network& network_;

@@ -1,5 +1,6 @@
 // What a training takes, it has taken in its second epoch, and it gives all of it back.
 #include <headrace/tests/engine/test_support.h>
+#include <headrace/training/tensor_memory.h>
 
 #include "live_tensors.h"
 #include "pattern_recipe.h"
@@ -61,11 +62,21 @@ void train(std::int64_t epochs, const TrainerCallbacks& callbacks = {}) {
 struct Use {
   LiveTensors tensors;
   std::int64_t resident;
+  std::int64_t peak;  // of the epoch, by the allocator's counters
 };
+
+std::int64_t peak_since_last() {
+  const auto peak = static_cast<std::int64_t>(tensor_memory(at::kCPU).peak);
+  reset_peak_tensor_memory(at::kCPU);
+  return peak;
+}
 
 class EpochUse {
  public:
-  void see() { all_.push_back({.tensors = live_tensors(), .resident = resident_in_use()}); }
+  void see() {
+    all_.push_back(
+        {.tensors = live_tensors(), .resident = resident_in_use(), .peak = peak_since_last()});
+  }
 
   Use least(std::size_t first, std::size_t last) const {
     REQUIRE(last <= all_.size());
@@ -74,6 +85,7 @@ class EpochUse {
       found.tensors.count = std::min(found.tensors.count, all_[i].tensors.count);
       found.tensors.bytes = std::min(found.tensors.bytes, all_[i].tensors.bytes);
       found.resident = std::min(found.resident, all_[i].resident);
+      found.peak = std::min(found.peak, all_[i].peak);
     }
     return found;
   }
@@ -87,16 +99,20 @@ struct Growth {
   std::int64_t tensors;
   std::int64_t tensor_bytes;
   std::int64_t resident;
+  double peak;  // as a share
 };
 
 Growth growth_of_100_epochs(const std::function<void(const StepReport&)>& leak = {}) {
+  count_tensor_memory();
+  peak_since_last();
   EpochUse use;
   train(100, {.on_step = leak, .on_epoch = [&](const EpochReport&) { use.see(); }});
   const Use early = use.least(1, 20);
   const Use late = use.least(80, 100);
   return {.tensors = late.tensors.count - early.tensors.count,
           .tensor_bytes = late.tensors.bytes - early.tensors.bytes,
-          .resident = late.resident - early.resident};
+          .resident = late.resident - early.resident,
+          .peak = static_cast<double>(late.peak) / static_cast<double>(early.peak) - 1.0};
 }
 
 // What a process has beside memory pages.
@@ -114,6 +130,7 @@ TEST_CASE("memory and live tensors are flat from the second of 100 epochs on") {
   const Growth growth = growth_of_100_epochs();
   CHECK(growth.tensors <= under_way);
   CHECK(growth.tensor_bytes <= kib);
+  CHECK(growth.peak <= .01);
   if (!headrace::test::sanitized) CHECK(growth.resident < slack);
 }
 
@@ -122,6 +139,7 @@ TEST_CASE("a loss that is kept after each step would be found among the tensors"
   const Growth growth = growth_of_100_epochs(
       [&](const StepReport& step) { kept.push_back(at::scalar_tensor(*step.loss)); });
   CHECK(growth.tensors > 250);
+  CHECK(growth.peak > .01);
 }
 
 TEST_CASE("2 KiB that are kept after each step would be found in memory") {
@@ -143,6 +161,21 @@ TEST_CASE("ten trainings in one process give back tensors, threads, files and me
     CHECK(Holdings() == baseline);
   }
   if (!headrace::test::sanitized) CHECK(resident_in_use() - resident < slack);
+}
+
+TEST_CASE("tensors of the tenth training peak where those of the first did") {
+  count_tensor_memory();
+  train(2);
+  std::vector<std::int64_t> peaks;
+  for (int training = 0; training < 10; ++training) {
+    const auto before = static_cast<std::int64_t>(tensor_memory(at::kCPU).allocated);
+    peak_since_last();
+    train(2);
+    peaks.push_back(peak_since_last() - before);
+  }
+  REQUIRE(peaks.front() > 0);
+  CHECK(static_cast<double>(peaks.back()) <= 1.01 * static_cast<double>(peaks.front()));
+  CHECK(static_cast<double>(peaks.back()) >= .99 * static_cast<double>(peaks.front()));
 }
 
 TEST_CASE("a tensor, a thread or a file that is left behind is seen") {

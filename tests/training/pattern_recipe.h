@@ -95,7 +95,7 @@ inline std::unique_ptr<Metric> PatternCourse::metric(Split split, const TensorMa
 }
 
 // Two members over the same test.
-class PatternRecipe final : public Recipe {
+class PatternRecipe : public Recipe {
  public:
   explicit PatternRecipe(std::vector<Stage> stages) : stages_(std::move(stages)) {}
   monitor::MemoryForecast plan() override { return {}; }

@@ -1,4 +1,5 @@
 #include <headrace/training/detail/kept_buffers.h>
+#include <headrace/training/out_of_memory.h>
 
 #include <algorithm>
 
@@ -18,17 +19,22 @@ KeptBuffers::KeptBuffers(const models::Network& network, std::size_t steps) : co
 
 void KeptBuffers::add(const TensorMap& tensors) {
   for (const auto& [name, tensor] : tensors) {
-    if (!tensor.is_floating_point()) continue;
-    tensors_.push_back(tensor);
+    const auto at = tensor.is_floating_point() ? static_cast<std::ptrdiff_t>(floating_++)
+                                               : std::ssize(tensors_);
+    tensors_.insert(tensors_.begin() + at, tensor);
     for (std::vector<at::Tensor>& copy : copies_)
-      copy.push_back(at::empty_like(tensor));
+      copy.insert(copy.begin() + at, at::empty_like(tensor));
   }
+}
+
+std::vector<at::Tensor>& KeptBuffers::copies_of(std::int64_t step) {
+  return copies_[static_cast<std::size_t>(step) % copies_.size()];
 }
 
 void KeptBuffers::keep(std::int64_t step) {
   if (tensors_.empty()) return;
   const at::NoGradGuard no_gradient;
-  at::_foreach_copy_(copies_[static_cast<std::size_t>(step) % copies_.size()], tensors_);
+  at::_foreach_copy_(copies_of(step), tensors_);
 }
 
 void KeptBuffers::put_back(std::int64_t step) {
@@ -36,8 +42,18 @@ void KeptBuffers::put_back(std::int64_t step) {
   const auto finite = [](const at::Tensor& tensor) {
     return at::isfinite(tensor).all().item<bool>();
   };
-  if (std::ranges::all_of(tensors_, finite)) return;
-  at::_foreach_copy_(tensors_, copies_[static_cast<std::size_t>(step) % copies_.size()]);
+  const at::ArrayRef<at::Tensor> floating(tensors_.data(), floating_);
+  if (floating.empty()) return;
+  bool all_finite = true;
+  try_twice(floating.front().device(), [&] { all_finite = std::ranges::all_of(floating, finite); });
+  if (all_finite) return;
+  at::_foreach_copy_(floating, at::ArrayRef<at::Tensor>(copies_of(step).data(), floating_));
+}
+
+void KeptBuffers::restore(std::int64_t step) {
+  if (tensors_.empty()) return;
+  const at::NoGradGuard no_gradient;
+  at::_foreach_copy_(tensors_, copies_of(step));
 }
 
 }  // namespace headrace::inline v1::training::detail

@@ -27,8 +27,14 @@ class KeptBuffers {
   // now. Waits for the device.
   void put_back(std::int64_t step);
 
+  // The same whatever is there now, counts too, for a step that is done again. Waits for nothing.
+  void restore(std::int64_t step);
+
  private:
-  std::vector<at::Tensor> tensors_;
+  std::vector<at::Tensor>& copies_of(std::int64_t step);
+
+  std::vector<at::Tensor> tensors_;  // floating ones, and behind them counts
+  std::size_t floating_ = 0;
   std::vector<std::vector<at::Tensor>> copies_;
 };
 

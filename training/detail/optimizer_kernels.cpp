@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
@@ -44,16 +45,23 @@ std::optional<at::Tensor> given(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-// The kernels count the step that they may skip: the count is taken back there.
+// The kernels count the step that they may skip: the count is taken back for afterwards.
+template <class Adam>
+void prepare_rule(const Adam&, RuleStep& step) {
+  step.counted = at::_foreach_add(step.state[2], 1);
+  step.counted_after = step.counted;
+  if (step.skip.defined())
+    step.counted_after =
+        at::_foreach_sub(step.counted, std::vector<at::Tensor>(step.counted.size(), step.skip));
+}
+void prepare_rule(const SgdRule&, RuleStep&) {}
+
 template <class Adam, class Kernel>
 void apply_adam(const Adam& rule, RuleStep& step, Kernel kernel) {
-  std::vector<at::Tensor>& counts = step.state[2];
-  at::_foreach_add_(counts, 1);
-  kernel(step.parameters, step.gradients, step.state[0], step.state[1], at::TensorList{}, counts,
-         step.learning_rate, rule.beta1, rule.beta2, step.weight_decay, rule.epsilon,
+  kernel(step.parameters, step.gradients, step.state[0], step.state[1], at::TensorList{},
+         step.counted, step.learning_rate, rule.beta1, rule.beta2, step.weight_decay, rule.epsilon,
          /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/std::nullopt, given(step.skip));
-  if (step.skip.defined())
-    at::_foreach_sub_(counts, std::vector<at::Tensor>(counts.size(), step.skip));
+  at::_foreach_copy_(step.state[2], step.counted_after);
 }
 
 void apply_rule(const AdamWRule& rule, RuleStep& step) {
@@ -118,7 +126,11 @@ double& momentum_of(OptimizerRule& rule) {
   return std::visit([](auto& one) -> double& { return momentum_in(one); }, rule);
 }
 
-void apply(const OptimizerRule& rule, RuleStep step) {
+void prepare(const OptimizerRule& rule, RuleStep& step) {
+  std::visit([&](const auto& one) { prepare_rule(one, step); }, rule);
+}
+
+void apply(const OptimizerRule& rule, RuleStep& step) {
   std::visit([&](const auto& one) { apply_rule(one, step); }, rule);
 }
 

@@ -28,9 +28,14 @@ struct RuleStep {
   double learning_rate = 0.0;
   double weight_decay = 0.0;
   at::Tensor skip = {};  // undefined: nothing is skipped
+  // By `prepare`: what the kernels take as counts of steps, and what these are afterwards.
+  std::vector<at::Tensor> counted = {};
+  std::vector<at::Tensor> counted_after = {};
 };
 
-// One update in place.
-void apply(const OptimizerRule& rule, RuleStep step);
+// Takes all memory that the update needs, and changes nothing.
+void prepare(const OptimizerRule& rule, RuleStep& step);
+// One update in place, prepared before. Takes no tensor's memory, so that it is not broken off.
+void apply(const OptimizerRule& rule, RuleStep& step);
 
 }  // namespace headrace::inline v1::training::detail

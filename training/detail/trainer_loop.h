@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/training/checkpoint_writer.h>
+#include <headrace/training/detail/batch_rows.h>
 #include <headrace/training/detail/exposed_copy.h>
 #include <headrace/training/detail/kept_buffers.h>
 #include <headrace/training/detail/step_outcomes.h>
@@ -9,8 +10,11 @@
 #include <headrace/training/trainer.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace headrace::inline v1::training {
 
@@ -60,23 +64,42 @@ class Trainer::Loop {
     at::Tensor loss_sum;
     at::Tensor weight;  // undefined: the rows
     std::int64_t rows = 0;
+    std::int64_t seen = 0;  // rows of micro-batches, absent ones too
     std::vector<RowOrigins> origins;
     StepTimes times;
+    std::optional<StepOutcome> outcome;  // of the step, where it was done
 
     void add(const Forward& forward);
     at::Tensor mean_loss() const;
-    detail::StepReports::Figures figures(const at::Tensor& norm) const;
   };
 
+  RunResult run_epochs(const std::stop_token& stop);
   Went train_epoch(const std::stop_token& stop);
   Went train_steps(const std::stop_token& stop);
   void spend(StepTimes& times, double StepTimes::*part = nullptr);
   void settle();
   void tell(const StepReport& report);
-  Moment moment(const Batch& batch);
+  Moment moment(std::int64_t position);
   Went train_step(const std::stop_token& stop);
+  Went try_step(Window& window, const std::stop_token& stop);
   Went gather(Window& window, bool first, std::int64_t& left, const std::stop_token& stop);
+  void learn(Window& window, const Batch& batch, detail::BatchRows rows, bool first);
+  // What is done where memory runs out.
+  void keep_start();
+  void drop_step();
+  void step_down(const std::string& lack);
+  bool take_smaller_micro_batches();
+  [[noreturn]] void give_up(const std::string& report);
+  void save_at_last();
+  std::string report_of(const std::string& who, const std::string& lack) const;
+  std::string smaller_batch_words() const;
+  std::int64_t micro_batch() const;
+  std::vector<std::int64_t> ends_of(std::int64_t rows) const;
+  std::int64_t least_rows() const;
+  void keep_memory_plan(const Progress& before);
+  void behind_step(const std::function<void()>& work);
   void finish_step(Window& window);
+  void tell_later(const Window& window, bool reads);
   void set_rates(std::int64_t update);
   void unfreeze_parameters(std::int64_t epoch);
   void add_unfrozen(std::size_t change, std::int64_t since);
@@ -87,7 +110,9 @@ class Trainer::Loop {
   std::size_t newest_unknown() const { return options_.device.is_cuda() ? 2 : 0; }
   bool save_is_due() const;
   std::optional<RunStatus> finish_epoch(const std::stop_token& stop);
+  EpochReport report_of_training();
   std::optional<Evaluation> validate(const std::stop_token& stop);
+  EvaluationOptions of_validation();
   double figure_of(const Evaluation& validation, const std::string& name, const char* wanted) const;
   void warn_of_nan(double value, const std::string& name) const;
   void judge(EpochReport& report);
@@ -124,6 +149,15 @@ class Trainer::Loop {
   std::optional<BestWeights> unsaved_best_;  // without tensors: those of the next save
   std::optional<WeightAverage> average_;
   detail::KeptBuffers buffers_;
+  // Before the step at hand.
+  struct Start {
+    Position position = {};
+    TensorMap rng = {};
+    bool kept = false;  // the buffers, too
+  };
+  std::optional<Start> start_;
+  std::int64_t counted_rows_ = 0;  // of the step at hand, by the metric of training
+  std::int64_t rows_at_hand_ = 0;  // of the batch that it is at
   detail::StepOutcomes outcomes_;
   bool reload_wanted_ = false;
   std::optional<std::int64_t> loader_epoch_;  // where the loader goes on by itself

@@ -1,0 +1,145 @@
+// What a stage is said to take before it begins, beside what its training takes then.
+#include <headrace/monitor/memory_line.h>
+#include <headrace/training/memory_probe.h>
+#include <headrace/training/tensor_memory.h>
+
+#include "pattern_recipe.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+using namespace headrace::training;
+using headrace::monitor::MemoryLine;
+using headrace::monitor::MemoryPoint;
+
+namespace {
+
+// Wide enough that its activations are most of what it takes.
+struct WideModule : headrace::models::BlockModule {
+  WideModule() {
+    add_block("body", {conv.ptr(), norm.ptr()});
+    add_block("head", {linear.ptr()});
+  }
+  at::Tensor forward(const at::Tensor& input) {
+    const at::Tensor maps = run_block(
+        "body", [this](const at::Tensor& x) { return at::relu(norm->forward(conv->forward(x))); },
+        input);
+    return linear->forward(maps.mean({2, 3}));
+  }
+  torch::nn::Conv2d conv =
+      register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(3, 256, 3).padding(1)));
+  torch::nn::BatchNorm2d norm = register_module("norm", torch::nn::BatchNorm2d(256));
+  torch::nn::Linear linear = register_module("linear", torch::nn::Linear(256, 3));
+};
+
+struct Planned {
+  StateBytes state;
+  MemoryLine training;
+  MemoryLine evaluation;
+
+  std::uint64_t at(const Stage& stage) const {
+    return std::max(training.at(stage.batch), evaluation.at(evaluation_batch(stage))) +
+           state.checkpoint;
+  }
+};
+
+Planned planned(const Recipe& recipe, const Stage& stage) {
+  const auto course = recipe.begin(recipe.members().front());
+  StageProbe probe(*course, stage, {.loaders = {.prefetch = 1}});
+  std::vector<MemoryPoint> training;
+  std::vector<MemoryPoint> evaluation;
+  for (const std::int64_t rows : {2, 4, 6}) {
+    const ProbePoint point = probe.measure(rows, rows + 1);
+    CHECK(point.step_s > 0.0);
+    CHECK(point.step_s < 60.0);
+    training.push_back({.rows = rows, .bytes = point.training});
+    evaluation.push_back({.rows = rows + 1, .bytes = point.evaluation});
+  }
+  return {.state = probe.state(),
+          .training = MemoryLine(training),
+          .evaluation = MemoryLine(evaluation)};
+}
+
+// Of a whole training with checkpoints, from its second stage's start on where there are two.
+std::uint64_t taken(const PatternRecipe& recipe) {
+  const TemporaryFolder folder;
+  MemberOptions options = in(folder);
+  options.checkpoint_every = 2;
+  const std::uint64_t before = tensor_memory(at::kCPU).allocated;
+  reset_peak_tensor_memory(at::kCPU);
+  train_member(recipe, recipe.members().front(), options);
+  return tensor_memory(at::kCPU).peak - before;
+}
+
+class WideRecipe final : public PatternRecipe {
+ public:
+  explicit WideRecipe(const Stage& stage) : PatternRecipe({stage}) {
+    fresh = fresh_network<WideModule>;
+  }
+};
+
+void check_within_5_percent(const Stage& stage) {
+  count_tensor_memory();
+  const WideRecipe recipe(stage);
+  const auto said = static_cast<double>(planned(recipe, stage).at(stage));
+  const auto found = static_cast<double>(taken(recipe));
+  CHECK(said == doctest::Approx(found).epsilon(0.05));
+}
+
+}  // namespace
+
+TEST_CASE("a stage takes what its probe has said of a batch that was not tried") {
+  check_within_5_percent({.epochs = 2, .batch = 24, .evaluation_batch = 10});
+}
+
+TEST_CASE("so it does with averages, accumulation, clipping and checkpointed blocks") {
+  check_within_5_percent({.epochs = 2,
+                          .batch = 12,
+                          .evaluation_batch = 10,
+                          .accumulation = 2,
+                          .clip_norm = 1.0,
+                          .ema = 0.9,
+                          .checkpointed = {"body"}});
+}
+
+TEST_CASE("so it does where the evaluation takes more than a step") {
+  check_within_5_percent({.epochs = 2, .batch = 4, .evaluation_batch = 20});
+}
+
+TEST_CASE("what a stage unfreezes later is counted from the start") {
+  count_tensor_memory();
+  Stage frozen{.epochs = 9, .batch = 16, .frozen = {"conv", "norm"}};
+  const Planned without = planned(WideRecipe(frozen), frozen);
+  frozen.unfreeze = {{.at = 5, .patterns = {"conv"}}};
+  const Planned later = planned(WideRecipe(frozen), frozen);
+  CHECK(later.state.moments > without.state.moments);
+  CHECK(later.training.per_row() > 1.2 * without.training.per_row());
+}
+
+TEST_CASE("a stage's state is counted as what it is") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4, .ema = 0.9};
+  const StateBytes state = planned(WideRecipe(stage), stage).state;
+  constexpr std::uint64_t values = 3 * 256 * 9 + 256 + 2 * 256 + 256 * 3 + 3;
+  constexpr std::uint64_t statistics = 2 * 256 * 4 + 8;
+  constexpr std::uint64_t tensors = 6;  // each with a count of its steps
+  CHECK(state.weights == 4 * values + statistics);
+  CHECK(state.gradients == 4 * values);
+  CHECK(state.moments == 8 * values + 4 * tensors);
+  CHECK(state.average == state.weights);
+  CHECK(state.checkpoint == 2 * state.weights + state.moments);
+}
+
+TEST_CASE("a stage without a validation takes no evaluation") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4};
+  WideRecipe recipe(stage);
+  recipe.without = {Split::validation};
+  const auto course = recipe.begin(recipe.members().front());
+  StageProbe probe(*course, stage, {});
+  const ProbePoint point = probe.measure(4, 4);
+  CHECK(point.evaluation == 0);
+  CHECK(point.evaluation_rows == 0);
+  CHECK(point.training > 0);
+}

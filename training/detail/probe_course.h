@@ -1,0 +1,47 @@
+#pragma once
+
+#include <headrace/training/recipe.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::training::detail {
+
+// A course whose data are placeholders: what it says of them is not looked at, what it does with
+// them is the course's own.
+class ProbeCourse final : public Course {
+ public:
+  // Both outlive it.
+  ProbeCourse(const Course& course, const Stage& stage) : course_(course), stage_(stage) {}
+
+  std::vector<Stage> stages() const override { return {stage_}; }
+  std::unique_ptr<models::Network> network() const override { return course_.network(); }
+  Pipeline train(const Stage& stage, const Feed& feed) const override {
+    return course_.train(stage, feed);
+  }
+  bool evaluates(Split split) const override { return course_.evaluates(split); }
+  Pipeline evaluation(Split split, const Feed& feed) const override {
+    return course_.evaluation(split, feed);
+  }
+  Example example(const Batch& batch, const Moment& moment) const override;
+  Output forward(models::Network& network, const Example& example,
+                 const Moment& moment) const override {
+    return course_.forward(network, example, moment);
+  }
+  std::vector<Term> loss(const Output& output, const Example& example,
+                         const Moment& moment) const override {
+    return course_.loss(output, example, moment);
+  }
+  at::Tensor scores(const Output& output) const override { return course_.scores(output); }
+  std::unique_ptr<Inference> inference() const override { return course_.inference(); }
+  // Takes the cases in as the course's does; its figures are all 0.
+  std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override;
+  Selection selected_by() const override { return course_.selected_by(); }
+
+ private:
+  const Course& course_;
+  const Stage& stage_;
+};
+
+}  // namespace headrace::inline v1::training::detail

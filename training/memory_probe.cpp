@@ -1,0 +1,197 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/monitor/process_memory.h>
+#include <headrace/training/detail/probe_course.h>
+#include <headrace/training/memory_probe.h>
+#include <headrace/training/tensor_memory.h>
+#include <headrace/training/trainer.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <ATen/Context.h>
+#include <c10/util/Exception.h>
+
+namespace headrace::inline v1::training {
+
+namespace {
+
+constexpr std::int64_t most_micro_batches = 2;
+constexpr std::int64_t evaluation_batches = 2;
+
+std::uint64_t bytes_of(const TensorMap& tensors) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, tensor] : tensors)
+    sum += tensor.nbytes();
+  return sum;
+}
+
+std::uint64_t bytes_of(const Checkpoint& checkpoint) {
+  std::uint64_t sum = 0;
+  for (const TensorMap* part : {&checkpoint.weights, &checkpoint.optimizer, &checkpoint.ema})
+    sum += bytes_of(*part);
+  return sum;
+}
+
+std::uint64_t less(std::uint64_t all, std::uint64_t part) {
+  return all - std::min(all, part);
+}
+
+// Placeholders are no numbers to learn from: nothing that they lead to ends the probe.
+Stage probed(Stage stage, std::int64_t rows, std::int64_t evaluation_rows) {
+  stage.batch = rows;
+  stage.evaluation_batch = evaluation_rows;
+  stage.accumulation = std::min(stage.accumulation, most_micro_batches);
+  stage.early_stopping.reset();
+  stage.non_finite = SkipStep{.in_a_row = std::numeric_limits<int>::max()};
+  return stage;
+}
+
+}  // namespace
+
+class StageProbe::Impl {
+ public:
+  Impl(const Course& course, const Stage& stage, ProbeOptions options)
+      : course_(course),
+        stage_(stage),
+        options_(std::move(options)),
+        tensors_before_(tensor_memory(options_.device).allocated),
+        held_before_(monitor::read_process_memory().held()) {
+    at::manual_seed(options_.seed);
+    network_ = course.network();
+    network_->move_to(options_.device, stage.channels_last);
+  }
+
+  ProbePoint measure(std::int64_t rows, std::int64_t evaluation_rows, StateBytes& state) {
+    release_unused_memory(options_.device);
+    const Stage stage = probed(stage_, rows, evaluation_rows);
+    const detail::ProbeCourse course(course_, stage);
+    network_->freeze_norms(stage.frozen_norms);
+    network_->checkpoint(stage.checkpointed);
+    set_device_modes({.precision = stage.precision,
+                      .cudnn_benchmark = stage.cudnn_benchmark,
+                      .deterministic = stage.deterministic});
+    Loader train = training_loader(stage);
+    std::optional<Loader> validation = evaluation_loader(evaluation_rows);
+    Optimizer optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
+    ProbePoint point{.rows = rows,
+                     .evaluation_rows = validation ? evaluation_rows : 0,
+                     .step_s = std::numeric_limits<double>::infinity()};
+    Trainer trainer({.course = course,
+                     .stage = stage,
+                     .network = *network_,
+                     .optimizer = optimizer,
+                     .train = train,
+                     .validation = validation ? &*validation : nullptr},
+                    {.device = options_.device,
+                     .seed = options_.seed,
+                     .stage = stage.number,
+                     .trial_steps = options_.steps},
+                    callbacks(point, validation.has_value()));
+    monitor::reset_peak_resident();
+    reset_peak_tensor_memory(options_.device);
+    run_whole(trainer);
+    std::size_t of_loaders = train.forecast().total();
+    if (validation) of_loaders += validation->forecast().total();
+    see_beside(point, of_loaders);
+    state = count(trainer, optimizer);
+    return point;
+  }
+
+ private:
+  Loader training_loader(const Stage& stage) const {
+    return course_.train(stage_, {.batch = stage_.batch, .device = options_.deliver_to})
+        .with_placeholders(stage.batch, options_.steps * stage.accumulation * stage.batch)
+        .build(options_.loaders);
+  }
+
+  std::optional<Loader> evaluation_loader(std::int64_t rows) const {
+    if (!course_.evaluates(Split::validation)) return std::nullopt;
+    return course_.evaluation(Split::validation, {.batch = rows, .device = options_.deliver_to})
+        .with_placeholders(rows, evaluation_batches * rows)
+        .build(options_.loaders);
+  }
+
+  // A run that gave way to a lack of memory has not shown what the size takes, but that it is too
+  // large.
+  void run_whole(Trainer& trainer) {
+    lack_.clear();
+    try {
+      const Progress done = trainer.run().progress;
+      if (done.halvings == 0 && !done.checkpointed && done.evaluation_rows == 0) return;
+    } catch (const ResourceError& error) {
+      if (lack_.empty()) lack_ = error.what();
+    }
+    TORCH_CHECK_WITH(OutOfMemoryError, false, lack_);
+  }
+
+  TrainerCallbacks callbacks(ProbePoint& point, bool validates) {
+    return {.on_step =
+                [&point](const StepReport& step) {
+                  point.step_s = std::min(point.step_s, step.times.compute_s + step.times.copy_s);
+                },
+            .on_train_epoch_end = [this, &point] { see(point.training); },
+            .on_epoch =
+                [this, &point, validates](const EpochReport&) {
+                  if (validates) see(point.evaluation);
+                },
+            .on_warning =
+                [this](const std::string& warning) {
+                  if (lack_.empty() && warning.starts_with("[memory]")) lack_ = warning;
+                }};
+  }
+
+  // The peak since the look before.
+  void see(std::uint64_t& most) {
+    const TensorMemory memory = tensor_memory(options_.device);
+    most = std::max(most, less(memory.peak, tensors_before_));
+    most_reserved_ = std::max(most_reserved_, memory.peak_reserved);
+    reset_peak_tensor_memory(options_.device);
+  }
+
+  void see_beside(ProbePoint& point, std::uint64_t of_loaders) const {
+    const std::uint64_t most = std::max(point.training, point.evaluation);
+    if (!options_.device.is_cpu()) {
+      point.beside = less(most_reserved_, most + tensors_before_);
+      return;
+    }
+    const monitor::ProcessMemory memory = monitor::read_process_memory();
+    const std::uint64_t held = less(memory.peak_resident, memory.file_backed);
+    point.beside = less(held, held_before_ + most + of_loaders);
+  }
+
+  StateBytes count(Trainer& trainer, const Optimizer& optimizer) const {
+    StateBytes state;
+    for (const models::NamedTensor& item : models::state_of(*network_))
+      state.weights += item.tensor.nbytes();
+    for (const at::Tensor& parameter : optimizer.parameters())
+      state.gradients += parameter.nbytes();
+    state.moments = bytes_of(optimizer.state());
+    if (trainer.average() != nullptr) state.average = bytes_of(trainer.average()->state());
+    state.checkpoint = bytes_of(trainer.checkpoint());
+    return state;
+  }
+
+  const Course& course_;
+  const Stage& stage_;
+  ProbeOptions options_;
+  std::uint64_t tensors_before_;
+  std::uint64_t held_before_;
+  std::uint64_t most_reserved_ = 0;
+  std::string lack_;  // the first warning of a run
+  std::unique_ptr<models::Network> network_;
+};
+
+StageProbe::StageProbe(const Course& course, const Stage& stage, ProbeOptions options)
+    : impl_(std::make_unique<Impl>(course, stage, std::move(options))) {}
+
+StageProbe::~StageProbe() = default;
+
+ProbePoint StageProbe::measure(std::int64_t rows, std::int64_t evaluation_rows) {
+  return impl_->measure(rows, evaluation_rows, state_);
+}
+
+}  // namespace headrace::inline v1::training

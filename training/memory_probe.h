@@ -1,0 +1,71 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/plan/options.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/training/recipe.h>
+#include <headrace/training/stage.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace headrace::inline v1::training {
+
+/// What a stage holds whatever its batch, by count. Bytes.
+struct StateBytes {
+  std::uint64_t weights = 0;     ///< parameters and buffers
+  std::uint64_t gradients = 0;   ///< of what is trained, once all is unfrozen
+  std::uint64_t moments = 0;     ///< of the optimiser
+  std::uint64_t average = 0;     ///< averaged weights
+  std::uint64_t checkpoint = 0;  ///< the copy that a save is made of, in host memory
+
+  /// Of the compute device; `checkpoint` beside it on the CPU.
+  std::uint64_t on_device() const { return weights + gradients + moments + average; }
+};
+
+/// What a stage has taken with batches of some size. Bytes.
+struct ProbePoint {
+  std::int64_t rows = 0;             ///< of a micro-batch
+  std::int64_t evaluation_rows = 0;  ///< of a batch of the evaluation
+  /// The most in tensors of the compute device at once, all of the stage's own in it: while it
+  /// learns, and in an evaluation (0: it has none).
+  std::uint64_t training = 0;
+  std::uint64_t evaluation = 0;
+  /// The most that was held beside tensors: of a CPU by libraries and the allocator's heap, of a
+  /// GPU by its caching allocator.
+  std::uint64_t beside = 0;
+  double step_s = 0.0;  ///< the shortest step
+};
+
+struct ProbeOptions {
+  at::Device device = at::kCPU;
+  Device deliver_to = {};      ///< the same, as the loader knows it
+  LoaderOptions loaders = {};  ///< of the probe's own, which hold little
+  std::uint64_t seed = 0;
+  std::int64_t steps =
+      3;  ///< of the optimiser: moments come with the first, the peak with the second
+};
+
+/// Takes real steps of a stage, with placeholders for data: optimiser steps of two
+/// micro-batches at most, again behind each change of what is trained, and an evaluation each; with
+/// its network, loss, precision, averages and checkpointed blocks. For a process that does nothing
+/// else: a step that runs out of memory throws c10::OutOfMemoryError or what the device throws.
+/// Needs count_tensor_memory() for a CPU. Not thread-safe.
+class HEADRACE_API StageProbe {
+ public:
+  /// All outlives the probe. Makes the stage's network.
+  StageProbe(const Course& course, const Stage& stage, ProbeOptions options);
+  ~StageProbe();
+
+  /// Throws what a training throws; ConfigError where a batch of so many rows cannot be.
+  ProbePoint measure(std::int64_t rows, std::int64_t evaluation_rows);
+  /// After the first `measure`.
+  const StateBytes& state() const { return state_; }
+
+ private:
+  StateBytes state_ = {};
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headrace::inline v1::training
