@@ -2,6 +2,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/recipe_torch.h>
+#include <headrace/apps/run/count_heap.h>
 #include <headrace/apps/train/backend_torch.h>
 
 // Everything that needs LibTorch; the program headrace becomes this one.

@@ -36,7 +36,8 @@ if("app" IN_LIST components)
       commands/job_program_torch
       config/document config/fields config/fields_inline config/moved_keys config/units config/values
       feed/data_part feed/loader_job feed/loader_settings feed/planned_source
-      jobs/device_torch jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings)
+      jobs/device_torch jobs/job jobs/run_settings jobs/stage_torch jobs/training_settings
+      run/count_heap run/heap_meter)
     get_filename_component(folder ${header} DIRECTORY)
     install(FILES "${PROJECT_SOURCE_DIR}/apps/${header}.h" COMPONENT headrace_libraries
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/headrace/apps/${folder}")
@@ -57,11 +58,11 @@ if(HEADRACE_CUDA)
 endif()
 set(HEADRACE_TORCH_SERIES "")
 if(HEADRACE_TORCH)
-  file(STRINGS "${HEADRACE_TORCH_DIR}/include/torch/headeronly/version.h" lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
-  if(NOT lines)
-    file(STRINGS "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include/torch/version.h" lines
-         REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+  set(version_header "${HEADRACE_TORCH_DIR}/include/torch/headeronly/version.h")
+  if(NOT EXISTS "${version_header}")  # before LibTorch 2.9
+    set(version_header "${HEADRACE_TORCH_DIR}/include/torch/csrc/api/include/torch/version.h")
   endif()
+  file(STRINGS "${version_header}" lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
   list(TRANSFORM lines REPLACE ".* ([0-9]+)$" "\\1")
   list(JOIN lines "." HEADRACE_TORCH_SERIES)
 endif()

@@ -25,6 +25,7 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
       predict_command(),
       evaluate_command(),
       export_command(),
+      profile_memory_command(),
       bench_command(),
       {.name = "prepare",
        .help = "Make a data file from packaged data",
@@ -38,9 +39,9 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
 }
 
 std::vector<Command> job_command_table(const Job& job) {
-  std::vector<Command> commands{train_command(),  predict_command(), evaluate_command(),
-                                export_command(), bench_command(),   inspect_command(),
-                                config_command()};
+  std::vector<Command> commands{train_command(),   predict_command(),        evaluate_command(),
+                                export_command(),  profile_memory_command(), bench_command(),
+                                inspect_command(), config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());
     commands.back().name = "prepare";

@@ -25,6 +25,7 @@ Command pack_images_command();
 Command pack_table_command();
 Command pack_verify_command();
 Command predict_command();
+Command profile_memory_command();
 Command train_command();
 
 }  // namespace headrace::inline v1::app

@@ -216,11 +216,18 @@ void Fields::read_map(const Node& map, const std::string& prefix, const Fields& 
     field->set = true;
     field->place = entry.place;
     if (field->section) {
-      field->section->read_map(entry.value, prefix + entry.key + ".", root);
+      field->section->read_map(section_of(*field, entry), prefix + entry.key + ".", root);
     } else {
       field->read(entry.value, prefix + entry.key);
     }
   }
+}
+
+Node Fields::section_of(const Field& field, const Entry& entry) {
+  if (field.options.main.empty() || entry.value.kind != Node::Kind::scalar) return entry.value;
+  Node map{.kind = Node::Kind::map, .place = entry.value.place};
+  map.entries.push_back({.key = field.options.main, .place = entry.place, .value = entry.value});
+  return map;
 }
 
 void Fields::read_item(Field& field, const Node& map, const std::string& prefix,

@@ -28,6 +28,7 @@ struct KeyOptions {
   std::optional<double> max{};
   std::optional<double> below{};  ///< exclusive
   bool required = false;
+  std::string main{};               ///< of a section: the key of it that a value in its place sets
   std::function<bool()> used_if{};  ///< false once all is read: the key may not be set
   std::string used_when{};          ///< completes "is not used unless ...": "schedule is plateau"
 };
@@ -100,7 +101,7 @@ class HEADRACE_API Fields {
   void choice(std::string name, Enum& target, std::vector<Choice<Enum>> choices,
               KeyOptions options = {});
 
-  /// A map of keys.
+  /// A map of keys; with KeyOptions::main also `name: value` for one of them.
   void section(std::string name, const std::function<void(Fields&)>& describe,
                KeyOptions options = {});
 
@@ -190,6 +191,7 @@ class HEADRACE_API Fields {
   Field* find(std::string_view name);
   const Field* find(std::string_view name) const;
   void read_map(const Node& map, const std::string& prefix, const Fields& root);
+  static Node section_of(const Field& field, const Entry& entry);
   static void read_item(Field& field, const Node& map, const std::string& prefix,
                         std::unique_ptr<Fields> fields);
   void check_use(const std::string& prefix, const Fields& root) const;

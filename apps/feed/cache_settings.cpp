@@ -4,6 +4,7 @@
 #include <headrace/engine/sample/subset.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,31 @@ void describe(Fields& fields, CacheSettings& cache) {
              {.doc = "on a local disk; the file in it has no name and vanishes with the run",
               .used_if = [&cache] { return cache.disk.value > 0; },
               .used_when = "data.cache.disk is above 0"});
+}
+
+class KnownCaches {
+ public:
+  void add(const DecodedCache& cache) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(caches_, [](const WeakCache& known) { return !known.lock(); });
+    caches_.emplace_back(cache);
+  }
+  std::vector<DecodedCache> in_use() {
+    const std::lock_guard lock(mutex_);
+    std::vector<DecodedCache> caches;
+    for (const WeakCache& known : caches_)
+      if (auto cache = known.lock()) caches.push_back(*std::move(cache));
+    return caches;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<WeakCache> caches_;
+};
+
+KnownCaches& known_caches() {
+  static KnownCaches caches;
+  return caches;
 }
 
 }  // namespace
@@ -60,7 +86,12 @@ CachedRecords with_cache(std::shared_ptr<const Source> source, const CacheSettin
                           {.bytes = std::clamp<std::size_t>(all, 1, allowed.value),
                            .folder = cache.disk.value > 0 ? cache.folder : "",
                            .log = &log_table});
+  known_caches().add(made);
   return {.source = made.source(), .cache = made};
+}
+
+std::vector<DecodedCache> caches_in_use() {
+  return known_caches().in_use();
 }
 
 }  // namespace headrace::inline v1::app

@@ -55,4 +55,7 @@ struct CachedRecords {
 CachedRecords with_cache(std::shared_ptr<const Source> source, const CacheSettings& cache,
                          const Schema& kept);
 
+/// Those that with_cache() has made and that are in use. Thread-safe.
+std::vector<DecodedCache> caches_in_use();
+
 }  // namespace headrace::inline v1::app

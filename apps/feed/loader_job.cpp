@@ -1,5 +1,6 @@
 #include <headrace/apps/feed/loader_job.h>
 #include <headrace/apps/run/abort_on_hang.h>
+#include <headrace/apps/run/heap_meter.h>
 
 namespace headrace::inline v1::app {
 
@@ -8,7 +9,7 @@ LoaderOptions loader_options(int prefetch, const ThreadSettings& threads) {
 }
 
 RuntimeOptions runtime_options(const ThreadSettings& threads) {
-  return {.threads = threads.loader, .io_threads = threads.io};
+  return {.threads = threads.loader, .io_threads = threads.io, .heap_meter = heap_meter()};
 }
 
 Loader LoaderJob::build() const {

@@ -105,10 +105,4 @@ at::Tensor PictureCourse::pictures(const training::Example& example) const {
       .contiguous();
 }
 
-std::uint64_t PictureCourse::step_bytes(const training::Stage& stage) const {
-  const NetworkShape seen = shape();
-  const std::int64_t cells = seen.vectors ? 1 : seen.sides[0] * seen.sides[1];
-  return step_memory(stage, cells, traits_of(task().model, seen).activations);
-}
-
 }  // namespace headrace::inline v1::app

@@ -45,7 +45,6 @@ class PictureCourse : public training::Course {
   /// As the network sees them, before they are normalised; other inputs than pictures in grey, from
   /// the least of their values to the largest.
   at::Tensor pictures(const training::Example& example) const override;
-  std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  protected:
   explicit PictureCourse(Parts parts) : parts_(std::move(parts)) {}

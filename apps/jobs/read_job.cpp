@@ -161,7 +161,7 @@ BenchJob read_bench_job(const std::vector<Job>& jobs, const std::filesystem::pat
   if (const Job* job = job_of(jobs, document, file)) {
     const auto config = training_job_of(*job, document).config;
     return {.loader = config->loader_job(),
-            .memory = bytes_of(config->memory),
+            .memory = bytes_of(config->memory.limit),
             .device_why = config->device == DeviceChoice::automatic
                               ? "auto: no model looks for a GPU here; --set device=cuda takes it"
                               : "as configured"};

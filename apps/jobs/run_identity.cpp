@@ -12,11 +12,12 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 23> free_keys{"runs",
+constexpr std::array<std::string_view, 24> free_keys{"runs",
                                                      "smoke",
                                                      "tensorboard",
                                                      "log_every",
                                                      "memory",
+                                                     "goals",
                                                      "device",
                                                      "threads",
                                                      "delay",

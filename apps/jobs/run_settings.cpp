@@ -2,14 +2,38 @@
 
 namespace headrace::inline v1::app {
 
+namespace {
+
+void describe(Fields& fields, MemorySettings& memory) {
+  fields.key("limit", memory.limit,
+             {.doc = "what the process may hold; null: what the machine offers"});
+  fields.key("gpu", memory.gpu,
+             {.doc = "what may be reserved of the GPU's memory; null: what it has free"});
+  fields.key("fit", memory.fit,
+             {.doc = "a stage that would not fit gets smaller micro-batches and more of them: the "
+                     "same effective batch"});
+  fields.key("measure", memory.measure,
+             {.doc = "steps of each stage are tried in a process of their own before the first, to "
+                     "see what they take"});
+}
+
+void describe(Fields& fields, MemoryGoals& goals) {
+  fields.key("ram", goals.ram, {.doc = "most that the process holds"});
+  fields.key("gpu_memory", goals.gpu_memory, {.doc = "most that is reserved of the GPU's memory"});
+}
+
+}  // namespace
+
 void describe(Fields& fields, RunSettings& settings) {
   fields.key("seed", settings.seed, {.doc = "of everything random"});
   fields.choice(
       "device", settings.device,
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}},
       {.doc = "auto takes a GPU if there is one"});
-  fields.key("memory", settings.memory,
-             {.doc = "what the process may hold; null: what the machine offers"});
+  fields.section("memory", [&](Fields& f) { describe(f, settings.memory); },
+                 {.doc = "What a run may hold; memory: 10GiB is its limit.", .main = "limit"});
+  fields.section("goals", [&](Fields& f) { describe(f, settings.goals); },
+                 {.doc = "What the end of a run says passed or failed."});
   fields.key("runs", settings.runs, {.doc = "folder of the run folders"});
   fields.key("tensorboard", settings.tensorboard,
              {.doc = "writes tb/ in the run folder: what metrics.jsonl and metrics.csv say, and "

@@ -13,11 +13,26 @@ namespace headrace::inline v1::app {
 
 enum class DeviceChoice : unsigned char { automatic, cpu, cuda };
 
+/// What a run may hold in memory, and what is done about it before it begins.
+struct MemorySettings {
+  std::optional<Bytes> limit;  ///< of the process; none: what the machine offers
+  std::optional<Bytes> gpu;    ///< of the GPU's memory; none: what it has free
+  bool fit = false;     ///< a stage that would not fit gets smaller micro-batches, and more of them
+  bool measure = true;  ///< what stages take is measured, else only counted
+};
+
+/// What the report of a run is to say passed or failed; none: nothing.
+struct MemoryGoals {
+  std::optional<Bytes> ram;         ///< most that the process holds
+  std::optional<Bytes> gpu_memory;  ///< most that is reserved of the GPU
+};
+
 /// What every training job's configuration has beside its data and its training.
 struct RunSettings {
   std::uint64_t seed = 42;
   DeviceChoice device = DeviceChoice::automatic;
-  std::optional<Bytes> memory;  ///< what the process may hold; none: what the machine offers
+  MemorySettings memory;
+  MemoryGoals goals;
   std::filesystem::path runs = "runs";
   bool tensorboard = true;     ///< event files in the run folder
   std::int64_t log_every = 0;  ///< steps between rows of metrics.jsonl; 0: a time

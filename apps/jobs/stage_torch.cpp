@@ -1,7 +1,5 @@
 #include <headrace/apps/jobs/stage_torch.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace headrace::inline v1::app {
@@ -45,21 +43,6 @@ std::vector<training::Stage> stages_of(const JobConfig& config) {
   for (const auto& stage : config.stages)
     add(*stage);
   return stages;
-}
-
-std::uint64_t step_memory(const training::Stage& stage, std::int64_t values,
-                          std::uint64_t training_floats, std::uint64_t evaluation_floats) {
-  const auto sample = static_cast<std::uint64_t>(values) * sizeof(float);
-  const auto trained = static_cast<std::uint64_t>(stage.batch);
-  const auto evaluated =
-      static_cast<std::uint64_t>(stage.evaluation_batch > 0 ? stage.evaluation_batch : stage.batch);
-  return std::max(trained * sample * training_floats, evaluated * sample * evaluation_floats);
-}
-
-std::uint64_t step_memory(const training::Stage& stage, std::int64_t pixels,
-                          const models::Activations& activations) {
-  return step_memory(stage, pixels, static_cast<std::uint64_t>(std::ceil(activations.training)),
-                     static_cast<std::uint64_t>(std::ceil(activations.evaluation)));
 }
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/evaluate_torch.h>
 #include <headrace/apps/train/export_torch.h>
+#include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/training/checkpoint_error.h>
@@ -21,12 +22,21 @@ void TorchBackend::set_threads(int threads) {
   at::set_num_threads(threads);
 }
 
+void TorchBackend::limit_memory(const Device& device, std::uint64_t bytes) {
+  if (!device.is_cuda()) return training::limit_cpu_tensors(bytes);
+  if (bytes == gpu_limit_) return;
+  gpu_limit_ = bytes;
+  limit_gpu_tensors(device, bytes);
+}
+
 ChosenDevice TorchBackend::choose_device(DeviceChoice choice) {
   return app::choose_device(choice);
 }
 
 std::unique_ptr<TrainingRun> TorchBackend::make_run(const TrainingJob& job,
                                                     const ChosenDevice& device) {
+  if (device.device.is_cuda() && job.config->memory.gpu)
+    limit_memory(device.device, job.config->memory.gpu->value);
   return std::make_unique<RecipeRun>(job, device,
                                      make_recipe_(job.name, *job.config, device.device));
 }

@@ -2,7 +2,9 @@
 
 #include <headrace/apps/jobs/recipe_torch.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/training/tensor_memory.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -13,10 +15,13 @@ class TorchBackend final : public TrainingBackend {
  public:
   /// The jobs that it can train.
   TorchBackend(std::vector<Job> jobs, MakeRecipe make_recipe)
-      : jobs_(std::move(jobs)), make_recipe_(std::move(make_recipe)) {}
+      : jobs_(std::move(jobs)), make_recipe_(std::move(make_recipe)) {
+    training::count_tensor_memory();
+  }
 
   std::string version() const override;
   void set_threads(int threads) override;
+  void limit_memory(const Device& device, std::uint64_t bytes) override;
   ChosenDevice choose_device(DeviceChoice choice) override;
   std::unique_ptr<TrainingRun> make_run(const TrainingJob& job,
                                         const ChosenDevice& device) override;
@@ -28,6 +33,7 @@ class TorchBackend final : public TrainingBackend {
  private:
   std::vector<Job> jobs_;
   MakeRecipe make_recipe_;
+  std::uint64_t gpu_limit_ = 0;  // bytes of tensors; 0: none
 };
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,5 @@
 #include <headrace/apps/train/choose_device_torch.h>
+#include <headrace/apps/train/gpu_allocator_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/device_runtime.h>
 
@@ -30,10 +31,15 @@ std::string obstacle() {
 
 ChosenDevice choose_device(DeviceChoice choice) {
   if (choice == DeviceChoice::cpu) return {.why = "cpu (as configured)"};
+  const bool prepared = prepare_gpu_allocator();
   const std::string none = obstacle();
   if (none.empty()) {
-    return {.device = Device::cuda(0),
-            .why = choice == DeviceChoice::cuda ? "cuda:0 (as configured)" : "cuda:0 (auto)"};
+    std::string why = choice == DeviceChoice::cuda ? "cuda:0 (as configured" : "cuda:0 (auto";
+    if (prepared && gpu_allocator_has_begun())
+      why +=
+          "; LibTorch's allocator had begun before it could be prepared: set "
+          "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+    return {.device = Device::cuda(0), .why = why + ")"};
   }
   if (choice == DeviceChoice::cuda) {
     throw DeviceError("[device] cuda was asked for and must be usable, got: " + none +

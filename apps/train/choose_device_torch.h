@@ -5,7 +5,8 @@
 
 namespace headrace::inline v1::app {
 
-/// Opens LibTorch's CUDA library only where a GPU may be used. Throws DeviceError when a GPU was
+/// Opens LibTorch's CUDA library only where a GPU may be used, and prepares its allocator before.
+/// Throws DeviceError when a GPU was
 /// asked for and cannot be used.
 ChosenDevice choose_device(DeviceChoice choice);
 

@@ -1,3 +1,4 @@
+#include <headrace/apps/run/data_log.h>
 #include <headrace/apps/train/choose_device_torch.h>
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
@@ -79,7 +80,10 @@ training::EvaluationOptions Team::options(at::Device device) const {
   return {.split = training::Split::test,
           .device = device,
           .stage = course().stages().back(),
-          .origins = true};
+          .origins = true,
+          .on_fewer_rows = [](std::int64_t, const std::string& warning) {
+            log_data(headrace::LogLevel::warning, warning);
+          }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -58,4 +58,8 @@ void MetricsLog::on_epoch(const EpochFacts& epoch, const MetricRow& beside) {
   if (tensorboard_) tensorboard_->add(epoch);
 }
 
+void MetricsLog::on_phase(const MetricRow& row) {
+  folder_.metrics_jsonl().write(with_place(row));
+}
+
 }  // namespace headrace::inline v1::app

@@ -14,8 +14,8 @@ namespace headrace::inline v1::app {
 class RunFolder;
 
 /// Writes the figures of a run to its folder: metrics.jsonl has a row now and then and one at the
-/// end of each epoch, metrics.csv one an epoch, and TensorBoard's files have all of them. Used by
-/// one thread.
+/// end of each epoch and of what follows the last, metrics.csv one an epoch, and TensorBoard's
+/// files have all of them. Used by one thread.
 class MetricsLog {
  public:
   /// The folder outlives the log; `warn` is called where TensorBoard's files cannot be written.
@@ -29,6 +29,8 @@ class MetricsLog {
   void end_steps();
   /// `beside` comes at the end of the row. Throws ResourceError, as all that write rows.
   void on_epoch(const EpochFacts& epoch, const MetricRow& beside);
+  /// A row of metrics.jsonl for a part of the run that is of no step and no epoch.
+  void on_phase(const MetricRow& row);
 
  private:
   MetricRow with_place(MetricRow row) const;

@@ -8,8 +8,6 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
-#include <headrace/apps/train/training_memory.h>
-#include <headrace/training/stage_checks.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>
@@ -32,16 +30,6 @@ std::string shown_name(std::string name) {
   return name;
 }
 
-// Throws what is wrong with a fresh network of the course; gives the number of its parameters.
-std::int64_t try_network(const training::Course& course, at::Device device) {
-  const std::vector<training::Stage> stages = course.stages();
-  const std::unique_ptr<models::Network> network = course.network();
-  network->move_to(device, stages.front().channels_last);
-  training::check_stages(course, stages, *network);
-  course.try_network(*network, device);
-  return models::parameter_count(*network);
-}
-
 }  // namespace
 
 RecipeRun::RecipeRun(const TrainingJob& job, const ChosenDevice& device,
@@ -50,8 +38,14 @@ RecipeRun::RecipeRun(const TrainingJob& job, const ChosenDevice& device,
       device_(device),
       runtime_(runtime_options(job.config->threads)),
       recipe_(std::move(recipe)),
-      data_(recipe_->plan()),
-      members_(training::members_of(*recipe_)) {}
+      held_(recipe_->plan()),
+      members_(training::members_of(*recipe_)),
+      phases_(job, device.device) {
+  const int configured = job.config->threads.torch;
+  const int torch_threads = configured > 0 ? configured : headrace::usable_cores();
+  add_process(held_,
+              runtime_.threads() + runtime_.io_threads() + 2 * torch_threads + other_threads);
+}
 
 std::vector<std::int64_t> RecipeRun::members() const {
   if (const auto one = job_.config->training.member) return {member(*one).index};
@@ -73,36 +67,6 @@ LoaderOptions RecipeRun::loader_options() const {
   LoaderOptions options = app::loader_options(job_.config->prefetch(), job_.config->threads);
   options.runtime = runtime_;
   return options;
-}
-
-monitor::MemoryForecast RecipeRun::forecast() const {
-  const auto course = recipe_->begin(member(members().front()));
-  const std::vector<training::Stage> stages = course->stages();
-  const training::Stage& stage = *std::ranges::max_element(stages, {}, &training::Stage::batch);
-  const training::Stage& evaluated =
-      *std::ranges::max_element(stages, {}, training::evaluation_batch);
-  std::uint64_t step_bytes = 0;
-  for (const training::Stage& one : stages)
-    step_bytes = std::max(step_bytes, course->step_bytes(one));
-  monitor::MemoryForecast forecast = data_;
-  add_loader_memory(forecast, "training",
-                    course->train(stage, {.batch = stage.batch, .device = device_.device})
-                        .build(loader_options()));
-  if (course->evaluates(training::Split::validation))
-    add_loader_memory(
-        forecast, "evaluation",
-        course
-            ->evaluation(training::Split::validation,
-                         {.batch = training::evaluation_batch(evaluated), .device = device_.device})
-            .build(loader_options()));
-  const std::int64_t parameters = try_network(*course, torch_device(device_.device));
-  if (!device_.device.is_cuda())
-    add_training_memory(forecast, static_cast<std::uint64_t>(parameters), step_bytes);
-  const int configured = job_.config->threads.torch;
-  const int torch_threads = configured > 0 ? configured : headrace::usable_cores();
-  add_process(forecast,
-              runtime_.threads() + runtime_.io_threads() + 2 * torch_threads + other_threads);
-  return forecast;
 }
 
 std::uint64_t RecipeRun::open() {
@@ -142,6 +106,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                     start.train);
   };
   callbacks.on_stage_end = [&view] { view.end_fold(); };
+  tell_phases(phases_, view, callbacks);
   if (trial_ != nullptr)
     also_tell(*trial_, callbacks, members_.size() > 1 ? shown_name(one.name) : std::string());
   const training::MemberResult result =

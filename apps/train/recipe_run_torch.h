@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/train/phase_meter_torch.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/member_run.h>
@@ -20,17 +21,24 @@ class RecipeRun final : public TrainingRun {
             std::unique_ptr<training::Recipe> recipe);
 
   std::vector<std::int64_t> members() const override;
-  monitor::MemoryForecast forecast() const override;
+  std::string memory_key() const override;
+  MeasuredMemory measure(const MeasureOptions& options) const override;
+  MemoryPlan plan(const MeasuredMemory& measured) const override;
   void try_out(SmokeTrial& trial) override { trial_ = &trial; }
   std::uint64_t open() override;
   FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
                     const monitor::MemoryWatch& memory, std::stop_token stop) override;
   std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const override;
+  std::optional<std::uint64_t> most_reserved() const override;
+  Runtime runtime() const override { return runtime_; }
+  std::uint64_t tensor_bytes() const override;
   std::optional<TestReview> review(const std::filesystem::path& folder,
                                    std::stop_token stop) const override;
 
  private:
   LoaderOptions loader_options() const;
+  // Of the first member, in recipe_memory_torch.cpp.
+  class StageMemory;
   std::int64_t trial_steps() const { return trial_ != nullptr ? trial_->steps() : 0; }
   training::MemberOptions member_options(const training::Member& member,
                                          const std::filesystem::path& folder) const;
@@ -49,8 +57,9 @@ class RecipeRun final : public TrainingRun {
   ChosenDevice device_;
   Runtime runtime_;
   std::unique_ptr<training::Recipe> recipe_;
-  monitor::MemoryForecast data_;
+  monitor::MemoryForecast held_;  // data, and the process as it was before its first network
   std::vector<training::Member> members_;
+  PhaseMeter phases_;
   SmokeTrial* trial_ = nullptr;  // null: a training
 };
 

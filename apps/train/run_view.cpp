@@ -8,6 +8,7 @@
 #include <headrace/apps/train/epoch_table.h>
 #include <headrace/apps/train/metrics_log.h>
 #include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/step_text.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/step_budget.h>
@@ -36,22 +37,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// "loss 0.6931 (dice 0.5012, bce 0.1919)"; empty where none was read.
-std::string loss_text(std::optional<double> loss, const Figures& terms) {
-  if (!loss) return {};
-  const std::string parts = loss_terms_text(terms);
-  return fmt::format("loss {:.4f}", *loss) + (parts.empty() ? "" : " (" + parts + ")");
-}
-
-std::string step_line(const StepFacts& step) {
-  const monitor::StepTimes& times = step.times;
-  const std::string loss = loss_text(step.loss, step.terms);
-  return fmt::format("step {}: {} = data {} + copy {} + compute {} + other {}{}{}", step.step,
-                     format_seconds(times.wall_s), format_seconds(times.data_wait_s),
-                     format_seconds(times.copy_s), format_seconds(times.compute_s),
-                     format_seconds(times.other_s()), loss.empty() ? "" : "; ", loss);
-}
-
 }  // namespace
 
 class RunView::Impl {
@@ -67,6 +52,7 @@ class RunView::Impl {
   void on_bad_step(const BadStepFacts& bad) { metrics_.on_bad_step(bad); }
   void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
+  void on_phase(PhaseFacts phase);
 
  private:
   void begin_training_part(const StepFacts& step);
@@ -99,6 +85,7 @@ class RunView::Impl {
   bool member_said_ = false;             // above its epochs
   std::string last_verdict_;             // band and bottleneck
   DataWaits waits_;                      // of the epoch
+  MemoryPhases phases_;                  // of the stage
   std::optional<DataLogGuard> sources_;  // the loggers outlive it
 };
 
@@ -137,6 +124,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   metrics_.begin_fold(fold);
   loss_ = {};
   terms_ = {};
+  phases_ = {};
   in_training_part_ = false;
   member_said_ = false;
 }
@@ -151,7 +139,7 @@ void RunView::Impl::on_step(const StepFacts& report) {
   if (!in_training_part_) begin_training_part(report);
   meter_.add(report.times);
   waits_.add(report.step, report.times.data_wait_s);
-  if (level_ == LogLevel::trace) logger_->trace(step_line(report));
+  if (level_ == LogLevel::trace) logger_->trace(step_text(report));
   metrics_.on_step(report);
   loss_.add(report.loss);
   terms_.add(report.terms);
@@ -224,14 +212,30 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
   file_log_->info("{} ({})", budget.sentence(), budget.window());
   say_verdict(verdict);
   logger_->debug(waits_.sentence());
-  metrics_.on_epoch(report, {{"data_stall_fraction", budget.data_stall_fraction()},
-                             {"bottleneck", verdict.bottleneck},
-                             {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}});
+  MetricRow beside{{"data_stall_fraction", budget.data_stall_fraction()},
+                   {"bottleneck", verdict.bottleneck},
+                   {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}};
+  const MetricRow of_phases = phases_.take_epoch();
+  beside.insert(beside.end(), of_phases.begin(), of_phases.end());
+  metrics_.on_epoch(report, beside);
   if (verdict.advice && advice_.should_say(*verdict.advice)) {
     logger_->info(verdict.advice->line());
     folder_.advice().write_json(verdict.advice->json());
   }
   meter_.next_epoch();
+}
+
+void RunView::Impl::on_phase(PhaseFacts phase) {
+  if (phase.phase == RunPhase::training)
+    phase.memory.in_loaders = static_cast<std::uint64_t>(stats_.bytes_held);
+  (level_ <= LogLevel::debug ? logger_ : file_log_)->info(phase_line(phase));
+  for (const monitor::MemoryRemark& remark : phases_.add(phase, fold_.epochs)) {
+    logger_->warn(remark.sentence);
+    folder_.advice().write({{"rule", remark.rule},
+                            {"severity", std::string(to_string(monitor::Severity::warning))},
+                            {"verdict", remark.sentence}});
+  }
+  if (const MetricRow row = MemoryPhases::row(phase); !row.empty()) metrics_.on_phase(row);
 }
 
 // Lines of the table have no time before them on the terminal: they would not line up with what a
@@ -294,6 +298,9 @@ void RunView::on_train_epoch_end() {
 }
 void RunView::on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory) {
   impl_->on_epoch(epoch, memory);
+}
+void RunView::on_phase(const PhaseFacts& phase) {
+  impl_->on_phase(phase);
 }
 
 }  // namespace headrace::inline v1::app

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/train/bad_step.h>
+#include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
@@ -49,6 +50,10 @@ class RunView {
   /// Behind an epoch's last step: what the loader does from here on is not of its training part.
   void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
+  /// What a phase took, behind it: a line of the log, which the terminal shows from `debug` on,
+  /// cells of the epoch's row (so an evaluation's comes before on_epoch()), and a warning where
+  /// something is wrong with the run's memory. A stage's test comes behind its end.
+  void on_phase(const PhaseFacts& phase);
 
  private:
   class Impl;

@@ -6,6 +6,11 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
+#include <headrace/apps/train/fitted_job.h>
+#include <headrace/apps/train/goals.h>
+#include <headrace/apps/train/memory_relief.h>
+#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/tensorboard_log.h>
@@ -34,6 +39,9 @@ RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   return RunFolder::create(job.config->runs, options.smoke > 0 ? "smoke-" + name : name);
 }
 
+// In a run folder: what the memory of its stages was measured to be.
+constexpr const char* measured_file = "memory.json";
+
 class TrainCommand {
  public:
   TrainCommand(const TrainOptions& options, const CommandCall& call)
@@ -56,21 +64,19 @@ class TrainCommand {
     });
     backend_.set_threads(torch_threads());
     const ChosenDevice device = backend_.choose_device(job_.config->device);
-    const std::unique_ptr<TrainingRun> run = backend_.make_run(job_, device);
-    const std::optional<Bytes> configured = job_.config->memory;
-    const monitor::MemoryLimit limit = monitor::tightest_memory_limit(
-        configured ? std::optional(configured->value) : std::nullopt);
-    const monitor::MemoryForecast forecast = run->forecast();
-    forecast.require(limit);
+    const PlannedRun planned = plan_run(device);
+    const MemoryPlan& plan = planned.plan;
+    TrainingRun* const run = planned.run.get();
+    if (const PlannedStage* stage = plan.too_large()) plan.require(way_out(plan, *stage));
     if (options_.dry_run) {
-      fmt::print("{}", forecast.table(limit));
+      fmt::print("{}", plan.table());
       return ExitCode::done;
     }
-    if (!trial_) return run_in_folder(*run, device, limit, forecast);
-    tried_memory_ = {.forecast = forecast.total(), .limit = limit};
+    if (!trial_) return run_in_folder(*run, device, planned);
+    tried_memory_ = {.forecast = plan.most(), .limit = plan.host_limit};
     run->try_out(*trial_);
     const bool runs_are_new = !fs::exists(job_.config->runs);
-    const ExitCode code = run_in_folder(*run, device, limit, forecast);
+    const ExitCode code = run_in_folder(*run, device, planned);
     if (code == ExitCode::resources) return code;  // what was written may say why
     fs::remove_all(run_folder_);
     if (runs_are_new && fs::is_empty(job_.config->runs)) fs::remove(job_.config->runs);
@@ -83,13 +89,45 @@ class TrainCommand {
     return threads > 0 ? threads : headrace::usable_cores();
   }
 
-  ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device,
-                         const monitor::MemoryLimit& limit,
-                         const monitor::MemoryForecast& forecast) {
+  // Smaller micro-batches where a stage does not fit and that is wanted.
+  PlannedRun plan_run(const ChosenDevice& device) {
+    const PlanOptions options{
+        .member = options_.member,
+        .kept = options_.resume.empty() ? fs::path() : options_.resume / measured_file};
+    PlannedRun planned = app::plan_run(job_, device, backend_, options);
+    const std::vector<StageChange> changes =
+        job_.config->memory.fit ? changes_to_fit(planned.plan) : std::vector<StageChange>{};
+    if (changes.empty()) return planned;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      if (changes[i].needed())
+        fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
+                                      to_text(changes[i])));
+    job_ = read_training_text(jobs_, fitted_yaml(job_, changes), "the configuration, fitted");
+    return app::plan_run(job_, device, backend_, options);
+  }
+
+  // The nearest change that fits; what is in doubt is measured.
+  std::string way_out(const MemoryPlan& plan, const PlannedStage& stage) const {
+    if (const std::optional<StageChange> change = change_to_fit(plan, stage))
+      return fmt::format("the nearest change that fits: {}; memory.fit=true makes it by itself",
+                         to_text(*change));
+    const auto found = switch_to_fit(
+        {.job = job_, .jobs = jobs_, .stage = stage.name, .member = options_.member}, plan, stage);
+    if (!found) return "raise the limit, or take a smaller network or smaller inputs";
+    return fmt::format(
+        "the nearest change that fits: {}, with training.batch={}, "
+        "training.accumulation={}",
+        found->change.setting(), found->batch, found->accumulation);
+  }
+
+  ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {
+    const MemoryPlan& plan = planned.plan;
     RunFolder folder = open_folder(options_, job_);
     run_folder_ = folder.path();
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
+    if (!planned.measured.stages.empty())
+      write_measured_memory(folder.path() / measured_file, planned.measured, job_, planned.key);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
     RunView view(folder, device.device.is_cuda(), level_,
                  {.every = job_.config->log_every, .tensorboard = job_.config->tensorboard});
@@ -99,9 +137,13 @@ class TrainCommand {
     view.info(fmt::format("device {}; {} threads for LibTorch", device.why, torch_threads()));
     for (const std::string& remark : device_remarks(*job_.config, device.device))
       view.warn(remark);
-    view.info(forecast.line(limit));
+    view.info(plan.line());
+    for (const std::string& line : fitted_)
+      view.info(line);
+    if (!plan.unmeasured.empty())
+      view.warn("[memory] what activations take is not in the plan: " + plan.unmeasured);
     try {
-      return train_members(run, folder, view, limit);
+      return train_members(run, folder, view, plan);
     } catch (const std::exception& error) {
       view.note_error(error.what());
       if (trial_) view.tell("the trial failed; what it wrote is kept: " + run_folder_.string());
@@ -118,9 +160,11 @@ class TrainCommand {
   };
 
   ExitCode train_members(TrainingRun& run, const RunFolder& folder, RunView& view,
-                         const monitor::MemoryLimit& limit) {
+                         const MemoryPlan& plan) {
     StopSignals signals;
-    MemoryGuard guard(limit, signals, [&view](const std::string& line) { view.warn(line); });
+    MemoryGuard guard(
+        plan.host_limit, signals, [&view](const std::string& line) { view.warn(line); },
+        memory_relief(plan, run));
     const Place place{.folder = folder, .view = view, .signals = signals, .guard = guard};
     open_data(run, view);
     std::vector<FoldOutcome> outcomes;
@@ -135,6 +179,7 @@ class TrainCommand {
       tell_trial(place);
     else
       tell_figures(results_text(outcomes, review->vote), review->gallery, place);
+    tell_goals(run, place);
     return ExitCode::done;
   }
 
@@ -190,6 +235,15 @@ class TrainCommand {
                                 place.folder.path().string()));
   }
 
+  void tell_goals(const TrainingRun& run, const Place& place) const {
+    place.guard.watch().look();
+    const std::string text = goals_text(job_.config->goals, {.ram = place.guard.watch().peak_held(),
+                                                             .gpu_memory = run.most_reserved()});
+    if (text.empty()) return;
+    place.view.note(text.substr(0, text.size() - 1));
+    fmt::print("{}", text);
+  }
+
   void tell_trial(const Place& place) {
     place.guard.watch().look();
     tried_memory_.peak = place.guard.watch().peak_held();
@@ -219,6 +273,7 @@ class TrainCommand {
   LogLevel level_;
   TrainingJob job_;
   std::vector<std::string> early_lines_;
+  std::vector<std::string> fitted_;  // what was changed, so that stages fit
   std::optional<SmokeTrial> trial_;
   TriedMemory tried_memory_;
   fs::path run_folder_;

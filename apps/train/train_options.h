@@ -20,6 +20,23 @@ struct TrainOptions {
   std::string log_level{};              ///< a word of run/log_level.h; empty: not given
 };
 
+/// Of `headrace profile-memory`.
+struct ProfileMemoryOptions {
+  std::filesystem::path config{};
+  std::vector<std::string> settings{};  ///< "a.b=c", later ones win
+  std::optional<std::int64_t> member{};
+  std::string stage{};                  ///< only this one; empty: all
+  std::int64_t batch = 0;               ///< in place of the configuration's; 0: that
+  bool find_optimal = false;            ///< the largest batch and the fastest, tried with 50 steps
+  std::optional<std::uint64_t> card{};  ///< bytes of a card to be emulated
+  std::filesystem::path json{};         ///< what was measured is written there; empty: not
+  /// How it starts itself: measures in this process, without a word, and writes it there.
+  std::filesystem::path measure{};
+  std::vector<std::int64_t> rows{};  ///< batch sizes; empty: by the configuration's
+  std::uint64_t limit = 0;           ///< bytes of tensors; 0: no limit
+  std::int64_t steps = 3;            ///< of the optimiser
+};
+
 /// Which weights work on data, and where.
 struct EnsembleOptions {
   /// Weights that a run has written, or its folder; several vote.

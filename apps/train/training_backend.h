@@ -3,12 +3,14 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/measure_memory.h>
+#include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/smoke_trial.h>
 #include <headrace/apps/train/test_review.h>
 #include <headrace/apps/train/train_options.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>
-#include <headrace/monitor/memory_forecast.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <cstdint>
@@ -38,9 +40,16 @@ class TrainingRun {
 
   /// The numbers of the members that are to be trained.
   virtual std::vector<std::int64_t> members() const = 0;
-  /// All that the run will hold in memory; reads no samples. Makes the network and tries it on the
-  /// device. Throws ConfigError; CheckpointError for weights that do not fit.
-  virtual monitor::MemoryForecast forecast() const = 0;
+  /// What the memory of its stages depends on beside the configuration: fields of batches, the
+  /// network's size, the device. Empty: nothing of it can be measured.
+  virtual std::string memory_key() const = 0;
+  /// Takes steps of its stages on placeholders; reads no samples. For a process that does nothing
+  /// else. Throws what these steps throw, but for a lack of memory.
+  virtual MeasuredMemory measure(const MeasureOptions& options) const = 0;
+  /// All that each stage will hold in memory; reads no samples. Makes the network and tries it on
+  /// the device. Limits are the caller's to fill in. Throws ConfigError; CheckpointError for
+  /// weights that do not fit.
+  virtual MemoryPlan plan(const MeasuredMemory& measured) const = 0;
   /// From now on members are trained and tested only as far as the trial goes, which is told of it
   /// and outlives the run.
   virtual void try_out(SmokeTrial& trial) = 0;
@@ -52,6 +61,12 @@ class TrainingRun {
                             const monitor::MemoryWatch& memory, std::stop_token stop) = 0;
   /// What each member that is done came to, by now or before, in their order.
   virtual std::vector<FoldOutcome> finished(const std::filesystem::path& folder) const = 0;
+  /// Most bytes of the GPU that tensors had reserved in this process; nothing without a GPU.
+  virtual std::optional<std::uint64_t> most_reserved() const = 0;
+  /// Workers of the run's loaders, whose memory can be lowered.
+  virtual Runtime runtime() const = 0;
+  /// Bytes of the host that tensors hold at this moment; 0 where they are not counted. Thread-safe.
+  virtual std::uint64_t tensor_bytes() const = 0;
   /// Looks back at the test once members are done; nothing where `stop` asked to end before.
   virtual std::optional<TestReview> review(const std::filesystem::path& folder,
                                            std::stop_token stop) const = 0;
@@ -69,6 +84,8 @@ class TrainingBackend {
   virtual std::string version() const = 0;
   /// Threads of an operator; called by the thread that trains.
   virtual void set_threads(int threads) = 0;
+  /// Tensors of the device may take so many bytes from now on, as on a smaller one; 0: no limit.
+  virtual void limit_memory(const Device& device, std::uint64_t bytes) = 0;
   /// Throws DeviceError when a GPU was asked for and cannot be used.
   virtual ChosenDevice choose_device(DeviceChoice choice) = 0;
   /// Checks the data; reads labels and the like, but no samples. Throws DataError, ConfigError.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/train/memory_plan.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_forecast.h>
 
@@ -8,14 +9,19 @@
 
 namespace headrace::inline v1::app {
 
-/// What training is reckoned to hold on a CPU, beside data and loaders: weights with their
-/// gradients and moments, what a step takes, copies for checkpoints, and what LibTorch itself
-/// takes.
-void add_training_memory(monitor::MemoryForecast& forecast, std::uint64_t parameters,
-                         std::uint64_t step_bytes);
+/// What a stage holds in tensors, and beside them: on the device's forecast, and what a checkpoint
+/// takes on the host's; the same one on a CPU. Without measured points only what was counted.
+void add_stage_memory(const PlannedStage& stage, monitor::MemoryForecast& device,
+                      monitor::MemoryForecast& host);
 
-/// Adds what a loader will take, its source left out; `name` goes before each item.
-void add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
-                       const Loader& loader);
+/// Whether a part of that name is one that the first forecast was given.
+bool is_of_tensors(const std::string& part);
+/// Whether LibTorch's allocator counts the part: tensors, and nothing beside them.
+bool counts_as_tensors(const std::string& part);
+
+/// Adds what a loader will take of the host, its source left out; `name` goes before each item.
+/// Gives the bytes of its slabs.
+std::uint64_t add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
+                                const Loader& loader);
 
 }  // namespace headrace::inline v1::app

@@ -51,7 +51,11 @@ class PretendedRun final : public app::TrainingRun {
   std::vector<std::int64_t> members() const override {
     return member_ ? std::vector{*member_} : std::vector<std::int64_t>{0, 1, 2};
   }
-  monitor::MemoryForecast forecast() const override { return {}; }
+  std::string memory_key() const override { return {}; }
+  app::MeasuredMemory measure(const app::MeasureOptions&) const override { return {}; }
+  app::MemoryPlan plan(const app::MeasuredMemory&) const override {
+    return {.stages = {{.name = "train"}}};
+  }
   void try_out(app::SmokeTrial&) override {}
   std::uint64_t open() override { return 0; }
   app::FoldOutcome train(std::int64_t member, const std::filesystem::path&, app::RunView&,
@@ -65,6 +69,9 @@ class PretendedRun final : public app::TrainingRun {
       done.push_back({.member = "fold " + std::to_string(member)});
     return done;
   }
+  std::optional<std::uint64_t> most_reserved() const override { return std::nullopt; }
+  headrace::Runtime runtime() const override { return headrace::Runtime::process_default(); }
+  std::uint64_t tensor_bytes() const override { return 0; }
   std::optional<app::TestReview> review(const std::filesystem::path&,
                                         std::stop_token) const override {
     return app::TestReview{};
@@ -81,6 +88,7 @@ class PretendedBackend final : public app::TrainingBackend {
 
   std::string version() const override { return "none"; }
   void set_threads(int) override {}
+  void limit_memory(const headrace::Device&, std::uint64_t) override {}
   app::ChosenDevice choose_device(app::DeviceChoice) override { return {}; }
   std::unique_ptr<app::TrainingRun> make_run(const TrainingJob& job,
                                              const app::ChosenDevice&) override {

@@ -84,9 +84,4 @@ training::Selection GlaucomaCourse::selected_by() const {
   return {.figure = "accuracy", .goal = training::Goal::maximum};
 }
 
-std::uint64_t GlaucomaCourse::step_bytes(const training::Stage& stage) const {
-  const Shape map = records_.source->fields().at(glaucoma_map_names[0]).shape;
-  return step_memory(stage, map.elements(), traits_of(config_.model, shape()).activations);
-}
-
 }  // namespace headrace::inline v1::app

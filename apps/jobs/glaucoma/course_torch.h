@@ -27,7 +27,6 @@ class GlaucomaCourse final : public training::Course {
   std::unique_ptr<training::Metric> metric(training::Split split,
                                            const training::TensorMap& fitted) const override;
   training::Selection selected_by() const override;
-  std::uint64_t step_bytes(const training::Stage& stage) const override;
 
  private:
   NetworkShape shape() const;

@@ -124,15 +124,4 @@ training::Selection LeakCourse::selected_by() const {
   return {.figure = "f1", .goal = training::Goal::maximum};
 }
 
-std::uint64_t LeakCourse::step_bytes(const training::Stage& stage) const {
-  const std::int64_t cells = files_.training.mels * files_.training.frames;
-  if (!config_.is_leak_cnn())
-    return step_memory(stage, cells, traits_of(config_.model, shape()).activations);
-  // Floats a cell. Saved: the outputs of three convolutions (32, 64, 64), the pooled ones (32, 32)
-  // with places of eight bytes (64, 64), the input; on top the gradients of the widest layers.
-  constexpr std::uint64_t trained = 370 + 200;
-  constexpr std::uint64_t evaluated = 220;
-  return step_memory(stage, cells, trained, evaluated);
-}
-
 }  // namespace headrace::inline v1::app

@@ -71,8 +71,9 @@ LeakMetric::LeakMetric(LeakFile file, const training::TensorMap& fitted)
     : file_(std::move(file)), given_(leak_threshold(fitted)), segments_(leak_classes) {}
 
 void LeakMetric::add(const training::Cases& cases) {
-  leaks_.push_back(cases.scores.select(1, 1).contiguous());
-  segments_.add(cases);
+  const at::Tensor leaks = cases.scores.select(1, 1).contiguous();
+  segments_.add(cases);  // before they are kept: it may find no memory
+  leaks_.push_back(leaks);
 }
 
 training::Figures LeakMetric::result() {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/train/memory_plan.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The text of a job's configuration with its stages changed, one change for each. Stages that are
+/// one as it is have their keys in the section `training`.
+std::string fitted_yaml(const TrainingJob& job, const std::vector<StageChange>& changes);
+
+/// The same with one key ("training.checkpointed") set to YAML text, in every stage that has it.
+/// Nothing where the kind has no such key, or where it has that value.
+std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& path,
+                                     const std::string& value);
+
+/// What is to be changed of each stage of a plan, if it is anything and possible at all.
+std::vector<StageChange> changes_to_fit(const MemoryPlan& plan);
+
+}  // namespace headrace::inline v1::app

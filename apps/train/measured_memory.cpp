@@ -1,0 +1,106 @@
+#include <headrace/apps/train/measured_memory.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using nlohmann::json;
+
+// Points of the same rows are one: several batches of training may share one of the evaluation.
+template <class Rows, class Value>
+monitor::MemoryLine line_of(const MeasuredStage& stage, Rows rows, Value value,
+                            std::uint64_t base) {
+  std::map<std::int64_t, std::uint64_t> most;
+  for (const MeasuredPoint& point : stage.points) {
+    std::uint64_t& bytes = most[point.*rows];
+    bytes = std::max(bytes, point.*value);
+  }
+  std::vector<monitor::MemoryPoint> points;
+  for (const auto& [of, bytes] : most)
+    points.push_back({.rows = of, .bytes = bytes});
+  return monitor::MemoryLine(points, base);
+}
+
+}  // namespace
+
+monitor::MemoryLine MeasuredStage::training() const {
+  return line_of(*this, &MeasuredPoint::rows, &MeasuredPoint::training, state());
+}
+
+monitor::MemoryLine MeasuredStage::evaluation() const {
+  return line_of(*this, &MeasuredPoint::evaluation_rows, &MeasuredPoint::evaluation, state());
+}
+
+std::uint64_t MeasuredStage::beside() const {
+  const auto largest = std::ranges::max_element(points, {}, &MeasuredPoint::rows);
+  return largest == points.end() ? 0 : largest->beside;
+}
+
+std::string to_json(const MeasuredMemory& memory) {
+  json stages = json::array();
+  for (const MeasuredStage& stage : memory.stages) {
+    json points = json::array();
+    for (const MeasuredPoint& point : stage.points)
+      points.push_back({{"rows", point.rows},
+                        {"evaluation_rows", point.evaluation_rows},
+                        {"training_bytes", point.training},
+                        {"evaluation_bytes", point.evaluation},
+                        {"beside_bytes", point.beside},
+                        {"step_s", point.step_s}});
+    stages.push_back({{"name", stage.name},
+                      {"weights_bytes", stage.weights},
+                      {"gradients_bytes", stage.gradients},
+                      {"moments_bytes", stage.moments},
+                      {"average_bytes", stage.average},
+                      {"checkpoint_bytes", stage.checkpoint},
+                      {"points", std::move(points)},
+                      {"exceeded_rows", stage.exceeded_rows},
+                      {"ended", stage.ended}});
+  }
+  return json{{"stages", std::move(stages)}, {"failed", memory.failed}, {"of", memory.of}}.dump(2) +
+         '\n';
+}
+
+MeasuredMemory parse_measured_memory(std::string_view text) {
+  MeasuredMemory memory;
+  try {
+    const json document = json::parse(text);
+    memory.failed = document.at("failed").get<std::string>();
+    memory.of = document.at("of").get<std::string>();
+    for (const json& one : document.at("stages")) {
+      MeasuredStage stage{.name = one.at("name").get<std::string>(),
+                          .weights = one.at("weights_bytes").get<std::uint64_t>(),
+                          .gradients = one.at("gradients_bytes").get<std::uint64_t>(),
+                          .moments = one.at("moments_bytes").get<std::uint64_t>(),
+                          .average = one.at("average_bytes").get<std::uint64_t>(),
+                          .checkpoint = one.at("checkpoint_bytes").get<std::uint64_t>(),
+                          .exceeded_rows = one.at("exceeded_rows").get<std::int64_t>(),
+                          .ended = one.at("ended").get<std::string>()};
+      for (const json& point : one.at("points"))
+        stage.points.push_back({.rows = point.at("rows").get<std::int64_t>(),
+                                .evaluation_rows = point.at("evaluation_rows").get<std::int64_t>(),
+                                .training = point.at("training_bytes").get<std::uint64_t>(),
+                                .evaluation = point.at("evaluation_bytes").get<std::uint64_t>(),
+                                .beside = point.at("beside_bytes").get<std::uint64_t>(),
+                                .step_s = point.at("step_s").get<double>()});
+      memory.stages.push_back(std::move(stage));
+    }
+  } catch (const json::exception& error) {
+    throw ConfigError(std::string("[memory] what was measured must be JSON as written, got ") +
+                      error.what());
+  }
+  return memory;
+}
+
+std::vector<std::int64_t> rows_to_measure(std::int64_t batch) {
+  constexpr std::int64_t small = 8;
+  if (batch < small) return {batch, batch + 1, batch + 2};
+  return {batch, batch / 2, batch / 4};
+}
+
+}  // namespace headrace::inline v1::app

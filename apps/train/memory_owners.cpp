@@ -1,0 +1,122 @@
+#include <headrace/apps/train/memory_owners.h>
+#include <headrace/apps/train/training_memory.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using monitor::format_bytes;
+
+// A step that keeps less is not named.
+constexpr std::int64_t least_kept = 1 << 20;
+
+const PlannedStage& largest(const MemoryPlan& plan) {
+  return *std::ranges::max_element(plan.stages, {},
+                                   [](const PlannedStage& stage) { return stage.host.total(); });
+}
+
+// Parts of the plan by who is asked for them now.
+struct Planned {
+  std::uint64_t tensors = 0;
+  std::uint64_t caches = 0;
+  std::uint64_t data = 0;
+  std::uint64_t loaders = 0;
+  std::uint64_t process = 0;
+};
+
+Planned planned_of(const PlannedStage& stage) {
+  Planned planned;
+  for (const monitor::ForecastItem& item : stage.host.items()) {
+    const bool of_loader =
+        item.name.starts_with("training: ") || item.name.starts_with("evaluation: ");
+    std::uint64_t& part = counts_as_tensors(item.name)    ? planned.tensors
+                          : item.name == "decoded cache"  ? planned.caches
+                          : item.name == "data in memory" ? planned.data
+                          : of_loader                     ? planned.loaders
+                                                          : planned.process;
+    part += item.bytes;
+  }
+  return planned;
+}
+
+std::uint64_t less(std::uint64_t all, std::uint64_t part) {
+  return all - std::min(all, part);
+}
+
+// Most first. What the first step keeps for a cache is the cache's.
+std::vector<LoaderHolding::Stage> by_kept(const LoaderHolding& loader, std::uint64_t of_caches) {
+  constexpr std::size_t first_step = 1;
+  std::vector<LoaderHolding::Stage> stages = loader.stages;
+  if (stages.size() > first_step) stages[first_step].kept -= static_cast<std::int64_t>(of_caches);
+  std::ranges::stable_sort(stages, std::ranges::greater(), &LoaderHolding::Stage::kept);
+  return stages;
+}
+
+// Steps that take and do not give back; what one takes and another gives back is kept by none.
+void add_steps(const HeldNow& now, std::uint64_t& rest, std::vector<MemoryOwner>& owners) {
+  for (const LoaderHolding& loader : now.loaders) {
+    const std::vector<LoaderHolding::Stage> stages = by_kept(loader, now.caches);
+    std::int64_t kept = 0;
+    for (const LoaderHolding::Stage& stage : stages)
+      kept += stage.kept;
+    for (const LoaderHolding::Stage& stage : stages) {
+      const std::int64_t own = std::min(stage.kept, kept);
+      if (own < least_kept) break;
+      kept -= own;
+      const std::uint64_t bytes = std::min(static_cast<std::uint64_t>(own), rest);
+      rest -= bytes;
+      owners.push_back({.name = fmt::format("step \"{}\" of {}, which keeps what it takes",
+                                            stage.name, loader.loader),
+                        .bytes = bytes});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<MemoryOwner> memory_owners(const MemoryPlan& plan, const HeldNow& now) {
+  const Planned planned = planned_of(largest(plan));
+  std::uint64_t of_loaders = 0;
+  for (const LoaderHolding& loader : now.loaders)
+    of_loaders += loader.bytes;
+  std::vector<MemoryOwner> owners{
+      {.name = "tensors", .planned = planned.tensors, .bytes = now.tensors},
+      {.name = "decoded caches", .planned = planned.caches, .bytes = now.caches},
+      {.name = "data in memory", .planned = planned.data, .bytes = planned.data},
+      {.name = "loaders", .planned = planned.loaders, .bytes = of_loaders}};
+  std::uint64_t counted = 0;
+  for (const MemoryOwner& owner : owners)
+    counted += owner.bytes;
+  std::uint64_t rest = less(now.process, counted);
+  add_steps(now, rest, owners);
+  owners.push_back(
+      {.name = "the process, libraries, heap", .planned = planned.process, .bytes = rest});
+  std::erase_if(owners, [](const MemoryOwner& owner) { return owner.planned + owner.bytes == 0; });
+  std::ranges::stable_sort(owners, std::ranges::greater(), &MemoryOwner::bytes);
+  return owners;
+}
+
+std::string to_text(const std::vector<MemoryOwner>& owners) {
+  std::size_t width = 0;
+  for (const MemoryOwner& owner : owners)
+    width = std::max(width, owner.name.size());
+  std::string text =
+      fmt::format("  {:<{}}  {:>10}  {:>10}\n", "who holds what", width, "planned", "now");
+  const MemoryOwner* most = nullptr;
+  const auto excess = [](const MemoryOwner& owner) { return less(owner.bytes, owner.planned); };
+  for (const MemoryOwner& owner : owners) {
+    text += fmt::format("  {:<{}}  {:>10}  {:>10}\n", owner.name, width,
+                        format_bytes(owner.planned), format_bytes(owner.bytes));
+    if (most == nullptr || excess(owner) > excess(*most)) most = &owner;
+  }
+  if (most == nullptr || excess(*most) == 0) return text + "  all of it as planned";
+  return text +
+         fmt::format("  most beyond the plan: {}, {}", most->name, format_bytes(excess(*most)));
+}
+
+}  // namespace headrace::inline v1::app

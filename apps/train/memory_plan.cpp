@@ -1,0 +1,153 @@
+#include <headrace/apps/train/memory_plan.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using monitor::ForecastItem;
+using monitor::format_bytes;
+using monitor::MemoryForecast;
+using monitor::MemoryLimit;
+
+const PlannedStage& largest(const MemoryPlan& plan) {
+  return *std::ranges::max_element(plan.stages, {},
+                                   [](const PlannedStage& stage) { return stage.host.total(); });
+}
+
+bool ran_out(const MeasuredStage& measured, std::int64_t rows) {
+  return measured.exceeded_rows > 0 && rows >= measured.exceeded_rows;
+}
+
+bool fits_as_it_is(const MemoryPlan& plan, const PlannedStage& stage) {
+  return !ran_out(stage.measured, stage.batch) &&
+         fits(plan, {.host = stage.host.total(), .device = stage.device.total()});
+}
+
+// Tensors of a stage and what is held beside them.
+std::uint64_t rows_bytes(const MeasuredStage& measured, std::int64_t rows,
+                         std::int64_t evaluation_rows) {
+  const std::uint64_t evaluation =
+      evaluation_rows > 0 ? measured.evaluation().at(evaluation_rows) : 0;
+  return std::max(measured.training().at(rows), evaluation) + measured.beside();
+}
+
+std::uint64_t with_instead(std::uint64_t total, std::uint64_t of, std::uint64_t instead) {
+  return total - std::min(total, of) + instead;
+}
+
+// Divisors of n, largest first.
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = n; d >= 1; --d)
+    if (n % d == 0) all.push_back(d);
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t bytes_of_tensors(const PlannedStage& stage) {
+  if (stage.measured.points.empty()) return stage.measured.state();
+  return rows_bytes(stage.measured, stage.batch, stage.evaluation_batch);
+}
+
+StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
+                      const MeasuredStage& measured, std::int64_t rows,
+                      std::int64_t evaluation_rows) {
+  const std::uint64_t now = bytes_of_tensors(stage);
+  const std::uint64_t then = rows_bytes(measured, rows, evaluation_rows);
+  const double share = static_cast<double>(rows) / static_cast<double>(stage.batch);
+  StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
+  total.host =
+      with_instead(total.host, stage.batch_bytes,
+                   static_cast<std::uint64_t>(share * static_cast<double>(stage.batch_bytes)));
+  total.host = with_instead(total.host, stage.measured.checkpoint, measured.checkpoint);
+  std::uint64_t& computes = plan.device_limit ? total.device : total.host;
+  computes = with_instead(computes, now, then);
+  return total;
+}
+
+bool fits(const MemoryPlan& plan, const StageTotal& total) {
+  return total.host <= plan.host_limit.bytes &&
+         (!plan.device_limit || total.device <= plan.device_limit->bytes);
+}
+
+std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows) {
+  if (stage.evaluation_batch == 0) return 0;
+  const double share = static_cast<double>(rows) / static_cast<double>(stage.batch);
+  return std::max<std::int64_t>(std::llround(share * static_cast<double>(stage.evaluation_batch)),
+                                1);
+}
+
+std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage) {
+  if (fits_as_it_is(plan, stage)) return StageChange{};
+  if (stage.measured.points.empty()) return std::nullopt;
+  for (const std::int64_t rows : divisors(stage.batch)) {
+    // The evaluation goes first: it changes nothing of what is learnt.
+    for (std::int64_t of = stage.evaluation_batch; of >= 0; of = of > 1 ? of / 2 : -1) {
+      if (ran_out(stage.measured, rows) ||
+          !fits(plan, total_with(plan, stage, stage.measured, rows, of)))
+        continue;
+      StageChange change;
+      if (rows != stage.batch) {
+        change.batch = rows;
+        change.accumulation = stage.accumulation * (stage.batch / rows);
+      }
+      if (of != stage.evaluation_batch) change.evaluation_batch = of;
+      return change;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string to_text(const StageChange& change) {
+  std::string text;
+  if (change.batch > 0)
+    text = fmt::format("training.batch={}, training.accumulation={} (the same effective batch)",
+                       change.batch, change.accumulation);
+  if (change.evaluation_batch > 0)
+    text += fmt::format("{}training.evaluation_batch={}", text.empty() ? "" : ", ",
+                        change.evaluation_batch);
+  return text;
+}
+
+std::uint64_t MemoryPlan::most() const {
+  return largest(*this).host.total();
+}
+
+std::string MemoryPlan::line() const {
+  const PlannedStage& stage = largest(*this);
+  std::string text = stage.host.line(host_limit);
+  if (device_limit) text += "; GPU " + stage.device.line(*device_limit);
+  if (stages.size() > 1) text += fmt::format(" (stage {}, the largest)", stage.name);
+  return text;
+}
+
+const PlannedStage* MemoryPlan::too_large() const {
+  for (const PlannedStage& stage : stages)
+    if (!fits_as_it_is(*this, stage)) return &stage;
+  return nullptr;
+}
+
+void MemoryPlan::require(const std::string& way_out) const {
+  const PlannedStage* stage = too_large();
+  if (stage == nullptr) return;
+  const bool of_host = !device_limit || !stage->host.fits(host_limit.bytes);
+  const MemoryLimit& limit = of_host ? host_limit : *device_limit;
+  const std::uint64_t total = (of_host ? stage->host : stage->device).total();
+  const std::string got = total > limit.bytes ? fmt::format("{}, {} too much", format_bytes(total),
+                                                            format_bytes(total - limit.bytes))
+                                              : "no memory for a step: " + stage->measured.ended;
+  throw ResourceError(
+      fmt::format("[memory] stage {} must fit the limit of {}{} ({}), got {}; {}\n{}", stage->name,
+                  of_host ? "" : "the GPU's memory, ", format_bytes(limit.bytes), limit.source, got,
+                  way_out, table()));
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <headrace/apps/train/measured_memory.h>
+#include <headrace/monitor/memory_forecast.h>
+#include <headrace/monitor/process_memory.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What a stage will hold at most, its data and loaders with it.
+struct PlannedStage {
+  std::string name{};
+  std::int64_t batch = 0;             ///< rows of a micro-batch
+  std::int64_t accumulation = 1;      ///< micro-batches of a step
+  std::int64_t evaluation_batch = 0;  ///< 0: it has no evaluation
+  monitor::MemoryForecast host{};
+  monitor::MemoryForecast device{};  ///< empty without a GPU
+  std::uint64_t batch_bytes = 0;     ///< of `host`, what shrinks with the batch in slabs
+  std::int64_t records = 0;          ///< to train on
+  MeasuredStage measured{};
+};
+
+/// Every stage of a run, and the limits that all of them must fit.
+struct MemoryPlan {
+  std::vector<PlannedStage> stages{};
+  monitor::MemoryLimit host_limit{};
+  std::optional<monitor::MemoryLimit> device_limit{};  ///< with a GPU
+  std::string unmeasured{};  ///< why activations are not in it; empty: they are
+
+  /// A column for each stage, a row for each part; of the host, and with a GPU of the device.
+  std::string table() const;
+  /// The same in a line, of the stage that takes the most.
+  std::string line() const;
+  /// The first stage that does not fit; null where all do.
+  const PlannedStage* too_large() const;
+  /// Throws ResourceError with the table and `way_out` if a stage does not fit.
+  void require(const std::string& way_out) const;
+  /// Bytes of the host of the stage that takes the most.
+  std::uint64_t most() const;
+};
+
+/// Of a stage as it is planned, its tensors and what is held beside them.
+std::uint64_t bytes_of_tensors(const PlannedStage& stage);
+
+/// What a stage would hold in all.
+struct StageTotal {
+  std::uint64_t host = 0;
+  std::uint64_t device = 0;  ///< 0 without a GPU
+};
+
+/// Of a stage with batches of other sizes, as was measured of it or of a change of it.
+StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
+                      const MeasuredStage& measured, std::int64_t rows,
+                      std::int64_t evaluation_rows);
+
+/// Whether that fits both limits.
+bool fits(const MemoryPlan& plan, const StageTotal& total);
+
+/// Rows of a batch of the evaluation beside batches of other sizes: as many more or fewer.
+std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows);
+
+/// Smaller micro-batches, more of them, or a smaller batch of the evaluation, with which a stage
+/// would fit; zeros: as they are.
+struct StageChange {
+  std::int64_t batch = 0;
+  std::int64_t accumulation = 0;
+  std::int64_t evaluation_batch = 0;
+  bool needed() const { return batch > 0 || evaluation_batch > 0; }
+};
+
+/// The least change of a stage with which it fits; nothing where a micro-batch of one row does not,
+/// or where it is not known what rows take. Not needed where it fits as it is.
+std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage);
+
+/// "training.batch=16, training.accumulation=4 (the same effective batch)".
+std::string to_text(const StageChange& change);
+
+}  // namespace headrace::inline v1::app

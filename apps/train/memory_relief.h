@@ -1,0 +1,13 @@
+#pragma once
+
+#include <headrace/apps/run/memory_guard.h>
+#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/train/training_backend.h>
+
+namespace headrace::inline v1::app {
+
+/// What a run can give up of its memory: decoded samples, and what its loaders hold; and who holds
+/// what, beside what the plan said. Plan and run outlive what uses it.
+MemoryRelief memory_relief(const MemoryPlan& plan, const TrainingRun& run);
+
+}  // namespace headrace::inline v1::app

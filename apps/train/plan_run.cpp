@@ -1,0 +1,56 @@
+#include <headrace/apps/train/plan_run.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+
+namespace headrace::inline v1::app {
+namespace {
+
+MemoryPlan with_limit(MemoryPlan plan, const TrainingJob& job) {
+  plan.host_limit = host_limit(job);
+  return plan;
+}
+
+}  // namespace
+
+monitor::MemoryLimit host_limit(const TrainingJob& job) {
+  const std::optional<Bytes>& configured = job.config->memory.limit;
+  return monitor::tightest_memory_limit(configured ? std::optional(configured->value)
+                                                   : std::nullopt);
+}
+
+std::uint64_t room_for_tensors(const MemoryPlan& plan) {
+  std::uint64_t least = UINT64_MAX;
+  for (const PlannedStage& stage : plan.stages) {
+    const bool on_gpu = plan.device_limit.has_value();
+    const monitor::MemoryForecast& forecast = on_gpu ? stage.device : stage.host;
+    const std::uint64_t limit = on_gpu ? plan.device_limit->bytes : plan.host_limit.bytes;
+    const std::uint64_t total = forecast.total();
+    const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage));
+    least = std::min(least, limit - std::min(limit, beside));
+  }
+  return std::max<std::uint64_t>(least, 1);
+}
+
+PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, TrainingBackend& backend,
+                    const PlanOptions& options) {
+  PlannedRun planned{.run = backend.make_run(job, device)};
+  planned.measured.failed = "memory.measure is false";
+  planned.plan = with_limit(planned.run->plan(planned.measured), job);
+  planned.key = planned.run->memory_key();
+  if (planned.key.empty()) planned.plan.unmeasured.clear();
+  if (planned.key.empty() || !job.config->memory.measure) return planned;
+  planned.key += '\n' + backend.version();
+  if (options.require) planned.plan.require("raise the limit, or hold less of the data in memory");
+  const auto kept = read_measured_memory(options.kept, job, planned.key);
+  planned.measured =
+      kept ? *kept : measure_apart(job, {.limit = room_for_tensors(planned.plan)}, options.member);
+  if (planned.measured.without_resources && options.require)
+    throw ResourceError(
+        "[memory] the stages must be measured before the first, got: " + planned.measured.failed +
+        "; raise the limit, or set memory.measure to false\n" + planned.plan.table());
+  planned.plan = with_limit(planned.run->plan(planned.measured), job);
+  return planned;
+}
+
+}  // namespace headrace::inline v1::app

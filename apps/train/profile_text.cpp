@@ -1,0 +1,219 @@
+#include <headrace/apps/train/profile_text.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using monitor::format_bytes;
+using monitor::format_rate;
+using monitor::MemoryLimit;
+
+// What the compute device holds, and what it may.
+std::uint64_t of_device(const MemoryPlan& plan, const StageTotal& total) {
+  return plan.device_limit ? total.device : total.host;
+}
+const MemoryLimit& limit_of(const MemoryPlan& plan) {
+  return plan.device_limit ? *plan.device_limit : plan.host_limit;
+}
+
+std::string signed_bytes(std::uint64_t now, std::uint64_t then) {
+  return (then > now ? "+" : "-") + format_bytes(then > now ? then - now : now - then);
+}
+
+double rate(const MeasuredPoint& point) {
+  return point.step_s > 0.0 ? static_cast<double>(point.rows) / point.step_s : 0.0;
+}
+
+std::string curve_text(const MemoryPlan& plan, const StageProfile& profile) {
+  const MeasuredStage& measured = profile.stage.measured;
+  const monitor::MemoryLine line = measured.training();
+  std::string text =
+      fmt::format("  tensors of a step: {} + {} x rows (to {:.1f} %)\n", format_bytes(line.at(0)),
+                  format_bytes(static_cast<std::uint64_t>(line.per_row())), 100.0 * line.misfit());
+  text += fmt::format("  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}\n", "rows", "step", "evaluation",
+                      "in all", "rows/s");
+  std::vector<MeasuredPoint> points = measured.points;
+  std::ranges::sort(points, {}, &MeasuredPoint::rows);
+  for (const MeasuredPoint& point : points) {
+    const StageTotal total =
+        total_with(plan, profile.stage, measured, point.rows, point.evaluation_rows);
+    text += fmt::format("  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}\n", point.rows,
+                        format_bytes(point.training),
+                        point.evaluation > 0 ? format_bytes(point.evaluation) : "-",
+                        format_bytes(of_device(plan, total)), format_rate(rate(point)));
+  }
+  if (!measured.ended.empty()) text += "  " + measured.ended + '\n';
+  return text;
+}
+
+// A stage at its batch. Of tensors alone: what the heap keeps beside them is no switch's.
+std::uint64_t bytes_of_switch(const PlannedStage& stage, const MeasuredStage& measured) {
+  const std::uint64_t evaluation =
+      stage.evaluation_batch > 0 ? measured.evaluation().at(stage.evaluation_batch) : 0;
+  return std::max(measured.training().at(stage.batch), evaluation) + measured.checkpoint;
+}
+
+// Time of a step beside the stage's as it is configured.
+double slowdown(const PlannedStage& stage, const MeasuredStage& measured) {
+  const auto of_most_rows = [](const MeasuredStage& one) {
+    return std::ranges::max_element(one.points, {}, &MeasuredPoint::rows)->step_s;
+  };
+  return of_most_rows(measured) / of_most_rows(stage.measured);
+}
+
+std::string switch_text(const StageProfile& profile, const SwitchedStage& one) {
+  if (!one.failed.empty())
+    return fmt::format("  {:<28}  not possible: {}\n", one.change.what, one.failed);
+  const PlannedStage& stage = profile.stage;
+  return fmt::format(
+      "  {:<28}  {:>10}  step {:+.0f} %  --set {}\n", one.change.what,
+      signed_bytes(bytes_of_switch(stage, stage.measured), bytes_of_switch(stage, one.measured)),
+      100.0 * (slowdown(stage, one.measured) - 1.0), one.change.setting());
+}
+
+std::string tried_text(const MemoryPlan& plan, const char* what, const TriedBatch& tried) {
+  if (!tried.ended.empty())
+    return fmt::format("  {}: {} rows: {}\n", what, tried.rows, tried.ended);
+  return fmt::format("  {}: {} rows: {} in {} steps, {} rows/s{}\n", what, tried.rows,
+                     format_bytes(of_device(plan, tried.total)), tried.steps,
+                     format_rate(tried.rows_per_second), tried.fits ? "" : ", too much");
+}
+
+struct Verdict {
+  std::string words;
+  std::string settings;  // to copy; empty: none
+};
+
+std::string batch_settings(std::int64_t batch, std::int64_t accumulation) {
+  return fmt::format("--set training.batch={} --set training.accumulation={}", batch, accumulation);
+}
+
+Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
+  const PlannedStage& stage = profile.stage;
+  const StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
+  const std::string place =
+      fmt::format("{} ({})", format_bytes(limit_of(plan).bytes), limit_of(plan).source);
+  if (profile.largest && profile.largest->rows != stage.batch)
+    return {fmt::format("{} is enough for a batch of {}", place, profile.largest->rows),
+            fmt::format("--set training.batch={}", profile.largest->rows)};
+  if (fits(plan, total))
+    return {fmt::format("{} is enough: batch {} as configured takes {}", place, stage.batch,
+                        format_bytes(of_device(plan, total))),
+            {}};
+  const auto change = change_to_fit(plan, stage);
+  if (change && change->batch > 0)
+    return {fmt::format("{} is enough: batch {}, {} of them a step", place, change->batch,
+                        change->accumulation),
+            batch_settings(change->batch, change->accumulation)};
+  if (change)
+    return {fmt::format("{} is enough: {}", place, to_text(*change)),
+            fmt::format("--set training.evaluation_batch={}", change->evaluation_batch)};
+  if (profile.way_out)
+    return {fmt::format("{} is enough: {}, batch {}", place, profile.way_out->change.what,
+                        profile.way_out->batch),
+            fmt::format("--set \"{}\" {}", profile.way_out->change.setting(),
+                        batch_settings(profile.way_out->batch, profile.way_out->accumulation))};
+  const StageTotal least = stage.measured.points.empty() ? total
+                                                         : total_with(plan, stage, stage.measured,
+                                                                      1, evaluation_rows(stage, 1));
+  const std::uint64_t needed = of_device(plan, least);
+  const std::uint64_t limit = limit_of(plan).bytes;
+  return {
+      fmt::format("{} is not enough, by {}", place, format_bytes(needed - std::min(needed, limit))),
+      {}};
+}
+
+nlohmann::json json_of(const MemoryPlan& plan, const TriedBatch& tried) {
+  return {{"rows", tried.rows}, {"steps", tried.steps}, {"bytes", of_device(plan, tried.total)},
+          {"fits", tried.fits}, {"ended", tried.ended}, {"rows_per_s", tried.rows_per_second}};
+}
+
+nlohmann::json json_of(const PlannedStage& stage, const SwitchedStage& one) {
+  nlohmann::json json{{"what", one.change.what}, {"setting", one.change.setting()}};
+  if (!one.failed.empty()) {
+    json["failed"] = one.failed;
+    return json;
+  }
+  json["bytes"] = bytes_of_switch(stage, one.measured);
+  json["bytes_without"] = bytes_of_switch(stage, stage.measured);
+  json["step"] = slowdown(stage, one.measured);
+  return json;
+}
+
+}  // namespace
+
+std::string profile_text(const MemoryPlan& plan, const StageProfile& profile) {
+  const PlannedStage& stage = profile.stage;
+  MemoryPlan alone = plan;
+  alone.stages = {stage};
+  std::string text =
+      fmt::format("stage {}, batch {} x {}\n", stage.name, stage.batch, stage.accumulation) +
+      alone.table();
+  if (stage.measured.points.empty()) return text;
+  text += "what a batch takes\n" + curve_text(plan, profile);
+  if (profile.most_rows)
+    text += fmt::format("  by that line {} rows fit {}\n", *profile.most_rows,
+                        format_bytes(limit_of(plan).bytes));
+  if (profile.largest) text += tried_text(plan, "largest", *profile.largest);
+  if (profile.next) text += tried_text(plan, "the next size", *profile.next);
+  if (profile.fastest) text += tried_text(plan, "fastest", *profile.fastest);
+  if (!profile.switches.empty()) text += "what a switch would change\n";
+  for (const SwitchedStage& one : profile.switches)
+    text += switch_text(profile, one);
+  const Verdict verdict = verdict_of(plan, profile);
+  text += "verdict: " + verdict.words + '\n';
+  if (!verdict.settings.empty()) text += "to have it: " + verdict.settings + '\n';
+  return text;
+}
+
+std::string profile_json(const MemoryPlan& plan, const std::vector<StageProfile>& profiles) {
+  nlohmann::json stages = nlohmann::json::array();
+  for (const StageProfile& profile : profiles) {
+    nlohmann::json parts;
+    const bool on_device = plan.device_limit.has_value();
+    for (const auto& item : profile.stage.host.items())
+      parts["host"][item.name] = item.bytes;
+    if (on_device)
+      for (const auto& item : profile.stage.device.items())
+        parts["device"][item.name] = item.bytes;
+    nlohmann::json one{{"name", profile.stage.name},
+                       {"batch", profile.stage.batch},
+                       {"accumulation", profile.stage.accumulation},
+                       {"evaluation_batch", profile.stage.evaluation_batch},
+                       {"host_bytes", profile.stage.host.total()},
+                       {"device_bytes", profile.stage.device.total()},
+                       {"parts", std::move(parts)},
+                       {"verdict", verdict_of(plan, profile).words},
+                       {"settings", verdict_of(plan, profile).settings}};
+    if (!profile.stage.measured.points.empty()) {
+      const monitor::MemoryLine line = profile.stage.measured.training();
+      one["line"] = {
+          {"base_bytes", line.base()}, {"row_bytes", line.per_row()}, {"misfit", line.misfit()}};
+    }
+    one["measured"] =
+        nlohmann::json::parse(to_json(MeasuredMemory{.stages = {profile.stage.measured}}))
+            .at("stages")
+            .at(0);
+    if (profile.most_rows) one["most_rows"] = *profile.most_rows;
+    if (profile.largest) one["largest"] = json_of(plan, *profile.largest);
+    if (profile.next) one["next"] = json_of(plan, *profile.next);
+    if (profile.fastest) one["fastest"] = json_of(plan, *profile.fastest);
+    one["switches"] = nlohmann::json::array();
+    for (const SwitchedStage& change : profile.switches)
+      one["switches"].push_back(json_of(profile.stage, change));
+    stages.push_back(std::move(one));
+  }
+  return nlohmann::json{{"limit_bytes", limit_of(plan).bytes},
+                        {"limit_by", limit_of(plan).source},
+                        {"stages", std::move(stages)}}
+             .dump(2) +
+         '\n';
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,262 @@
+// What the stages of a run take in memory: measured, counted, and put together.
+#include <headrace/apps/feed/cache_settings.h>
+#include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/train/recipe_run_torch.h>
+#include <headrace/apps/train/training_memory.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/training/memory_probe.h>
+#include <headrace/training/out_of_memory.h>
+#include <headrace/training/stage_checks.h>
+#include <headrace/training/tensor_memory.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Of what a GPU has free: other processes, and the driver's own.
+constexpr double usable_share = 0.95;
+
+// Throws what is wrong with a fresh network of the course.
+std::unique_ptr<models::Network> tried_network(const training::Course& course, at::Device device) {
+  const std::vector<training::Stage> stages = course.stages();
+  std::unique_ptr<models::Network> network = course.network();
+  network->move_to(device, stages.front().channels_last);
+  training::check_stages(course, stages, *network);
+  course.try_network(*network, device);
+  return network;
+}
+
+// Without a measurement: what is trained from the stage's start on.
+MeasuredStage counted(const training::Stage& stage, const models::Network& network) {
+  const training::Optimizer optimizer(training::parameter_groups(stage, network.parameters()),
+                                      stage.optimizer);
+  MeasuredStage count{.name = stage.name};
+  for (const models::NamedTensor& item : models::state_of(network))
+    count.weights += item.tensor.nbytes();
+  for (const at::Tensor& parameter : optimizer.parameters())
+    count.gradients += parameter.nbytes();
+  for (const auto& [name, tensor] : optimizer.state())
+    count.moments += tensor.nbytes();
+  if (stage.ema > 0.0) count.average = count.weights;
+  count.checkpoint = count.weights + count.moments + count.average;
+  return count;
+}
+
+std::int64_t scaled(std::int64_t rows, std::int64_t of, std::int64_t to) {
+  return std::max<std::int64_t>(
+      std::llround(static_cast<double>(rows) * static_cast<double>(to) / static_cast<double>(of)),
+      1);
+}
+
+MeasuredPoint point_of(const training::ProbePoint& point) {
+  return {.rows = point.rows,
+          .evaluation_rows = point.evaluation_rows,
+          .training = point.training,
+          .evaluation = point.evaluation,
+          .beside = point.beside,
+          .step_s = point.step_s};
+}
+
+std::uint64_t taken_at(const MeasuredStage& stage, std::int64_t rows,
+                       std::int64_t evaluation_rows) {
+  return std::max(stage.training().at(rows), stage.evaluation().at(evaluation_rows)) +
+         stage.beside();
+}
+
+// One stage at several batch sizes.
+class StageMeasurement {
+ public:
+  StageMeasurement(const training::Course& course, const training::Stage& stage,
+                   training::ProbeOptions options, std::uint64_t limit)
+      : stage_(stage), limit_(limit), probe_(course, stage, std::move(options)) {
+    found_.name = stage.name;
+  }
+
+  MeasuredStage run(const std::vector<std::int64_t>& asked) {
+    std::int64_t least = stage_.batch;
+    for (const std::int64_t rows : asked.empty() ? rows_to_measure(stage_.batch) : asked) {
+      try_rows(rows);
+      least = std::min(least, rows);
+    }
+    // Two points, so that it is known what would fit.
+    while (asked.empty() && found_.points.size() < 2 && least > 1)
+      try_rows(least /= 2);
+    if (found_.points.empty() && found_.ended.empty()) found_.ended = refused_;
+    return found_;
+  }
+
+ private:
+  void try_rows(std::int64_t rows) {
+    const std::int64_t evaluated = scaled(rows, stage_.batch, training::evaluation_batch(stage_));
+    if (!expected_to_fit(rows, evaluated)) return;
+    try {
+      add(probe_.measure(rows, evaluated));
+    } catch (const ConfigError& error) {
+      refused_ = error.what();  // a step on batches that takes no such size; others may do
+    } catch (const std::exception& error) {
+      if (!training::is_out_of_memory(error)) throw;
+      found_.exceeded_rows = rows;
+      const std::string what = error.what();
+      found_.ended = "out of memory with " + std::to_string(rows) +
+                     " rows: " + what.substr(0, what.find('\n'));
+    }
+  }
+
+  bool expected_to_fit(std::int64_t rows, std::int64_t evaluated) {
+    if (limit_ == 0 || found_.points.empty()) return true;
+    const std::uint64_t expected = taken_at(found_, rows, evaluated);
+    return expected <= limit_;
+  }
+
+  void add(const training::ProbePoint& point) {
+    found_.points.push_back(point_of(point));
+    const training::StateBytes& state = probe_.state();
+    found_.weights = state.weights;
+    found_.gradients = state.gradients;
+    found_.moments = state.moments;
+    found_.average = state.average;
+    found_.checkpoint = state.checkpoint;
+  }
+
+  const training::Stage& stage_;
+  std::uint64_t limit_;
+  training::StageProbe probe_;
+  MeasuredStage found_;
+  std::string refused_;
+};
+
+}  // namespace
+
+// Those of the loaders that are there at this moment; a recipe may have named its own.
+void add_caches(monitor::MemoryForecast& forecast) {
+  constexpr const char* name = "decoded cache";
+  const auto& items = forecast.items();
+  if (std::ranges::find(items, name, &monitor::ForecastItem::name) != items.end()) return;
+  std::uint64_t bytes = 0;
+  for (const DecodedCache& cache : caches_in_use())
+    if (!cache.on_disk()) bytes += cache.stats().most;
+  if (bytes > 0) forecast.add(name, bytes, "most that it may keep");
+}
+
+// What the parts of a plan have in common.
+class RecipeRun::StageMemory {
+ public:
+  explicit StageMemory(const RecipeRun& run)
+      : run_(run), course_(run.recipe_->begin(run.member(run.members().front()))) {}
+
+  const training::Course& course() const { return *course_; }
+  bool validates() const { return course_->evaluates(training::Split::validation); }
+
+  Loader training_loader(const training::Stage& stage) const {
+    return course_->train(stage, {.batch = stage.batch, .device = run_.device_.device})
+        .build(run_.loader_options());
+  }
+  Loader evaluation_loader(const training::Stage& stage) const {
+    return course_
+        ->evaluation(training::Split::validation,
+                     {.batch = training::evaluation_batch(stage), .device = run_.device_.device})
+        .build(run_.loader_options());
+  }
+
+  PlannedStage planned(const training::Stage& stage, MeasuredStage measured) const {
+    PlannedStage planned{.name = stage.name,
+                         .batch = stage.batch,
+                         .accumulation = stage.accumulation,
+                         .evaluation_batch = validates() ? training::evaluation_batch(stage) : 0,
+                         .host = run_.held_,
+                         .measured = std::move(measured)};
+    const bool on_gpu = run_.device_.device.is_cuda();
+    const Loader train = training_loader(stage);
+    std::size_t of_loaders = train.forecast().device_bytes;
+    planned.records = train.samples_per_epoch();
+    planned.batch_bytes = add_loader_memory(planned.host, "training", train);
+    std::optional<Loader> validation;
+    if (validates()) {
+      validation = evaluation_loader(stage);
+      add_loader_memory(planned.host, "evaluation", *validation);
+      of_loaders += validation->forecast().device_bytes;
+    }
+    add_caches(planned.host);
+    if (on_gpu) planned.device.add("slots of loaders", of_loaders);
+    add_stage_memory(planned, on_gpu ? planned.device : planned.host, planned.host);
+    return planned;
+  }
+
+ private:
+  const RecipeRun& run_;
+  std::unique_ptr<training::Course> course_;
+};
+
+std::string RecipeRun::memory_key() const {
+  const StageMemory memory(*this);
+  std::string key = device_.why;
+  for (const training::Stage& stage : memory.course().stages()) {
+    key += "\n" + to_string(memory.training_loader(stage).schema());
+    if (memory.validates()) key += "\n" + to_string(memory.evaluation_loader(stage).schema());
+  }
+  return key + "\n" + std::to_string(headrace::usable_cores());
+}
+
+MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
+  const StageMemory memory(*this);
+  LoaderOptions few = loader_options();
+  few.prefetch = 1;
+  MeasuredMemory measured;
+  const std::vector<training::Stage> stages = memory.course().stages();
+  for (const training::Stage& stage : stages) {
+    if (!options.stage.empty() && stage.name != options.stage) continue;
+    StageMeasurement measurement(memory.course(), stage,
+                                 {.device = torch_device(device_.device),
+                                  .deliver_to = device_.device,
+                                  .loaders = few,
+                                  .seed = job_.config->seed,
+                                  .steps = options.steps},
+                                 options.limit);
+    measured.stages.push_back(measurement.run(options.rows));
+  }
+  return measured;
+}
+
+MemoryPlan RecipeRun::plan(const MeasuredMemory& measured) const {
+  const StageMemory memory(*this);
+  const std::unique_ptr<models::Network> network =
+      tried_network(memory.course(), torch_device(device_.device));
+  MemoryPlan plan;
+  for (const training::Stage& stage : memory.course().stages()) {
+    const auto found = std::ranges::find(measured.stages, stage.name, &MeasuredStage::name);
+    const bool known = found != measured.stages.end() && !found->points.empty();
+    MeasuredStage taken = known ? *found : counted(stage, *network);
+    if (found != measured.stages.end()) taken.exceeded_rows = found->exceeded_rows;
+    plan.stages.push_back(memory.planned(stage, std::move(taken)));
+    if (known || !plan.unmeasured.empty()) continue;
+    plan.unmeasured = found != measured.stages.end() ? found->ended : measured.failed;
+  }
+  if (device_.device.is_cuda()) {
+    const std::uint64_t free = headrace::detail::free_device_bytes(device_.device) +
+                               training::tensor_memory(torch_device(device_.device)).reserved;
+    plan.device_limit = {
+        .bytes = static_cast<std::uint64_t>(usable_share * static_cast<double>(free)),
+        .source = "what the card has free"};
+    const auto& configured = job_.config->memory.gpu;
+    if (configured && configured->value < plan.device_limit->bytes)
+      plan.device_limit = {.bytes = configured->value, .source = "configuration"};
+  }
+  return plan;
+}
+
+std::uint64_t RecipeRun::tensor_bytes() const {
+  return training::tensor_memory(at::kCPU).allocated;
+}
+
+std::optional<std::uint64_t> RecipeRun::most_reserved() const {
+  if (!device_.device.is_cuda()) return std::nullopt;
+  return phases_.most_reserved();
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,91 @@
+#include <headrace/apps/train/memory_owners.h>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace::app;
+using headrace::LoaderHolding;
+
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+constexpr auto kept_mib = static_cast<std::int64_t>(mib);
+
+MemoryPlan plan() {
+  PlannedStage small{.name = "warm"};
+  small.host.add("weights", 1 * mib);
+  PlannedStage stage{.name = "all"};
+  stage.host.add("data in memory", 20 * mib);
+  stage.host.add("decoded cache", 30 * mib);
+  stage.host.add("training: slabs", 32 * mib);
+  stage.host.add("evaluation: samples between read and collate", 8 * mib);
+  stage.host.add("process as it is", 100 * mib);
+  stage.host.add("weights", 10 * mib);
+  stage.host.add("activations, workspace, losses", 40 * mib);
+  stage.host.add("LibTorch beside tensors", 16 * mib);
+  stage.host.add("copy for checkpoints", 10 * mib);
+  return {.stages = {small, stage}, .host_limit = {.bytes = 1000 * mib, .source = "configuration"}};
+}
+
+// All as planned, of one loader.
+HeldNow as_planned() {
+  return {.process = 266 * mib,
+          .tensors = 60 * mib,
+          .caches = 30 * mib,
+          .loaders = {{.loader = "train",
+                       .bytes = 40 * mib,
+                       .stages = {{.name = "read", .kept = 2 * kept_mib},
+                                  {.name = "decode", .kept = 31 * kept_mib},
+                                  {.name = "flip", .kept = -3 * kept_mib}}}}};
+}
+
+const MemoryOwner* find(const std::vector<MemoryOwner>& owners, const std::string& part) {
+  for (const MemoryOwner& owner : owners)
+    if (owner.name.find(part) != std::string::npos) return &owner;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("each owner stands beside its plan, that of the largest stage, most first") {
+  const std::vector<MemoryOwner> owners = memory_owners(plan(), as_planned());
+  REQUIRE(owners.size() == 5);
+  CHECK(owners[0].name == "the process, libraries, heap");
+  CHECK(owners[0].planned == 116 * mib);
+  CHECK(owners[0].bytes == 116 * mib);
+  CHECK(owners[1].name == "tensors");
+  CHECK(owners[1].planned == 60 * mib);
+  CHECK(owners[2].name == "loaders");
+  CHECK(owners[2].planned == 40 * mib);
+  CHECK(owners[3].name == "decoded caches");
+  CHECK(owners[4].name == "data in memory");
+  CHECK(to_text(owners).ends_with("  all of it as planned"));
+}
+
+TEST_CASE("a step that keeps what it takes is named, and what another gives back is not its own") {
+  HeldNow now = as_planned();
+  now.process += 500 * mib;
+  now.loaders.front().stages.push_back({.name = "leaky", .kept = 500 * kept_mib});
+  const std::vector<MemoryOwner> owners = memory_owners(plan(), now);
+  CHECK(owners.front().name == "step \"leaky\" of train, which keeps what it takes");
+  CHECK(owners.front().bytes == 500 * mib);
+  CHECK(find(owners, "\"decode\"") == nullptr);  // the cache's, and what "flip" gives back
+  CHECK(find(owners, "the process")->bytes <= 116 * mib);
+  CHECK(to_text(owners).ends_with(
+      "  most beyond the plan: step \"leaky\" of train, which keeps what it takes, 500 MiB"));
+}
+
+TEST_CASE("no step is said to keep more than is there") {
+  HeldNow now = as_planned();
+  now.loaders.front().stages.push_back({.name = "leaky", .kept = 5000 * kept_mib});
+  CHECK(find(memory_owners(plan(), now), "leaky")->bytes <= 116 * mib);
+}
+
+TEST_CASE("tensors that outgrow their plan are named") {
+  HeldNow now = as_planned();
+  now.process += 70 * mib;
+  now.tensors += 70 * mib;
+  CHECK(to_text(memory_owners(plan(), now)).ends_with("most beyond the plan: tensors, 70.0 MiB"));
+}

@@ -1,0 +1,191 @@
+// What is said of memory before the first step, and what comes of it.
+#include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using headrace::test::best_weights;
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::run_program;
+
+using Words = std::vector<std::string>;
+
+class Job : public headrace::test::TrainingFolder {
+ public:
+  Job()
+      : TrainingFolder(
+            "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
+            "  epochs: 1\n  batch: 32\n  evaluation_batch: 32\n  member: 0\n"
+            "threads:\n  loader: 1\n  torch: 1\n") {
+    headrace::test::write_glaucoma_data(path() / "data.h5", 200, 40);
+  }
+
+  nlohmann::json profile(Words words, std::size_t data_limit = 0) const {
+    words.insert(words.begin(), {"profile-memory", "job.yaml", "--json", "profile.json"});
+    const Finished finished =
+        run_program(HEADRACE_PROGRAM, words, {.folder = path(), .data_limit = data_limit});
+    REQUIRE_MESSAGE(finished.status == 0, finished.err);
+    return nlohmann::json::parse(content_of(path() / "profile.json"));
+  }
+  double forecast(std::size_t data_limit = 0) const {
+    return profile({"--stage", "train"}, data_limit).at("stages").at(0).at("host_bytes");
+  }
+};
+
+std::string memory_of(double bytes) {
+  return "memory=" + std::to_string(static_cast<std::uint64_t>(bytes)) + "B";
+}
+
+}  // namespace
+
+TEST_CASE("a limit of forecast + 10 % is enough for a training, at - 20 % nothing is begun") {
+  const Job job;
+  const double forecast = job.forecast();
+  const Finished enough = job.run(Job::train({memory_of(1.1 * forecast)}));
+  CHECK_MESSAGE(enough.status == 0, enough.err);
+  CHECK(job.runs().size() == 1);
+  const Finished little = job.run(Job::train({memory_of(0.8 * forecast)}));
+  CHECK(little.status == 4);
+  CHECK(contains(little.err, "[memory] stage train must fit the limit of "));
+  CHECK(contains(little.err, "missing"));
+  CHECK(job.runs().size() == 1);
+}
+
+TEST_CASE("so it is under RLIMIT_DATA, where address space counts") {
+  const Job job;
+  const double forecast = job.forecast(64ULL << 30);
+  const auto limited = [&](double share) {
+    return run_program(
+        HEADRACE_PROGRAM, Job::train({}),
+        {.folder = job.path(), .data_limit = static_cast<std::size_t>(share * forecast)});
+  };
+  const Finished enough = limited(1.1);
+  CHECK_MESSAGE(enough.status == 0, enough.err);
+  const Finished little = limited(0.8);
+  CHECK_MESSAGE(little.status == 4, little.err);
+  CHECK(contains(little.err, "[memory]"));
+  CHECK(job.runs().size() == 1);
+}
+
+TEST_CASE("a stage that does not fit is made to with memory.fit, and the run keeps how") {
+  const Job job;
+  const nlohmann::json stage = job.profile({"--set", "training.batch=128"}).at("stages").at(0);
+  const auto all = stage.at("host_bytes").get<double>();
+  const auto row = stage.at("line").at("row_bytes").get<double>();
+  // Less than 128 rows take, more than 64.
+  const std::string limit = memory_of(all - 40.0 * row);
+  const Finished refused = job.run(Job::train({"training.batch=128", limit}));
+  CHECK(refused.status == 4);
+  CHECK(contains(refused.err,
+                 "the nearest change that fits: training.batch=64, "
+                 "training.accumulation=2 (the same effective batch)"));
+  const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
+  const Finished fitted = job.run(Job::train({"training.batch=128", fit}));
+  REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
+  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch=64"));
+  const std::string kept = content_of(job.only_run() / "config.yaml");
+  CHECK(contains(kept, "batch: 64\n"));
+  CHECK(contains(kept, "accumulation: 2\n"));
+}
+
+TEST_CASE("a second stage that takes more is seen before the first") {
+  const Job job;
+  const auto stages = [](const std::string& second) {
+    return "training.stages=[{name: warm, epochs: 1, batch: 8}, {name: all, epochs: 1, batch: " +
+           second + "}]";
+  };
+  const nlohmann::json profiled = job.profile({"--set", stages("128")}).at("stages");
+  REQUIRE(profiled.size() == 2);
+  const auto first = profiled.at(0).at("host_bytes").get<double>();
+  const auto second = profiled.at(1).at("host_bytes").get<double>();
+  REQUIRE(second > 1.1 * first);
+  const Finished refused = job.run(Job::train({stages("128"), memory_of((first + second) / 2)}));
+  CHECK(refused.status == 4);
+  CHECK(contains(refused.err, "[memory] stage all must fit the limit of "));
+  CHECK(job.runs().empty());
+}
+
+TEST_CASE("a run keeps what was measured, and measuring can be left out") {
+  const Job job;
+  REQUIRE(job.run(Job::train({})).status == 0);
+  const std::filesystem::path kept = job.only_run() / "memory.json";
+  REQUIRE(std::filesystem::exists(kept));
+  const auto stage = nlohmann::json::parse(content_of(kept)).at("stages").at(0);
+  CHECK(stage.at("points").at(0).at("rows") == 32);
+  const Finished without = job.run(Job::train({"memory.measure=false", "runs=others"}));
+  REQUIRE(without.status == 0);
+  CHECK(contains(without.err, "what activations take is not in the plan: memory.measure is false"));
+  CHECK_FALSE(std::filesystem::exists(job.only_run("others") / "memory.json"));
+  CHECK(best_weights(job.only_run()) == best_weights(job.only_run("others")));
+}
+
+TEST_CASE("the end of a run says whether its goals were met") {
+  const Job job;
+  const Finished finished =
+      job.run(Job::train({"goals={ram: 1MiB, gpu_memory: 6GiB}", "memory.measure=false"}));
+  REQUIRE(finished.status == 0);
+  CHECK(contains(finished.out, "goal ram: at most 1.00 MiB, held "));
+  CHECK(contains(finished.out, ": FAIL\n"));
+  CHECK(contains(finished.out, "goal gpu_memory: no GPU was used, not judged\n"));
+  CHECK(contains(content_of(job.only_run() / "log.txt"), "goal ram: at most 1.00 MiB"));
+}
+
+TEST_CASE("the batch that is found runs under the limit, and the next size does not") {
+  const Job job;
+  const nlohmann::json stage = job.profile({}).at("stages").at(0);
+  const auto row = stage.at("line").at("row_bytes").get<double>();
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 20.0 * row);
+  const nlohmann::json found = job.profile({"--find-optimal", "--set", limit}).at("stages").at(0);
+  const nlohmann::json& largest = found.at("largest");
+  CHECK(largest.at("fits") == true);
+  CHECK(largest.at("steps") == 50);
+  CHECK(largest.at("rows") >= 32);
+  CHECK(found.at("next").at("rows") > largest.at("rows"));
+  CHECK(found.at("next").at("fits") == false);
+  CHECK(contains(found.at("settings").get<std::string>(), "--set training.batch="));
+}
+
+TEST_CASE("each switch that a configuration has is measured") {
+  const Job job;
+  const nlohmann::json switches =
+      job.profile({"--set", "training.ema=0.99", "--set", "training.precision=fp32"})
+          .at("stages")
+          .at(0)
+          .at("switches");
+  const auto of = [&switches](const std::string& what) -> nlohmann::json {
+    for (const nlohmann::json& one : switches)
+      if (one.at("what") == what) return one;
+    return nullptr;
+  };
+  const nlohmann::json averaged = of("no averaged weights");
+  REQUIRE(averaged.contains("bytes"));
+  CHECK(averaged.at("setting") == "training.ema=0.0");
+  CHECK(averaged.at("bytes").get<double>() < averaged.at("bytes_without").get<double>());
+  const nlohmann::json half = of("precision bf16");
+  REQUIRE(half.contains("bytes"));
+  CHECK(half.at("bytes").get<double>() < half.at("bytes_without").get<double>());
+  CHECK(half.at("step").get<double>() > 0.0);
+  CHECK(of("no deep supervision").is_null());  // which this kind does not have
+}
+
+TEST_CASE("a card that is not there can be asked about, and a stage that is not is refused") {
+  const Job job;
+  const nlohmann::json large = job.profile({"--card", "16GiB"});
+  CHECK(large.at("limit_by") == "95 % of a card of 16.0 GiB");
+  CHECK(contains(large.at("stages").at(0).at("verdict").get<std::string>(), "is enough: batch 32"));
+  const nlohmann::json small = job.profile({"--card", "1MiB"});
+  CHECK(contains(small.at("stages").at(0).at("verdict").get<std::string>(), "is not enough, by "));
+  const Finished wrong = job.run({"profile-memory", "job.yaml", "--stage", "tarin"});
+  CHECK(wrong.status == 2);
+  CHECK(contains(wrong.err, "--stage must be one of train, got \"tarin\""));
+}

@@ -1,0 +1,159 @@
+#include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/train/training_memory.h>
+#include <headrace/engine/base/error.h>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace headrace::app;
+namespace monitor = headrace::monitor;
+
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+// 10 MiB of state; a row takes 2 MiB in a step and 1 in an evaluation; 5 MiB beside tensors.
+MeasuredStage measured() {
+  MeasuredStage stage{.name = "train",
+                      .weights = 2 * mib,
+                      .gradients = 2 * mib,
+                      .moments = 4 * mib,
+                      .average = 2 * mib,
+                      .checkpoint = 8 * mib};
+  for (const std::int64_t rows : {32, 16, 8})
+    stage.points.push_back({.rows = rows,
+                            .evaluation_rows = 2 * rows,
+                            .training = (10 + 2 * static_cast<std::uint64_t>(rows)) * mib,
+                            .evaluation = (10 + 2 * static_cast<std::uint64_t>(rows)) * mib,
+                            .beside = static_cast<std::uint64_t>(rows == 32 ? 5 : 9) * mib,
+                            .step_s = 0.1});
+  return stage;
+}
+
+PlannedStage planned(std::int64_t batch, std::int64_t evaluation) {
+  PlannedStage stage{.name = "train",
+                     .batch = batch,
+                     .accumulation = 1,
+                     .evaluation_batch = evaluation,
+                     .batch_bytes = 32 * mib,
+                     .measured = measured()};
+  stage.host.add("data in memory", 20 * mib);
+  stage.host.add("training: slabs", 32 * mib, "4 x 8.00 MiB");
+  add_stage_memory(stage, stage.host, stage.host);
+  return stage;
+}
+
+MemoryPlan plan_of(const PlannedStage& stage, std::uint64_t limit) {
+  return {.stages = {stage}, .host_limit = {.bytes = limit, .source = "configuration"}};
+}
+
+std::string refusal(const MemoryPlan& plan) {
+  try {
+    plan.require("take less");
+  } catch (const headrace::ResourceError& error) {
+    return error.what();
+  }
+  return "fits";
+}
+
+}  // namespace
+
+TEST_CASE("a stage takes its state, its activations and what is beside them, data and slabs") {
+  // 20 data, 32 slabs, 10 state, 64 activations, 5 beside, 8 copy.
+  CHECK(planned(32, 64).host.total() == 139 * mib);
+  // An evaluation that takes more than a step counts in its place.
+  CHECK(planned(32, 128).host.total() == 139 * mib + 64 * mib);
+}
+
+TEST_CASE("what was measured goes to another process and back") {
+  const MeasuredMemory there =
+      parse_measured_memory(to_json(MeasuredMemory{.stages = {measured()}}));
+  REQUIRE(there.stages.size() == 1);
+  const MeasuredStage& stage = there.stages.front();
+  CHECK(stage.state() == 10 * mib);
+  CHECK(stage.checkpoint == 8 * mib);
+  CHECK(stage.points.size() == 3);
+  CHECK(stage.training().at(32) == 74 * mib);
+  CHECK(stage.evaluation().at(64) == 74 * mib);
+  CHECK(stage.beside() == 5 * mib);  // of the largest batch, not of the largest value
+  CHECK_THROWS_AS(parse_measured_memory("{\"stages\": 1}"), headrace::ConfigError);
+}
+
+TEST_CASE("the sizes that are tried begin with that of the configuration") {
+  CHECK(rows_to_measure(128) == std::vector<std::int64_t>{128, 64, 32});
+  CHECK(rows_to_measure(8) == std::vector<std::int64_t>{8, 4, 2});
+  CHECK(rows_to_measure(1) == std::vector<std::int64_t>{1, 2, 3});
+}
+
+TEST_CASE("all stages are one table, whose parts have one row each") {
+  MemoryPlan plan = plan_of(planned(32, 0), 200 * mib);
+  PlannedStage second = planned(16, 0);
+  second.name = "finetune";
+  plan.stages.push_back(second);
+  CHECK(
+      plan.table() ==
+      "                                       train    finetune\n"
+      "  data in memory                    20.0 MiB    20.0 MiB\n"
+      "  training: slabs                   32.0 MiB    32.0 MiB  4 x 8.00 MiB\n"
+      "  weights                           2.00 MiB    2.00 MiB\n"
+      "  gradients                         2.00 MiB    2.00 MiB\n"
+      "  moments                           4.00 MiB    4.00 MiB\n"
+      "  averaged weights                  2.00 MiB    2.00 MiB\n"
+      "  activations, workspace, losses    64.0 MiB    32.0 MiB\n"
+      "  LibTorch beside tensors           5.00 MiB    5.00 MiB  libraries, scratch, unused parts "
+      "of its heap\n"
+      "  copy for checkpoints              8.00 MiB    8.00 MiB\n"
+      "  ------------------------------------------------------\n"
+      "  total                              139 MiB     107 MiB\n"
+      "  limit                              200 MiB     200 MiB  configuration\n"
+      "  left                              61.0 MiB    93.0 MiB\n");
+  CHECK(plan.most() == 139 * mib);
+  CHECK(plan.line().starts_with("memory 139 MiB of 200 MiB (configuration): activations"));
+  CHECK(plan.line().ends_with("(stage train, the largest)"));
+}
+
+TEST_CASE("a stage behind the first that does not fit is refused with its name and the numbers") {
+  MemoryPlan plan = plan_of(planned(8, 0), 100 * mib);
+  PlannedStage second = planned(32, 0);
+  second.name = "finetune";
+  plan.stages.push_back(second);
+  CHECK(plan.too_large()->name == "finetune");
+  const std::string said = refusal(plan);
+  CHECK(
+      said.starts_with("[memory] stage finetune must fit the limit of 100 MiB (configuration), got "
+                       "139 MiB, 39.0 MiB too much; take less\n"));
+  CHECK(said.find("-39.0 MiB") != std::string::npos);
+  plan.host_limit.bytes = 139 * mib;
+  CHECK(plan.too_large() == nullptr);
+  CHECK(refusal(plan) == "fits");
+}
+
+TEST_CASE("the nearest change keeps the effective batch, and touches the evaluation first") {
+  // 32 rows and slabs of 32 MiB; half of both is 48 MiB less.
+  const StageChange half =
+      change_to_fit(plan_of(planned(32, 64), 100 * mib), planned(32, 64)).value();
+  CHECK(half.batch == 16);
+  CHECK(half.accumulation == 2);
+  CHECK(half.evaluation_batch == 32);
+  CHECK(to_text(half) ==
+        "training.batch=16, training.accumulation=2 (the same effective batch), "
+        "training.evaluation_batch=32");
+  const StageChange evaluation =
+      change_to_fit(plan_of(planned(32, 128), 140 * mib), planned(32, 128)).value();
+  CHECK(evaluation.batch == 0);
+  CHECK(evaluation.evaluation_batch == 64);
+  CHECK_FALSE(change_to_fit(plan_of(planned(32, 0), 139 * mib), planned(32, 0))->needed());
+  // Not one row: 20 + 1 + 10 + 2 + 5 + 8.
+  CHECK(change_to_fit(plan_of(planned(32, 0), 45 * mib), planned(32, 0)) == std::nullopt);
+  CHECK(change_to_fit(plan_of(planned(32, 0), 46 * mib), planned(32, 0))->batch == 1);
+}
+
+TEST_CASE("without a measurement there is no change to propose, and the table says why") {
+  PlannedStage stage = planned(32, 0);
+  stage.measured.points.clear();
+  MemoryPlan plan = plan_of(stage, mib);
+  plan.unmeasured = "memory.measure is false";
+  CHECK(change_to_fit(plan, stage) == std::nullopt);
+  CHECK(plan.table().ends_with("not in it: what activations take, memory.measure is false\n"));
+}
