@@ -29,13 +29,6 @@ std::uint64_t bytes_of(const TensorMap& tensors) {
   return sum;
 }
 
-std::uint64_t bytes_of(const Checkpoint& checkpoint) {
-  std::uint64_t sum = 0;
-  for (const TensorMap* part : {&checkpoint.weights, &checkpoint.optimizer, &checkpoint.ema})
-    sum += bytes_of(*part);
-  return sum;
-}
-
 std::uint64_t less(std::uint64_t all, std::uint64_t part) {
   return all - std::min(all, part);
 }
@@ -93,12 +86,18 @@ class StageProbe::Impl {
                     callbacks(point, validation.has_value()));
     monitor::reset_peak_resident();
     reset_peak_tensor_memory(options_.device);
+    most_reserved_ = 0;
+    timed_ = 0;
     run_whole(trainer);
     std::size_t of_loaders = train.forecast().total();
     if (validation) of_loaders += validation->forecast().total();
     see_beside(point, of_loaders);
     state = count(trainer, optimizer);
     return point;
+  }
+
+  std::int64_t least_rows() const {
+    return network_->buffers().empty() || stage_.frozen_norms ? 1 : 2;
   }
 
  private:
@@ -129,10 +128,7 @@ class StageProbe::Impl {
   }
 
   TrainerCallbacks callbacks(ProbePoint& point, bool validates) {
-    return {.on_step =
-                [&point](const StepReport& step) {
-                  point.step_s = std::min(point.step_s, step.times.compute_s + step.times.copy_s);
-                },
+    return {.on_step = [this, &point](const StepReport& step) { see_time(point, step.times); },
             .on_train_epoch_end = [this, &point] { see(point.training); },
             .on_epoch =
                 [this, &point, validates](const EpochReport&) {
@@ -142,6 +138,23 @@ class StageProbe::Impl {
                 [this](const std::string& warning) {
                   if (lack_.empty() && warning.starts_with("[memory]")) lack_ = warning;
                 }};
+  }
+
+  // Of a GPU, whose steps are queued, parts are right over many: the mean behind the first.
+  void see_time(ProbePoint& point, const StepTimes& times) {
+    ++point.steps;
+    const double step_s = times.compute_s + times.copy_s;
+    if (options_.device.is_cpu()) {
+      point.step_s = std::min(point.step_s, step_s);
+      return;
+    }
+    if (timed_++ == 0) {
+      steps_s_ = 0.0;
+      point.step_s = step_s;
+      return;
+    }
+    steps_s_ += step_s;
+    point.step_s = steps_s_ / static_cast<double>(timed_ - 1);
   }
 
   // The peak since the look before.
@@ -171,7 +184,7 @@ class StageProbe::Impl {
       state.gradients += parameter.nbytes();
     state.moments = bytes_of(optimizer.state());
     if (trainer.average() != nullptr) state.average = bytes_of(trainer.average()->state());
-    state.checkpoint = bytes_of(trainer.checkpoint());
+    state.checkpoint = state.weights + state.moments + state.average;
     return state;
   }
 
@@ -181,7 +194,9 @@ class StageProbe::Impl {
   std::uint64_t tensors_before_;
   std::uint64_t held_before_;
   std::uint64_t most_reserved_ = 0;
-  std::string lack_;  // the first warning of a run
+  std::int64_t timed_ = 0;  // steps of a run
+  double steps_s_ = 0.0;    // of those behind the first
+  std::string lack_;        // the first warning of a run
   std::unique_ptr<models::Network> network_;
 };
 
@@ -192,6 +207,10 @@ StageProbe::~StageProbe() = default;
 
 ProbePoint StageProbe::measure(std::int64_t rows, std::int64_t evaluation_rows) {
   return impl_->measure(rows, evaluation_rows, state_);
+}
+
+std::int64_t StageProbe::least_rows() const {
+  return impl_->least_rows();
 }
 
 }  // namespace headrace::inline v1::training

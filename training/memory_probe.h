@@ -34,7 +34,8 @@ struct ProbePoint {
   /// The most that was held beside tensors: of a CPU by libraries and the allocator's heap, of a
   /// GPU by its caching allocator.
   std::uint64_t beside = 0;
-  double step_s = 0.0;  ///< the shortest step
+  double step_s = 0.0;     ///< the shortest step; of a GPU the mean behind the first
+  std::int64_t steps = 0;  ///< that were taken
 };
 
 struct ProbeOptions {
@@ -61,6 +62,8 @@ class HEADRACE_API StageProbe {
   ProbePoint measure(std::int64_t rows, std::int64_t evaluation_rows);
   /// After the first `measure`.
   const StateBytes& state() const { return state_; }
+  /// Of a micro-batch: norms over the batch need two.
+  std::int64_t least_rows() const;
 
  private:
   StateBytes state_ = {};

@@ -11,14 +11,17 @@
 namespace headrace::inline v1::training {
 namespace {
 
-constexpr std::array<std::string_view, 10> words{
-    "CUDA out of memory",           "CUDA error: out of memory",
+constexpr std::array<std::string_view, 14> words{
+    "CUDA out of memory", "CUDA error: out of memory",
     "can't allocate memory",  // LibTorch's allocator for the CPU
     "CUDNN_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_NOT_SUPPORTED",  // cuDNN without memory for its workspace
     "CUBLAS_STATUS_ALLOC_FAILED",
     "could not create a memory",  // oneDNN's
-    "could not create a primitive", "could not execute a primitive", "out_of_memory"};
+    "could not create a primitive", "could not execute a primitive", "out_of_memory",
+    // A convolution none of whose algorithms found memory for its workspace.
+    "GET was unable to find an engine", "FIND was unable to find an engine",
+    "Unable to find a valid cuDNN algorithm", "CUFFT_ALLOC_FAILED"};
 
 }  // namespace
 

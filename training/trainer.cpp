@@ -86,6 +86,7 @@ void Trainer::Loop::begin_epoch(std::int64_t epoch) {
   progress_.epoch_skipped = 0;
   losses_ = LossMeans(true);
   metric_ = parts_.course.metric(Split::train, {});
+  counted_rows_ = 0;
   unfreeze_parameters(epoch);
 }
 
@@ -112,6 +113,9 @@ void Trainer::Loop::restore(const Checkpoint& checkpoint) {
   set_rates(std::max<std::int64_t>(progress_.step - progress_.skipped - 1, 0));
   losses_.restore(part_of(checkpoint.counters, detail::of_losses));
   if (metric_) metric_->restore(part_of(checkpoint.counters, detail::of_metric));
+  if (const auto found = checkpoint.counters.find(detail::counted_before);
+      found != checkpoint.counters.end())
+    counted_rows_ = found->second.item<std::int64_t>();
   fitted_ = checkpoint.fitted;
   unsaved_best_.reset();  // of what came behind it
   loader_epoch_.reset();

@@ -125,7 +125,6 @@ void Trainer::Loop::tell(const StepReport& report) {
 
 // Tries the step until it is done: what was broken off has changed nothing that lasts.
 Trainer::Loop::Went Trainer::Loop::train_step(const std::stop_token& stop) {
-  counted_rows_ = 0;
   Window window;
   Went went = Went::on;
   while (const std::optional<std::string> lack = lack_in([&] { went = try_step(window, stop); })) {
@@ -167,9 +166,9 @@ Trainer::Loop::Went Trainer::Loop::gather(Window& window, bool first, std::int64
   if (next.status == NextBatch::Status::stopped) return Went::stopped;
   if (next.status == NextBatch::Status::end) return Went::epoch_ended;
 
-  rows_at_hand_ = next.batch.size();
-  const std::vector<std::int64_t> ends = ends_of(rows_at_hand_);
+  const std::vector<std::int64_t> ends = ends_of(next.batch.size());
   for (std::size_t i = 1; i < ends.size(); ++i) {
+    if (i > 1 && detail::is_padding_from(next.batch, ends[i - 1])) break;
     if (i > 1) pace_.batch();
     learn(window, next.batch, {.first = ends[i - 1], .last = ends[i]}, first && i == 1);
   }
@@ -242,6 +241,7 @@ void Trainer::Loop::finish_step(Window& window) {
   const std::int64_t update = progress_.step - progress_.skipped;
   ++progress_.step;
   ++epoch_steps_;
+  counted_rows_ = 0;
   progress_.samples += window.rows;
   behind_step([&] {
     if (average_) average_->update(update, outcome.skipped);

@@ -36,14 +36,19 @@ std::int64_t half_of(std::int64_t rows) {
   return (rows + 1) / 2;
 }
 
+std::string row_words(std::int64_t rows) {
+  return std::to_string(rows) + (rows == 1 ? " row" : " rows");
+}
+
 }  // namespace
 
-// Rows of the stage's batch that go through the network at once.
+// Rows of the stage's batch that go through the network at once, at most.
 std::int64_t Trainer::Loop::micro_batch() const {
-  std::int64_t rows = parts_.stage.batch;
-  for (int i = 0; i < progress_.halvings; ++i)
-    rows = half_of(rows);
-  return rows;
+  const std::vector<std::int64_t> ends = ends_of(parts_.stage.batch);
+  std::int64_t most = 0;
+  for (std::size_t i = 1; i < ends.size(); ++i)
+    most = std::max(most, ends[i] - ends[i - 1]);
+  return most;
 }
 
 // Where micro-batches of a batch end, from 0 on: those that a loader with the smaller batch would
@@ -63,7 +68,6 @@ std::int64_t Trainer::Loop::least_rows() const {
 
 void Trainer::Loop::keep_start() {
   start_.reset();
-  rows_at_hand_ = 0;
   start_ = Start{.position = progress_.position, .rng = capture_rng_state()};
 }
 
@@ -95,25 +99,22 @@ void Trainer::Loop::step_down(const std::string& lack) {
   if (callbacks_.on_warning) callbacks_.on_warning(report + "; " + done);
 }
 
-// Halves them until the batch at hand comes in more pieces; false where it does not any more.
+// Halves those of the stage once, also where the batch at hand is so short that it is not cut by
+// that: it may fit now that memory was given back. False where they do not become smaller.
 bool Trainer::Loop::take_smaller_micro_batches() {
-  const std::int64_t rows = rows_at_hand_ > 0 ? rows_at_hand_ : parts_.stage.batch;
-  const int before = progress_.halvings;
-  const std::size_t pieces = ends_of(rows).size();
-  while (micro_batch() > 1) {
-    ++progress_.halvings;
-    if (ends_of(rows).size() > pieces) return true;
-  }
-  progress_.halvings = before;
+  const std::int64_t rows = micro_batch();
+  ++progress_.halvings;
+  if (micro_batch() < rows) return true;
+  --progress_.halvings;
   return false;
 }
 
 std::string Trainer::Loop::smaller_batch_words() const {
   const std::int64_t rows = micro_batch();
   const std::int64_t batch = parts_.stage.batch;
-  std::string words = std::to_string(rows) + " rows, the same effective batch; to begin so, ";
+  const std::string words = row_words(rows) + ", the same effective batch; to begin so, ";
   if (batch % rows != 0)
-    return words + "take a smaller training.batch and a larger training.accumulation";
+    return "at most " + words + "take a smaller training.batch and a larger training.accumulation";
   return words + "set training.batch=" + std::to_string(rows) +
          ", training.accumulation=" + std::to_string(parts_.stage.accumulation * (batch / rows));
 }
@@ -131,16 +132,16 @@ void Trainer::Loop::keep_memory_plan(const Progress& before) {
 
 void Trainer::Loop::give_up(const std::string& report) {
   save_at_last();
-  throw ResourceError(report + "; " + std::to_string(least_rows()) +
-                      (least_rows() == 1 ? " row" : " rows") +
+  throw ResourceError(report + "; " + row_words(micro_batch()) +
                       " at once, with what can be made again, is too much: take a smaller network "
                       "or smaller inputs, or a lower precision");
 }
 
 // What is whole now, so that the run goes on from here where there is more memory.
 void Trainer::Loop::save_at_last() {
+  release_unused_memory(options_.device);
   try {
-    save(true);
+    behind_step([this] { save(true); });
   } catch (const std::exception& error) {
     if (callbacks_.on_warning)
       callbacks_.on_warning("the checkpoint before stays: " + first_line(error));

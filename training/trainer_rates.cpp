@@ -44,10 +44,11 @@ void Trainer::Loop::forget_unfrozen() {
 
 void Trainer::Loop::add_unfrozen(std::size_t change, std::int64_t since) {
   std::int64_t values = 0;
-  for (ParameterGroup& group : unfreeze(parts_.stage, change, parts_.network.parameters(), since)) {
+  for (const ParameterGroup& group :
+       unfreeze(parts_.stage, change, parts_.network.parameters(), since)) {
     for (const models::NamedTensor& parameter : group.parameters)
       values += parameter.tensor.numel();
-    parts_.optimizer.add_group(std::move(group));
+    behind_step([&] { parts_.optimizer.add_group(group); });
   }
   if (!callbacks_.on_change) return;
   std::int64_t trained = 0;

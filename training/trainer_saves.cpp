@@ -7,6 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include <ATen/ops/tensor.h>
+
 // When a run is saved, and what comes of it.
 namespace headrace::inline v1::training {
 
@@ -32,6 +34,8 @@ void Trainer::Loop::fill(Checkpoint& checkpoint) const {
   TensorMap counters;
   add_part(counters, detail::of_losses, losses_.state());
   if (metric_) add_part(counters, detail::of_metric, metric_->state());
+  if (counted_rows_ > 0)
+    counters.emplace(detail::counted_before, at::tensor({counted_rows_}, at::kLong));
   checkpoint.progress = progress_;
   update_snapshot(checkpoint.weights, parts_.network);
   update_snapshot(checkpoint.optimizer, parts_.optimizer.state());

@@ -112,9 +112,10 @@ RowOrigins Batch::row_origins() const {
 
 Position Batch::position_after() const {
   const auto& order = *loan_->context().order;
+  const auto& place = loan_->place();
   return {.seed = order.seed(),
           .epoch = epoch(),
-          .position = loan_->place().after,
+          .position = place.after - std::max<std::int64_t>(place.rows - last_, 0),
           .order_version = IndexStream::version};
 }
 

@@ -66,6 +66,90 @@ TEST_CASE("where one row is too much the run ends with a checkpoint from which i
   CHECK((ended == cut_behind(setup, 2, 3)));
 }
 
+TEST_CASE("rows of a step that is given up are counted once, in the run that goes on, too") {
+  const OneThread one_thread;
+  const TemporaryFolder folder;
+  Ladder setup;
+  setup.draws = false;
+  setup.stage.accumulation = 2;
+  CheckpointStore store(folder.path());
+  {
+    LadderRun first(setup, &store);
+    const Refusal refusal([&, large = 0](std::uint64_t bytes) mutable {
+      return first.coming == 3 && bytes > 20 * 1024 && ++large > 30;
+    });
+    CHECK_THROWS_AS(first.trainer.run(), headrace::ResourceError);
+  }
+  const Checkpoint last = *store.load_latest();
+  CHECK(last.progress.step == 2);
+  CHECK(last.progress.samples == 32);
+  // The first batch of the third step was counted before the second found no memory.
+  CHECK(last.counters.at("metric/confusion").sum().item<std::int64_t>() == 32 + 8);
+
+  LadderRun second(setup, &store);
+  second.trainer.restore(last);
+  second.figures = behind(setup, 2).second;
+  const Ended ended = second.end();
+  CHECK((ended == cut_behind(setup, 2, 3)));
+}
+
+TEST_CASE("the checkpoint of a run that gives up is tried once more where its copy finds none") {
+  const OneThread one_thread;
+  const Ladder setup;
+  std::int64_t copied = 1;  // tensors of the save
+  for (std::int64_t n = 1; n <= copied; ++n) {
+    CAPTURE(n);
+    const TemporaryFolder folder;
+    CheckpointStore store(folder.path());
+    LadderRun run(setup, &store);
+    bool given_up = false;
+    std::int64_t count = 0;
+    {
+      const Refusal refusal([&](std::uint64_t bytes) {
+        if (run.coming == 3 && bytes > 20 * 1024) {
+          given_up = run.warnings.size() == 4;  // micro-batches of 4, 2 and 1, then all blocks
+          return true;
+        }
+        return given_up && ++count == n;
+      });
+      CHECK_THROWS_WITH_AS(run.trainer.run(), doctest::Contains("1 row at once"),
+                           headrace::ResourceError);
+    }
+    if (n == 1) copied = count - 1;
+    CHECK(run.warned_of("what follows step 2 ran out"));
+    CHECK(store.load_latest()->progress.step == 2);
+  }
+  CHECK(copied > 2);
+}
+
+TEST_CASE("parameters that join behind an epoch join where memory is found at the second try") {
+  const OneThread one_thread;
+  Ladder setup;
+  setup.stage.epochs = 2;
+  setup.stage.frozen = {"first"};
+  setup.stage.unfreeze = {{.at = 1, .patterns = {"first"}}};
+  const Ended whole = LadderRun(setup).end();
+  int refused = 0;
+  for (bool all_seen = false; !all_seen; ++refused) {
+    CAPTURE(refused);
+    LadderRun run(setup);
+    int count = 0;
+    Ended ended;
+    {
+      // Behind the evaluation of the first epoch.
+      const Refusal refusal([&](std::uint64_t) {
+        const Progress& now = run.trainer.progress();
+        return now.epoch == 1 && now.step == 7 && run.coming == 0 && ++count == refused + 1;
+      });
+      ended = run.end();
+    }
+    all_seen = count <= refused;
+    CHECK(run.warned_of("it is tried once more") != all_seen);
+    CHECK((ended == whole));
+  }
+  CHECK(refused > 3);  // two moments and a count of steps
+}
+
 TEST_CASE("a checkpoint whose copy finds no memory is written all the same") {
   const OneThread one_thread;
   const Ladder setup;

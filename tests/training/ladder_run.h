@@ -86,6 +86,7 @@ struct Ladder {
   bool draws = true;          ///< dropout, and what WideCourse draws
   bool norms = false;         ///< another network, of no blocks, with norms over the batch
   std::int64_t samples = 50;  ///< the last batch of 8 has two
+  headrace::Tail tail = headrace::Tail::shorter;
 };
 
 inline Ladder smaller(Ladder setup) {
@@ -119,7 +120,10 @@ class LadderRun {
         course(setup.draws),
         network(setup.norms ? make_network<StatefulModule>(1) : make_network<WideModule>(1)),
         optimizer(parameter_groups(stage, network->parameters()), stage.optimizer),
-        train(train_loader(setup.samples, stage.batch)),
+        train(headrace::Pipeline::from(PatternSource(setup.samples))
+                  .order(headrace::Shuffled{.seed = 5})
+                  .batch({.size = stage.batch, .tail = setup.tail})
+                  .build()),
         validation(validation_loader()),
         trainer({.course = course,
                  .stage = stage,

@@ -33,6 +33,14 @@ TEST_CASE("lack of memory is known by its type, and by the words of libraries th
       is_out_of_memory(std::runtime_error("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error")));
 }
 
+TEST_CASE("a convolution that found no memory for its workspace says other words") {
+  for (const char* said : {"GET was unable to find an engine to execute this computation",
+                           "FIND was unable to find an engine to execute this computation",
+                           "Unable to find a valid cuDNN algorithm to run convolution",
+                           "cuFFT error: CUFFT_ALLOC_FAILED"})
+    CHECK_MESSAGE(is_out_of_memory(std::runtime_error(said)), said);
+}
+
 TEST_CASE("other errors are none of memory, whatever their second line says") {
   CHECK_FALSE(is_out_of_memory(std::runtime_error("shapes differ")));
   CHECK_FALSE(is_out_of_memory(std::runtime_error("bad script\nCUDA out of memory")));

@@ -99,6 +99,10 @@ TEST_CASE("the same for other rules, precisions and windows of several batches")
   SUBCASE("running statistics, which have moved before a step is done again") {
     setup.norms = true;
   }
+  SUBCASE("running statistics, and a last batch whose second half is padding") {
+    setup.norms = true;
+    setup.tail = headrace::Tail::pad;
+  }
   SUBCASE("blocks whose activations are made again") {
     setup.stage.checkpointed = {"*"};
   }
@@ -143,6 +147,45 @@ TEST_CASE("a later step is done again from where it began, batches of odd size a
       }
     }
   }
+}
+
+TEST_CASE("one lack of memory in a short batch halves the micro-batches of the stage once") {
+  const OneThread one_thread;
+  Ladder setup;
+  setup.stage.batch = 64;
+  setup.samples = 130;
+  LadderRun run(setup);
+  Ended ended;
+  {
+    const Refusal refusal([&, count = 0](std::uint64_t bytes) mutable {
+      return run.coming == 3 && bytes == 8 && ++count == 1;
+    });
+    ended = run.end();
+  }
+  REQUIRE(run.warnings.size() == 1);
+  CHECK(run.warned_of("the step is done again with micro-batches of 32 rows"));
+  CHECK(run.trainer.progress().halvings == 1);
+  CHECK((ended == cut_behind(setup, 2, 1)));
+}
+
+TEST_CASE("micro-batches that norms over the batch do not let shrink are not said to") {
+  const OneThread one_thread;
+  Ladder setup;
+  setup.norms = true;
+  setup.stage.batch = 6;
+  LadderRun run(setup);
+  {
+    const Refusal refusal([&](std::uint64_t bytes) {  // three images, not a generator's state
+      return run.network->is_training() && bytes > 1000 && bytes < 4000;
+    });
+    CHECK_THROWS_WITH_AS(run.trainer.run(), doctest::Contains("; 3 rows at once, with what can"),
+                         headrace::ResourceError);
+  }
+  REQUIRE(run.warnings.size() == 1);
+  CHECK(
+      run.warned_of("micro-batches of 3 rows, the same effective batch; to begin so, set "
+                    "training.batch=3, training.accumulation=2"));
+  CHECK(run.trainer.progress().halvings == 1);
 }
 
 TEST_CASE("pieces of an odd batch are the same effective batch") {
@@ -228,5 +271,6 @@ TEST_CASE("behind micro-batches of a row comes making activations again, with th
       run.warned_of("activations of all blocks made again; to begin so, set "
                     "training.checkpointed: [\"*\"]"));
   CHECK(run.warnings.size() == 4);
+  CHECK(run.warned_of("with micro-batches of 1 row, the same effective batch"));
   CHECK((ended == expected));
 }

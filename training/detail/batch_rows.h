@@ -2,7 +2,6 @@
 
 #include <headrace/engine/batch/batch.h>
 
-#include <algorithm>
 #include <cstdint>
 
 namespace headrace::inline v1::training::detail {
@@ -21,8 +20,13 @@ inline Batch rows_of(const Batch& batch, BatchRows rows) {
 // Where the order would go on if the batch ended behind these rows: a piece draws what a batch of
 // its own would draw.
 inline std::int64_t position_behind(const Batch& batch, BatchRows rows) {
-  const std::int64_t present = batch.valid_rows().value_or(batch.size());
-  return batch.position_after().position - std::max<std::int64_t>(present - rows.last, 0);
+  return rows_of(batch, rows).position_after().position;
+}
+
+// Whether all rows from there on fill up the epoch's last batch: smaller batches would end before.
+// Rows that a rule for bad samples has left out are none of these.
+inline bool is_padding_from(const Batch& batch, std::int64_t row) {
+  return row < batch.size() && batch.rows(0, row).position_after() == batch.position_after();
 }
 
 }  // namespace headrace::inline v1::training::detail

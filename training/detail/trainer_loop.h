@@ -38,6 +38,8 @@ class Cutter {
 // Of the counters of a checkpoint: whose they are.
 inline constexpr const char* of_losses = "loss/";
 inline constexpr const char* of_metric = "metric/";
+// Rows of the step to come that the metric has counted, before memory ran out in it.
+inline constexpr const char* counted_before = "counted_before";
 
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -156,8 +158,7 @@ class Trainer::Loop {
     bool kept = false;  // the buffers, too
   };
   std::optional<Start> start_;
-  std::int64_t counted_rows_ = 0;  // of the step at hand, by the metric of training
-  std::int64_t rows_at_hand_ = 0;  // of the batch that it is at
+  std::int64_t counted_rows_ = 0;  // of the step to be done, by the metric of training
   detail::StepOutcomes outcomes_;
   bool reload_wanted_ = false;
   std::optional<std::int64_t> loader_epoch_;  // where the loader goes on by itself
