@@ -1,6 +1,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/memory_ladder.h>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace headrace::inline v1::monitor {
@@ -33,9 +35,9 @@ std::optional<MemoryStep> MemoryLadder::see(double share, Clock::time_point now)
   const bool more = rung_ != Rung::paused || over_hard_ > 0;
   if (share > options_.soft && due && more) return climb(now);
   if (rung_ == Rung::none || now - not_low_ < calm_ || now - changed_ < calm_) return std::nullopt;
-  rung_ = Rung::none;
+  const bool lowered = std::exchange(rung_, Rung::none) != Rung::evicted;
   calm_ *= 2;
-  return MemoryStep::restore;
+  return lowered ? std::optional(MemoryStep::restore) : std::nullopt;
 }
 
 std::optional<MemoryStep> MemoryLadder::while_paused(double share, Clock::time_point now) {

@@ -61,7 +61,12 @@ void MemoryWatch::look() {
   }
   if (changed && callback_)
     callback_({.over = now_over, .limit = options_.limit, .memory = memory});
-  if (options_.on_look) options_.on_look(memory);
+  if (!options_.on_look) return;
+  try {
+    options_.on_look(memory);
+  } catch (...) {
+    return;
+  }
 }
 
 ProcessMemory MemoryWatch::last() const {

@@ -21,7 +21,8 @@ struct MemoryWatchOptions {
   /// See ProcessMemory::driver_locked; may be empty.
   std::function<std::uint64_t()> driver_locked{};
   std::filesystem::path root = "/";  ///< where proc is found
-  /// At each look, by the thread that looks; may be empty, must not throw.
+  /// At each look, by the thread that looks; may be empty. What it throws is dropped: the next look
+  /// comes.
   std::function<void(const ProcessMemory&)> on_look{};
 };
 

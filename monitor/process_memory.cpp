@@ -28,16 +28,19 @@ struct CgroupFiles {
   std::vector<std::string_view> limits;
   std::string_view usage;
   std::string_view droppable;  // keys in memory.stat
-  std::string_view kept_pages;
+  std::vector<std::string_view> freeable;
 };
 
 CgroupFiles files_of(int version) {
   if (version == 2)
-    return {{"memory.max", "memory.high"}, "memory.current", "inactive_file", "active_file"};
+    return {{"memory.max", "memory.high"},
+            "memory.current",
+            "inactive_file",
+            {"active_file", "slab_reclaimable"}};
   return {{"memory.limit_in_bytes"},
           "memory.usage_in_bytes",
           "total_inactive_file",
-          "total_active_file"};
+          {"total_active_file"}};
 }
 
 std::optional<std::uint64_t> limit_in(const fs::path& file) {
@@ -54,7 +57,9 @@ void add_usage(HostMemory& host, const fs::path& directory, const CgroupFiles& f
     return bytes - std::min<std::uint64_t>(bytes, keyed_number(stat, key).value_or(0));
   };
   host.cgroup_usage = less(limit_in(directory / files.usage).value_or(0), files.droppable);
-  host.cgroup_held = less(host.cgroup_usage, files.kept_pages);
+  host.cgroup_held = host.cgroup_usage;
+  for (const std::string_view key : files.freeable)
+    host.cgroup_held = less(host.cgroup_held, key);
 }
 
 void add_cgroup(HostMemory& host, const fs::path& root) {
@@ -105,17 +110,22 @@ HostMemory read_host_memory(const fs::path& root) {
   return host;
 }
 
+std::vector<MemoryLimit> kernel_memory_limits(const fs::path& root) {
+  std::vector<MemoryLimit> limits;
+  const HostMemory host = read_host_memory(root);
+  if (host.cgroup_limit)
+    limits.push_back({*host.cgroup_limit, std::string(of_cgroup) + host.cgroup_file});
+  rlimit data{};
+  if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY)
+    limits.push_back({data.rlim_cur, std::string(of_rlimit)});
+  return limits;
+}
+
 MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured, const fs::path& root) {
   const HostMemory host = read_host_memory(root);
   MemoryLimit limit{host.total > 0 ? host.total : UINT64_MAX, "machine"};
-  const auto consider = [&](std::uint64_t bytes, const std::string& source) {
-    if (bytes < limit.bytes) limit = {bytes, source};
-  };
-  if (host.cgroup_limit) consider(*host.cgroup_limit, std::string(of_cgroup) + host.cgroup_file);
-  rlimit data{};
-  if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY) {
-    consider(data.rlim_cur, std::string(of_rlimit));
-  }
+  for (const MemoryLimit& of_kernel : kernel_memory_limits(root))
+    if (of_kernel.bytes < limit.bytes) limit = of_kernel;
   if (configured && *configured <= limit.bytes) limit = {*configured, "configuration"};
   return limit;
 }

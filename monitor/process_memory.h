@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::monitor {
 
@@ -35,14 +36,15 @@ HEADRACE_API ProcessMemory read_process_memory(const std::filesystem::path& root
 HEADRACE_API bool reset_peak_resident(const std::filesystem::path& root = "/");
 
 /// The machine's memory as this process may use it, in bytes.
-struct HostMemory {
+struct HEADRACE_API HostMemory {
   std::uint64_t total = 0;
   std::uint64_t available = 0;  ///< MemAvailable of the machine
   /// The tightest, from the process's cgroup upwards, v1 and v2.
   std::optional<std::uint64_t> cgroup_limit{};
   std::uint64_t cgroup_usage = 0;  ///< of that cgroup, without the page cache it could drop
-  std::uint64_t cgroup_held = 0;   ///< likewise, without any page of a file
-  std::string cgroup_file{};       ///< the file that sets the limit
+  /// Likewise, without what the kernel can make free: pages of files, names of files.
+  std::uint64_t cgroup_held = 0;
+  std::string cgroup_file{};  ///< the file that sets the limit
 
   /// What could still be taken: the lesser of `available` and what the cgroup leaves.
   std::uint64_t room() const;
@@ -61,7 +63,7 @@ HEADRACE_API MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> conf
                                                const std::filesystem::path& root = "/");
 
 /// What is held of a limit, as the one who set it counts.
-struct MemoryUse {
+struct HEADRACE_API MemoryUse {
   std::uint64_t bytes = 0;
   MemoryLimit limit{};
   /// Above 1 the limit is passed. Of a limit that the kernel holds, 2 % are kept clear: what goes
@@ -70,9 +72,12 @@ struct MemoryUse {
 };
 
 /// Of a limit of tightest_memory_limit(): of RLIMIT_DATA the data segment, of a cgroup all that is
-/// in it and no page of a file, else what the process holds.
+/// in it and that the kernel cannot make free, else what the process holds.
 HEADRACE_API MemoryUse memory_use(const MemoryLimit& limit, const ProcessMemory& memory,
                                   const std::filesystem::path& root = "/");
+
+/// The limits that the kernel holds the process to: its cgroup's and RLIMIT_DATA.
+HEADRACE_API std::vector<MemoryLimit> kernel_memory_limits(const std::filesystem::path& root = "/");
 
 /// CPU time the cgroup grants, in cores ("150000 100000" is 1.5); nothing without a quota.
 HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root = "/");

@@ -15,22 +15,15 @@ using monitor::MemoryStep;
 using monitor::MemoryUse;
 using Clock = monitor::MemoryLadder::Clock;
 
-// Between two looks at a cgroup whose limit is far.
-constexpr std::chrono::seconds cgroup_period{2};
+// Between two looks at a limit that is far.
+constexpr std::chrono::seconds far_period{2};
 constexpr double near_limit = 0.8;
-
-monitor::MemoryLimit cgroup_beside(const monitor::MemoryLimit& limit) {
-  const monitor::HostMemory host = monitor::read_host_memory();
-  if (!host.cgroup_limit || limit.source.ends_with(host.cgroup_file)) return {};
-  return {*host.cgroup_limit, "cgroup " + host.cgroup_file};
-}
 
 }  // namespace
 
 MemoryGuard::MemoryGuard(const monitor::MemoryLimit& limit, StopSignals& signals,
                          std::function<void(const std::string&)> say, MemoryRelief relief)
-    : limit_(limit),
-      cgroup_(cgroup_beside(limit)),
+    : limits_{{.limit = limit}},
       signals_(signals),
       say_(std::move(say)),
       relief_(std::move(relief)),
@@ -38,7 +31,10 @@ MemoryGuard::MemoryGuard(const monitor::MemoryLimit& limit, StopSignals& signals
               .period = std::chrono::milliseconds(200),
               .driver_locked = {},
               .on_look = [this](const monitor::ProcessMemory& memory) { look(memory); }},
-             {}) {}
+             {}) {
+  for (const monitor::MemoryLimit& of_kernel : monitor::kernel_memory_limits())
+    if (of_kernel.source != limit.source) limits_.push_back({.limit = of_kernel});
+}
 
 void MemoryGuard::look(const monitor::ProcessMemory& memory) {
   if (over_) return;
@@ -48,23 +44,41 @@ void MemoryGuard::look(const monitor::ProcessMemory& memory) {
 }
 
 MemoryUse MemoryGuard::tightest_use(const monitor::ProcessMemory& memory, Clock::time_point now) {
-  const MemoryUse own = memory_use(limit_, memory);
-  if (cgroup_.bytes == 0) return own;
-  if (now - cgroup_seen_ >= cgroup_period || cgroup_use_.share() > near_limit) {
-    cgroup_use_ = memory_use(cgroup_, memory);
-    cgroup_seen_ = now;
+  MemoryUse tightest;
+  for (Watched& watched : limits_) {
+    const bool of_process = &watched == &limits_.front();
+    if (of_process || now - watched.seen >= far_period || watched.use.share() > near_limit) {
+      watched.use = memory_use(watched.limit, memory);
+      watched.seen = now;
+    }
+    if (watched.use.share() > tightest.share()) tightest = watched.use;
   }
-  return cgroup_use_.share() > own.share() ? cgroup_use_ : own;
+  return tightest;
 }
 
 void MemoryGuard::take(MemoryStep step, const MemoryUse& use) {
+  if (step == MemoryStep::stop) return end_run(use);
   const std::string done = give_up(step, use);
-  if (done.empty()) return;
+  if (!done.empty()) tell(use, done);
+}
+
+// Whatever comes of the words, for which there may be no memory: the run ends. It may need batches
+// to end a step.
+void MemoryGuard::end_run(const MemoryUse& use) {
+  over_ = true;
+  try {
+    tell(use, "nothing more can be given up, the run is saved and ends" +
+                  (relief_.account ? "\n" + relief_.account() : std::string()));
+  } catch (const std::exception&) {
+    // Its lines are lost, and nothing else.
+  }
+  signals_.request();
+  if (relief_.set_paused) relief_.set_paused(false);
+}
+
+void MemoryGuard::tell(const MemoryUse& use, const std::string& done) const {
   say_(fmt::format("[memory] {} of {} are held ({}): {}", format_bytes(use.bytes),
                    format_bytes(use.limit.bytes), use.limit.source, done));
-  if (step != MemoryStep::stop) return;
-  over_ = true;
-  signals_.request();
 }
 
 // Says what was done; nothing where it cannot be.
@@ -92,8 +106,7 @@ std::string MemoryGuard::give_up(MemoryStep step, const MemoryUse& use) {
     case MemoryStep::restore:
       return share(1.0, "loaders use all of their memory again");
     case MemoryStep::stop:
-      return "nothing more can be given up, the run is saved and ends" +
-             (relief_.account ? "\n" + relief_.account() : std::string());
+      break;
   }
   return {};
 }

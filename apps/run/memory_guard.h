@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -21,9 +22,10 @@ struct MemoryRelief {
   std::function<std::string()> account{};         ///< who holds what: lines
 };
 
-/// Holds a run under its memory limit and its cgroup's: looks five times a second, a cgroup every
-/// two seconds while it is far from its limit, gives up what MemoryLadder says and tells of it, and
-/// asks the run to end in good order where nothing helped. Below 95 % of the limit it only looks.
+/// Holds a run under its memory limit and those that the kernel holds it to: looks five times a
+/// second, a cgroup every two seconds while it is far from its limit, gives up what MemoryLadder
+/// says and tells of it, and asks the run to end in good order where nothing helped. Below 95 % of
+/// the limit it only looks.
 class MemoryGuard {
  public:
   /// `say` is called from a thread of the guard's own; it, what `relief` uses and `signals` outlive
@@ -40,17 +42,22 @@ class MemoryGuard {
   monitor::MemoryUse tightest_use(const monitor::ProcessMemory& memory,
                                   monitor::MemoryLadder::Clock::time_point now);
   void take(monitor::MemoryStep step, const monitor::MemoryUse& use);
+  void end_run(const monitor::MemoryUse& use);
+  void tell(const monitor::MemoryUse& use, const std::string& done) const;
   std::string give_up(monitor::MemoryStep step, const monitor::MemoryUse& use);
   std::string evict(const monitor::MemoryUse& use);
 
-  monitor::MemoryLimit limit_;
-  monitor::MemoryLimit cgroup_;  // 0: none, or `limit_` is it
+  // Of one that is far it is not asked at each look.
+  struct Watched {
+    monitor::MemoryLimit limit{};
+    monitor::MemoryUse use{};  // the newest
+    monitor::MemoryLadder::Clock::time_point seen{};
+  };
+  std::vector<Watched> limits_;
   StopSignals& signals_;
   std::function<void(const std::string&)> say_;
   MemoryRelief relief_;
   monitor::MemoryLadder ladder_;
-  monitor::MemoryUse cgroup_use_;  // the newest
-  monitor::MemoryLadder::Clock::time_point cgroup_seen_{};
   std::atomic<bool> over_{false};
   monitor::MemoryWatch watch_;  // the last: its thread calls look()
 };

@@ -48,27 +48,27 @@ std::uint64_t less(std::uint64_t all, std::uint64_t part) {
   return all - std::min(all, part);
 }
 
-// Most first. What the first step keeps for a cache is the cache's.
-std::vector<LoaderHolding::Stage> by_kept(const LoaderHolding& loader, std::uint64_t of_caches) {
-  constexpr std::size_t first_step = 1;
+// Most first, without what is taken by one step and given back by another: that is kept by none.
+std::vector<LoaderHolding::Stage> by_kept(const LoaderHolding& loader) {
   std::vector<LoaderHolding::Stage> stages = loader.stages;
-  if (stages.size() > first_step) stages[first_step].kept -= static_cast<std::int64_t>(of_caches);
+  std::ranges::stable_sort(stages, std::ranges::greater(), &LoaderHolding::Stage::kept);
+  std::int64_t given_back = 0;
+  for (const LoaderHolding::Stage& stage : stages)
+    given_back += std::max<std::int64_t>(-stage.kept, 0);
+  for (LoaderHolding::Stage& stage : stages) {
+    const std::int64_t of_stage = std::clamp<std::int64_t>(stage.kept, 0, given_back);
+    stage.kept -= of_stage;
+    given_back -= of_stage;
+  }
   std::ranges::stable_sort(stages, std::ranges::greater(), &LoaderHolding::Stage::kept);
   return stages;
 }
 
-// Steps that take and do not give back; what one takes and another gives back is kept by none.
 void add_steps(const HeldNow& now, std::uint64_t& rest, std::vector<MemoryOwner>& owners) {
   for (const LoaderHolding& loader : now.loaders) {
-    const std::vector<LoaderHolding::Stage> stages = by_kept(loader, now.caches);
-    std::int64_t kept = 0;
-    for (const LoaderHolding::Stage& stage : stages)
-      kept += stage.kept;
-    for (const LoaderHolding::Stage& stage : stages) {
-      const std::int64_t own = std::min(stage.kept, kept);
-      if (own < least_kept) break;
-      kept -= own;
-      const std::uint64_t bytes = std::min(static_cast<std::uint64_t>(own), rest);
+    for (const LoaderHolding::Stage& stage : by_kept(loader)) {
+      if (stage.kept < least_kept) break;
+      const std::uint64_t bytes = std::min(static_cast<std::uint64_t>(stage.kept), rest);
       rest -= bytes;
       owners.push_back({.name = fmt::format("step \"{}\" of {}, which keeps what it takes",
                                             stage.name, loader.loader),

@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+extern "C" {
+void* __libc_malloc(std::size_t) noexcept;
+void __libc_free(void*) noexcept;
+}
+
 using namespace headrace;
 using namespace headrace::bench;
 
@@ -53,7 +58,7 @@ std::function<double()> epochs(const std::shared_ptr<const Source>& source, cons
   struct Run {
     explicit Run(Loader made) : loader(std::move(made)) {}
     Loader loader;
-    app::StopSignals signals{};
+    std::optional<app::StopSignals> signals{};  // a program has but one
     std::optional<app::MemoryGuard> guard{};
     std::int64_t epoch = 0;
   };
@@ -63,8 +68,11 @@ std::function<double()> epochs(const std::shared_ptr<const Source>& source, cons
                                              .then(Copies{})
                                              .batch({.size = 1024})
                                              .build({.runtime = runtime}));
-  if (how.guarded)
-    run->guard.emplace(monitor::tightest_memory_limit({}), run->signals, [](const std::string&) {});
+  if (how.guarded) {
+    run->signals.emplace();
+    run->guard.emplace(monitor::tightest_memory_limit({}), *run->signals,
+                       [](const std::string&) {});
+  }
   return [run] {
     double seen = 0;
     for (Batch& batch : run->loader.epoch(run->epoch++))

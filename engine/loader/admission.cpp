@@ -211,13 +211,18 @@ bool LoaderCore::pump_one(Lock& lock) {
   return true;
 }
 
+/// Whether a block's samples hold more than its share of the budget, as one of so many.
+bool LoaderCore::pools_too_much(const Block& block, std::size_t blocks) const noexcept {
+  std::size_t pooled = 0;
+  for (const Sample& sample : block.samples)
+    pooled += sample.pooled_bytes();
+  return pooled > usable_sample_bytes() / blocks;
+}
+
 /// A block that is through: its place and its bytes go to the next one.
 void LoaderCore::recycle(Block* block) {
-  const std::size_t fair = usable_sample_bytes() / static_cast<std::size_t>(plan_->pumped_blocks);
-  std::size_t pooled = 0;
-  for (const Sample& sample : block->samples)
-    pooled += sample.pooled_bytes();
-  if (pooled > fair) block->samples.clear();
+  if (pools_too_much(*block, static_cast<std::size_t>(plan_->pumped_blocks)))
+    block->samples.clear();
   Lock lock(mutex_);
   --live_blocks_;
   reserved_ -= block->reserved;

@@ -34,7 +34,10 @@ NextBatch LoaderCore::next(std::chrono::nanoseconds timeout, std::stop_token sto
     if (front_is_ready()) {
       if (!prepare_front(lock)) continue;
       std::shared_ptr<Loan> loan = take(flight_at(consume_sequence_));
-      if (runtime_->memory_users().share() < 1.0) admit(lock);  // it may be the oldest one's turn
+      if (runtime_->memory_users().share() < 1.0) {  // it may be the oldest one's turn
+        const WaitingScope waiting(waiting_, changed_, closed_);
+        admit(lock);
+      }
       return {.status = NextBatch::Status::ready, .batch = Loan::batch(std::move(loan))};
     }
     if (is_exhausted()) refuse_exhausted();

@@ -57,11 +57,12 @@ void LoaderCore::watch() {
       if (log) log(LogLevel::warning, to_string(report));
     };
   }
-  watchdog_ = std::make_unique<Watchdog>(std::move(watched), std::move(options),
-                                         runtime_->watch_list(), [this] {
-                                           const Lock lock(mutex_, std::try_to_lock);
-                                           return !lock.owns_lock() || waiting_ > 0 || closed_;
-                                         });
+  watchdog_ = std::make_unique<Watchdog>(
+      std::move(watched), std::move(options), runtime_->watch_list(), [this] {
+        const Lock lock(mutex_, std::try_to_lock);
+        const bool waits = waiting_ > 0 && !runtime_->memory_users().paused();
+        return !lock.owns_lock() || waits || closed_;
+      });
 }
 
 /// Memory for all blocks that can be on their way at once: from then on admission takes none.
@@ -111,6 +112,8 @@ int LoaderCore::run_direct() {
     runner_.run(plan_->nodes[0], *block, static_cast<int>(thread));
     learn(*block);
   }
+  const bool lowered = runtime_->memory_users().share() < 1.0;
+  if (lowered && pools_too_much(*block, worker_blocks_.size())) block->samples.clear();
   if (own) worker_blocks_[thread] = std::move(own);
   return finish_block(flight);
 }

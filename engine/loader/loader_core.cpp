@@ -12,7 +12,7 @@ LoaderCore::LoaderCore(std::shared_ptr<const Plan> plan)
       runtime_(RuntimeCore::share(plan_->runtime)),
       pool_(std::make_shared<SlabPool>(plan_->layout, plan_->slabs)),
       recorder_(plan_->stages, plan_->threads(), plan_->options.statistics,
-                runtime_->options().heap_meter),
+                runtime_->options().heap_meter != nullptr),
       bad_samples_(plan_->recipe.bad_samples, plan_->recipe.name),
       runner_(*plan_, *pool_, recorder_),
       ring_(static_cast<std::size_t>(plan_->slabs + plan_->device_slots)),
@@ -49,10 +49,10 @@ void LoaderCore::shut_down() noexcept {
     });
   }
   if (transfer_) transfer_->returns().disconnect();
+  runtime_->memory_users().remove(*this);  // whose call may still send permits
   graph_.reset();
   watchdog_.reset();
   runtime_->watch_list().remove(&recorder_);
-  runtime_->memory_users().remove(*this);
   if (std::exchange(io_expected_, false)) runtime_->io().forget(blocks_.size());
   Lock lock(mutex_);
   if (std::exchange(materialised_, false)) runtime_->release(plan_->held_bytes());

@@ -119,10 +119,10 @@ std::size_t LoaderCore::usable_sample_bytes() const noexcept {
   return static_cast<std::size_t>(share * static_cast<double>(plan_->sample_bytes));
 }
 
-/// Free slabs beyond the share give their pages back. Page-locked ones keep theirs: the device's
-/// driver knows them.
+/// Free slabs beyond the share give their pages back. Those of a loader for a device keep theirs,
+/// which are page-locked, or are about to be: the device's driver knows them.
 void LoaderCore::rest_slabs() noexcept {
-  if (transfer_ || runtime_->memory_users().share() >= 1.0) return;
+  if (plan_->device_slots > 0 || runtime_->memory_users().share() >= 1.0) return;
   const int in_use = plan_->slabs - free_slabs_;
   pool_->rest_beyond(static_cast<std::size_t>(std::max(usable_slabs() - in_use, 0)));
 }
@@ -131,7 +131,22 @@ void LoaderCore::share_changed() noexcept {
   Lock lock(mutex_);
   if (closed_) return;
   rest_slabs();
+  rest_samples(lock);
   admit(lock);
+}
+
+/// Blocks on no way let go of their samples. Unlocks for it: a sample's tensors may be somebody
+/// else's.
+void LoaderCore::rest_samples(Lock& lock) noexcept {
+  if (runtime_->memory_users().share() >= 1.0) return;
+  for (std::size_t most = blocks_.size(); most > 0; --most) {
+    const auto pooled = std::ranges::find_if(
+        spare_blocks_, [](const Block* block) { return !block->samples.empty(); });
+    if (pooled == spare_blocks_.end()) return;
+    std::vector<Sample> samples;
+    samples.swap((*pooled)->samples);
+    unlocked(lock, [&samples] { samples.clear(); });
+  }
 }
 
 LoaderHolding LoaderCore::holding() const {

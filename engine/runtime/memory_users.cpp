@@ -38,8 +38,8 @@ std::vector<LoaderHolding> MemoryUsers::holdings() const {
 
 void MemoryUsers::tell() const noexcept {
   const std::lock_guard lock(mutex_);
-  for (MemoryUser* user : users_)
-    user->share_changed();
+  for (std::size_t i = 0; i < users_.size(); ++i)  // it may change the list
+    users_[i]->share_changed();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/internal/aligned_memory.h>
 #include <headrace/engine/tensor/internal/byte_count.h>
@@ -21,6 +22,7 @@ struct Scratch {
 
   std::byte* at_least(std::size_t wanted) {
     if (wanted > bytes || memory == nullptr) {
+      const detail::OwnHeap pooled;
       memory.reset();
       bytes = 0;
       memory = detail::allocate_aligned(wanted);
@@ -79,6 +81,7 @@ Sample::Field* Sample::find(std::string_view name) const noexcept {
 
 Sample::Field& Sample::find_or_add(std::string_view name) {
   if (Field* field = find(name)) return *field;
+  const detail::OwnHeap pooled;
   fields_.push_back(std::make_unique<Field>());
   fields_.back()->name = name;
   return *fields_.back();

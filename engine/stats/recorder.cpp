@@ -47,11 +47,11 @@ Durations HistogramSum::durations() const {
           .max_s = static_cast<double>(most_) * 1e-9};
 }
 
-Recorder::Recorder(std::vector<Stage> stages, int threads, bool on, HeapMeter meter)
+Recorder::Recorder(std::vector<Stage> stages, int threads, bool on, bool metered)
     : stages_(std::move(stages)),
       threads_(threads),
       on_(on),
-      meter_(meter),
+      metered_(metered),
       cells_(std::make_unique<Cell[]>(static_cast<std::size_t>(threads) * stages_.size())),
       activities_(std::make_unique<Activity[]>(static_cast<std::size_t>(threads))) {}
 

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/file/cached_file.h>
 #include <headrace/loaders/file/read_file.h>
@@ -259,6 +260,7 @@ bool CacheStore::store(Entry& entry, const Sample& sample) {
 void CacheStore::keep(std::int64_t index, const Sample& sample) {
   table_->misses.fetch_add(1, std::memory_order_relaxed);
   if (table_->full || table_->failed || table_->find(index) != nullptr) return;
+  const OwnHeap kept;
   auto entry = std::make_unique<Entry>();
   entry->layout = layout_of(sample);
   const std::size_t bytes = entry->layout->bytes + (on_disk() ? 0 : sizeof(Entry) + alignment);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,7 +88,7 @@ TEST_CASE("a process over its limit gives up what it can, says so, and its run e
       app::run_loader_trial(loader, {.step_s = 0.01, .epochs = 1000, .stop = signals.token()});
   CHECK(trial.batches < 64000 - 16);
   CHECK(guard.over());
-  CHECK(record.done() == Lines{"evict", "share 0.500000", "pause", "share 0.000000"});
+  CHECK(record.done() == Lines{"evict", "share 0.500000", "pause", "share 0.000000", "resume"});
   const Lines lines = record.lines();
   REQUIRE(lines.size() == 5);
   for (const std::string& line : lines)
@@ -114,6 +115,20 @@ TEST_CASE("a process that can give up nothing is told so once") {
   const Lines lines = record.lines();
   CHECK(lines.size() == 2);  // free parts of the heap, and the end
   CHECK(lines.back().ends_with("the run is saved and ends"));
+}
+
+TEST_CASE("a run ends where there is no memory for words about it") {
+  app::StopSignals signals;
+  Record record;
+  app::MemoryRelief relief = record.relief();
+  relief.account = []() -> std::string { throw std::bad_alloc(); };
+  app::MemoryGuard guard({.bytes = 1 << 20, .source = "configuration"}, signals, record.say(),
+                         relief);
+  for (int i = 0; i < 200 && !signals.token().stop_requested(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(guard.over());
+  CHECK(signals.token().stop_requested());
+  CHECK(record.done().back() == "resume");
 }
 
 TEST_CASE("a process below its limit is left alone") {

@@ -27,7 +27,8 @@ class Job : public headrace::test::TrainingFolder {
  public:
   Job()
       : TrainingFolder(
-            "kind: quadrants\nseed: 3\ndevice: cpu\ntraining:\n  epochs: 8\n  batch: 64\n"
+            "kind: quadrants\nseed: 3\ndevice: cpu\ntraining:\n  epochs: 8\n  batch: 16\n"
+            "  accumulation: 4\n"
             "  evaluation_batch: 256\nthreads:\n  loader: 2\n  torch: 1\n") {}
 
   Finished run(const Words& words) const {

@@ -37,7 +37,7 @@ HeldNow as_planned() {
           .loaders = {{.loader = "train",
                        .bytes = 40 * mib,
                        .stages = {{.name = "read", .kept = 2 * kept_mib},
-                                  {.name = "decode", .kept = 31 * kept_mib},
+                                  {.name = "decode", .kept = 1 * kept_mib},
                                   {.name = "flip", .kept = -3 * kept_mib}}}}};
 }
 
@@ -71,10 +71,21 @@ TEST_CASE("a step that keeps what it takes is named, and what another gives back
   const std::vector<MemoryOwner> owners = memory_owners(plan(), now);
   CHECK(owners.front().name == "step \"leaky\" of train, which keeps what it takes");
   CHECK(owners.front().bytes == 500 * mib);
-  CHECK(find(owners, "\"decode\"") == nullptr);  // the cache's, and what "flip" gives back
+  CHECK(find(owners, "\"decode\"") == nullptr);  // what "flip" gives back
   CHECK(find(owners, "the process")->bytes <= 116 * mib);
   CHECK(to_text(owners).ends_with(
       "  most beyond the plan: step \"leaky\" of train, which keeps what it takes, 500 MiB"));
+}
+
+TEST_CASE("what a step gives back is that of the step that took it, however much it is") {
+  HeldNow now = as_planned();
+  now.process += 500 * mib;
+  now.loaders.front().stages = {{.name = "read", .kept = -9000 * kept_mib},
+                                {.name = "decode", .kept = 9000 * kept_mib},
+                                {.name = "leaky", .kept = 500 * kept_mib}};
+  const std::vector<MemoryOwner> owners = memory_owners(plan(), now);
+  CHECK(find(owners, "leaky")->bytes == 500 * mib);
+  CHECK(find(owners, "decode\"") == nullptr);
 }
 
 TEST_CASE("no step is said to keep more than is there") {

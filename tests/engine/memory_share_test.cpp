@@ -1,4 +1,5 @@
 // What loaders give up of their memory while they run.
+#include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/tests/engine/test_sources.h>
 #include <headrace/tests/engine/test_support.h>
 
@@ -219,6 +220,55 @@ TEST_CASE("who keeps what it takes from the heap is known by step, with a meter"
       CHECK(kept_by(holdings.front(), "whole") == (metered ? 7 * 8 : 0));
     }
   }
+}
+
+TEST_CASE("what pools take is the engine's, whichever step they grow in") {
+  const Runtime runtime({.threads = 1, .heap_meter = &heap_meter});
+  const std::int64_t before = headrace::detail::heap_of_steps();
+  {
+    const headrace::detail::OwnHeap pooled;
+    heap += 1000;
+  }
+  CHECK(headrace::detail::heap_of_steps() == before);
+  heap += 10;
+  CHECK(headrace::detail::heap_of_steps() == before + 10);
+}
+
+TEST_CASE("loaders end, are left and sought while shares change") {
+  Watchdog watchdog("loaders that end");
+  const Runtime runtime({.threads = 4, .io_threads = 2});
+  const Restless restless(runtime);
+  for (int round = 0; round < scaled(300, 60); ++round) {
+    Loader loader = loader_on(runtime, kinds[static_cast<std::size_t>(round) % kinds.size()], 7,
+                              round % 2 == 0);
+    const int batches = round % 5;
+    int seen = 0;
+    for (Batch& batch : loader.epoch(0)) {
+      CHECK(batch.size() > 0);
+      if (++seen > batches) break;
+    }
+    if (round % 3 == 0) loader.seek({.seed = 7, .epoch = 1, .position = 16});
+    if (round % 4 == 0) CHECK(loader.next().status == NextBatch::Status::ready);
+  }
+}
+
+TEST_CASE("a pause is no hang") {
+  Watchdog watchdog("a pause under a watchdog");
+  Runtime runtime({.threads = 2});
+  std::atomic<int> reports{0};
+  Loader loader =
+      stream_on({.records = 400})
+          .batch({.size = rows})
+          .build({.watchdog = {.after = 100ms, .action = [&](const HangReport&) { ++reports; }},
+                  .runtime = runtime});
+  REQUIRE(loader.next().status == NextBatch::Status::ready);
+  runtime.set_paused(true);
+  while (loader.next(20ms).status == NextBatch::Status::ready) {
+  }
+  CHECK(loader.next(1s).status == NextBatch::Status::timeout);
+  CHECK(reports == 0);
+  runtime.set_paused(false);
+  CHECK(loader.next().status == NextBatch::Status::ready);
 }
 
 TEST_CASE("loaders are listed from their first epoch to their end, and shares are shares") {

@@ -64,11 +64,19 @@ TEST_CASE("a step that was enough is the last, and what was given up comes back 
 TEST_CASE("what was taken back too early comes back later the next time") {
   MemoryLadder ladder;
   Looks looks(ladder);
-  CHECK(looks.at(0.96, 1) == Steps{MemoryStep::evict});
+  CHECK(looks.at(0.96, 11) == Steps{MemoryStep::evict, MemoryStep::lower});
   CHECK(looks.at(0.85, 51) == Steps{MemoryStep::restore});
-  CHECK(looks.at(0.96, 1) == Steps{MemoryStep::evict});
+  CHECK(looks.at(0.96, 11) == Steps{MemoryStep::evict, MemoryStep::lower});
   CHECK(looks.at(0.85, 99).empty());
   CHECK(looks.at(0.85, 2) == Steps{MemoryStep::restore});
+}
+
+TEST_CASE("where nothing was lowered nothing is taken back, and the ladder begins anew") {
+  MemoryLadder ladder;
+  Looks looks(ladder);
+  CHECK(looks.at(0.96, 1) == Steps{MemoryStep::evict});
+  CHECK(looks.at(0.85, 60).empty());
+  CHECK(looks.at(0.96, 1) == Steps{MemoryStep::evict});
 }
 
 TEST_CASE("a pause ends where memory came free, or would come free no more") {

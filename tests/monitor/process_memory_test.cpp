@@ -54,7 +54,8 @@ TEST_CASE("a v2 cgroup's limit is the tightest on the way up") {
   root.write("sys/fs/cgroup/jobs/memory.max", "4294967296\n");
   root.write("sys/fs/cgroup/jobs/memory.current", "3221225472\n");
   root.write("sys/fs/cgroup/jobs/memory.stat",
-             "anon 1\ninactive_file 1073741824\nactive_file 536870912\n");
+             "anon 1\ninactive_file 1073741824\nactive_file 268435456\nslab_reclaimable "
+             "268435456\n");
   root.write("sys/fs/cgroup/jobs/run1/memory.max", "max\n");
   root.write("sys/fs/cgroup/jobs/run1/memory.current", "1073741824\n");
 

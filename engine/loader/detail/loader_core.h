@@ -110,6 +110,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
   bool may_admit() const noexcept;
   Block* next_block(Lock& lock);
   void recycle(Block* block);
+  bool pools_too_much(const Block& block, std::size_t blocks) const noexcept;
 
   // memory
   void slab_came_back(Slab* slab, bool delivered) noexcept override;
@@ -125,6 +126,7 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
   int usable_slabs() const noexcept;
   std::size_t usable_sample_bytes() const noexcept;
   void rest_slabs() noexcept;
+  void rest_samples(Lock& lock) noexcept;
 
   // delivery
   bool is_exhausted() const;

@@ -8,7 +8,8 @@
 
 namespace headrace::inline v1::detail {
 
-/// A loader, as the memory of its runtime sees it. Called under the list's lock, on any thread.
+/// A loader, as the memory of its runtime sees it. Called under the list's lock, on any thread; may
+/// run the user's code (orders, estimates of sources), which may ask the list again.
 class MemoryUser {
  public:
   /// The share or the pause is another one.
@@ -37,7 +38,7 @@ class MemoryUsers {
 
   std::atomic<double> share_{1.0};
   std::atomic<bool> paused_{false};
-  mutable std::mutex mutex_;  // of the list
+  mutable std::recursive_mutex mutex_;  // of the list
   std::vector<MemoryUser*> users_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/engine/runtime/internal/crew.h>
 #include <headrace/engine/runtime/internal/io_pool.h>
 #include <headrace/engine/runtime/internal/memory_users.h>
@@ -19,7 +20,9 @@ namespace headrace::inline v1::detail {
 /// What the handles of a runtime share. Threads start when the first epoch asks for them.
 class RuntimeCore {
  public:
-  explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {}
+  explicit RuntimeCore(const RuntimeOptions& options) : options_(options) {
+    set_own_heap_meter(options.heap_meter);
+  }
   ~RuntimeCore();
 
   static std::shared_ptr<RuntimeCore> share(const Runtime& runtime) { return runtime.core_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/engine/stats/internal/activity.h>
 #include <headrace/engine/stats/stats.h>
 
@@ -88,11 +89,8 @@ class Recorder {
     int limit = 0;
   };
 
-  /// Net bytes of the heap that the calling thread holds; see RuntimeOptions::heap_meter.
-  using HeapMeter = std::int64_t (*)() noexcept;
-
-  /// `on` false: no times are recorded. Without a meter no stage has kept anything.
-  Recorder(std::vector<Stage> stages, int threads, bool on, HeapMeter meter = nullptr);
+  /// `on` false: no times are recorded. `metered` false: no stage has kept anything.
+  Recorder(std::vector<Stage> stages, int threads, bool on, bool metered = false);
 
   bool on() const noexcept { return on_; }
   int threads() const noexcept { return threads_; }
@@ -103,10 +101,10 @@ class Recorder {
   }
   void add(int thread, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
   void fail(int thread, std::size_t stage) noexcept { cell(thread, stage).failures.add(1); }
-  std::int64_t heap() const noexcept { return meter_ != nullptr ? meter_() : 0; }
+  std::int64_t heap() const noexcept { return metered_ ? heap_of_steps() : 0; }
   /// What a call of the stage took from the heap and did not give back, since heap() was `before`.
   void keep(int thread, std::size_t stage, std::int64_t before) noexcept {
-    if (meter_ != nullptr) cell(thread, stage).kept.add(meter_() - before);
+    if (metered_) cell(thread, stage).kept.add(heap_of_steps() - before);
   }
   /// Of all threads, for each stage; since the recorder was made.
   std::vector<std::int64_t> kept() const;
@@ -129,7 +127,7 @@ class Recorder {
   std::vector<Stage> stages_;
   int threads_;
   bool on_;
-  HeapMeter meter_;
+  bool metered_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<Activity[]> activities_;
 };
