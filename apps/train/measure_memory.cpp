@@ -26,10 +26,14 @@ namespace fs = std::filesystem;
 class OwnFolder {
  public:
   OwnFolder() {
-    std::string pattern = (fs::temp_directory_path() / "headrace-memory-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw ResourceError(fmt::format("[memory] {}: a folder must be had to measure, got: {}",
-                                      pattern, std::strerror(errno)));
+    std::error_code missing;
+    const fs::path parent = fs::temp_directory_path(missing);
+    std::string pattern = (parent / "headrace-memory-XXXXXX").string();
+    if (missing || ::mkdtemp(pattern.data()) == nullptr)
+      throw ResourceError(fmt::format(
+          "[memory] {}: a folder must be had to measure, got: {}; set TMPDIR to a folder that can "
+          "be written, or memory.measure to false",
+          pattern, missing ? missing.message() : std::strerror(errno)));
     path_ = pattern;
   }
   ~OwnFolder() {

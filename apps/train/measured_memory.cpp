@@ -51,7 +51,8 @@ std::string to_json(const MeasuredMemory& memory) {
                         {"training_bytes", point.training},
                         {"evaluation_bytes", point.evaluation},
                         {"beside_bytes", point.beside},
-                        {"step_s", point.step_s}});
+                        {"step_s", point.step_s},
+                        {"steps", point.steps}});
     stages.push_back({{"name", stage.name},
                       {"weights_bytes", stage.weights},
                       {"gradients_bytes", stage.gradients},
@@ -60,6 +61,7 @@ std::string to_json(const MeasuredMemory& memory) {
                       {"checkpoint_bytes", stage.checkpoint},
                       {"points", std::move(points)},
                       {"exceeded_rows", stage.exceeded_rows},
+                      {"least_rows", stage.least_rows},
                       {"ended", stage.ended}});
   }
   return json{{"stages", std::move(stages)}, {"failed", memory.failed}, {"of", memory.of}}.dump(2) +
@@ -80,6 +82,7 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                           .average = one.at("average_bytes").get<std::uint64_t>(),
                           .checkpoint = one.at("checkpoint_bytes").get<std::uint64_t>(),
                           .exceeded_rows = one.at("exceeded_rows").get<std::int64_t>(),
+                          .least_rows = one.at("least_rows").get<std::int64_t>(),
                           .ended = one.at("ended").get<std::string>()};
       for (const json& point : one.at("points"))
         stage.points.push_back({.rows = point.at("rows").get<std::int64_t>(),
@@ -87,7 +90,8 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                                 .training = point.at("training_bytes").get<std::uint64_t>(),
                                 .evaluation = point.at("evaluation_bytes").get<std::uint64_t>(),
                                 .beside = point.at("beside_bytes").get<std::uint64_t>(),
-                                .step_s = point.at("step_s").get<double>()});
+                                .step_s = point.at("step_s").get<double>(),
+                                .steps = point.at("steps").get<std::int64_t>()});
       memory.stages.push_back(std::move(stage));
     }
   } catch (const json::exception& error) {

@@ -17,6 +17,7 @@ struct MeasuredPoint {
   std::uint64_t evaluation = 0;
   std::uint64_t beside = 0;
   double step_s = 0.0;
+  std::int64_t steps = 0;  ///< that were taken
 };
 
 /// What a stage takes, as steps on placeholders have shown. Bytes.
@@ -29,6 +30,7 @@ struct MeasuredStage {
   std::uint64_t checkpoint = 0;  ///< the copy of the state that a save is made of
   std::vector<MeasuredPoint> points{};
   std::int64_t exceeded_rows = 0;  ///< the least rows that ran out of memory; 0: none did
+  std::int64_t least_rows = 1;     ///< of a micro-batch: norms over the batch need two
   std::string ended{};             ///< what ended the trial of that or another size; may be empty
 
   std::uint64_t state() const { return weights + gradients + moments + average; }

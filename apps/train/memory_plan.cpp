@@ -62,11 +62,15 @@ StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
                       std::int64_t evaluation_rows) {
   const std::uint64_t now = bytes_of_tensors(stage);
   const std::uint64_t then = rows_bytes(measured, rows, evaluation_rows);
-  const double share = static_cast<double>(rows) / static_cast<double>(stage.batch);
   StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
-  total.host =
-      with_instead(total.host, stage.batch_bytes,
-                   static_cast<std::uint64_t>(share * static_cast<double>(stage.batch_bytes)));
+  const auto scale = [&total](std::uint64_t bytes, std::int64_t then_rows, std::int64_t now_rows) {
+    const double share = static_cast<double>(then_rows) / static_cast<double>(now_rows);
+    total.host = with_instead(total.host, bytes,
+                              static_cast<std::uint64_t>(share * static_cast<double>(bytes)));
+  };
+  scale(stage.batch_bytes, rows, stage.batch);
+  if (stage.evaluation_batch > 0)
+    scale(stage.evaluation_bytes, evaluation_rows, stage.evaluation_batch);
   total.host = with_instead(total.host, stage.measured.checkpoint, measured.checkpoint);
   std::uint64_t& computes = plan.device_limit ? total.device : total.host;
   computes = with_instead(computes, now, then);
@@ -89,6 +93,7 @@ std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedSt
   if (fits_as_it_is(plan, stage)) return StageChange{};
   if (stage.measured.points.empty()) return std::nullopt;
   for (const std::int64_t rows : divisors(stage.batch)) {
+    if (rows < stage.measured.least_rows && rows < stage.batch) break;
     // The evaluation goes first: it changes nothing of what is learnt.
     for (std::int64_t of = stage.evaluation_batch; of >= 0; of = of > 1 ? of / 2 : -1) {
       if (ran_out(stage.measured, rows) ||
@@ -106,15 +111,17 @@ std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedSt
   return std::nullopt;
 }
 
-std::string to_text(const StageChange& change) {
+std::string to_text(const MemoryPlan& plan, const PlannedStage& stage, const StageChange& change) {
+  const bool alone = plan.stages.size() == 1;
+  const char* section = alone ? "training." : "";
   std::string text;
   if (change.batch > 0)
-    text = fmt::format("training.batch={}, training.accumulation={} (the same effective batch)",
+    text = fmt::format("{0}batch={1}, {0}accumulation={2} (the same effective batch)", section,
                        change.batch, change.accumulation);
   if (change.evaluation_batch > 0)
-    text += fmt::format("{}training.evaluation_batch={}", text.empty() ? "" : ", ",
+    text += fmt::format("{}{}evaluation_batch={}", text.empty() ? "" : ", ", section,
                         change.evaluation_batch);
-  return text;
+  return alone ? text : text + " of stage " + stage.name;
 }
 
 std::uint64_t MemoryPlan::most() const {

@@ -18,9 +18,10 @@ struct PlannedStage {
   std::int64_t accumulation = 1;      ///< micro-batches of a step
   std::int64_t evaluation_batch = 0;  ///< 0: it has no evaluation
   monitor::MemoryForecast host{};
-  monitor::MemoryForecast device{};  ///< empty without a GPU
-  std::uint64_t batch_bytes = 0;     ///< of `host`, what shrinks with the batch in slabs
-  std::int64_t records = 0;          ///< to train on
+  monitor::MemoryForecast device{};    ///< empty without a GPU
+  std::uint64_t batch_bytes = 0;       ///< of `host`, what grows with the batch in the loader
+  std::uint64_t evaluation_bytes = 0;  ///< likewise of the evaluation's
+  std::int64_t records = 0;            ///< to train on
   MeasuredStage measured{};
 };
 
@@ -76,7 +77,8 @@ struct StageChange {
 /// or where it is not known what rows take. Not needed where it fits as it is.
 std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage);
 
-/// "training.batch=16, training.accumulation=4 (the same effective batch)".
-std::string to_text(const StageChange& change);
+/// "training.batch=16, training.accumulation=4 (the same effective batch)"; of several stages
+/// "batch=16, ... of stage warm-up".
+std::string to_text(const MemoryPlan& plan, const PlannedStage& stage, const StageChange& change);
 
 }  // namespace headrace::inline v1::app

@@ -69,8 +69,10 @@ std::optional<SwitchThatFits> switch_to_fit(const SwitchCall& call, const Memory
   for (const MemorySwitch& change : switches_of(call.job)) {
     const SwitchedStage switched = measure_switch(call, change);
     if (!switched.failed.empty()) continue;
-    for (std::int64_t rows = stage.batch; rows >= 1; --rows) {
-      if (stage.batch % rows != 0) continue;
+    const std::int64_t least = std::min(switched.measured.least_rows, stage.batch);
+    const std::int64_t exceeded = switched.measured.exceeded_rows;
+    for (std::int64_t rows = stage.batch; rows >= least; --rows) {
+      if (stage.batch % rows != 0 || (exceeded > 0 && rows >= exceeded)) continue;
       const StageTotal total =
           total_with(plan, stage, switched.measured, rows, evaluation_rows(stage, rows));
       if (fits(plan, total))

@@ -26,11 +26,24 @@ std::uint64_t room_for_tensors(const MemoryPlan& plan) {
     const monitor::MemoryForecast& forecast = on_gpu ? stage.device : stage.host;
     const std::uint64_t limit = on_gpu ? plan.device_limit->bytes : plan.host_limit.bytes;
     const std::uint64_t total = forecast.total();
-    const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage));
+    // Loaders may have a smaller batch, too.
+    const std::uint64_t of_batches = on_gpu ? 0 : stage.batch_bytes + stage.evaluation_bytes;
+    const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage) + of_batches);
     least = std::min(least, limit - std::min(limit, beside));
   }
   return std::max<std::uint64_t>(least, 1);
 }
+
+namespace {
+
+// For what is counted without a step, with batches as small as can be.
+bool has_room(const MemoryPlan& plan) {
+  const std::uint64_t room = room_for_tensors(plan);
+  return std::ranges::all_of(
+      plan.stages, [room](const PlannedStage& stage) { return bytes_of_tensors(stage) <= room; });
+}
+
+}  // namespace
 
 PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, TrainingBackend& backend,
                     const PlanOptions& options) {
@@ -41,7 +54,8 @@ PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, Training
   if (planned.key.empty()) planned.plan.unmeasured.clear();
   if (planned.key.empty() || !job.config->memory.measure) return planned;
   planned.key += '\n' + backend.version();
-  if (options.require) planned.plan.require("raise the limit, or hold less of the data in memory");
+  if (options.require && !has_room(planned.plan))
+    planned.plan.require("raise the limit, or hold less of the data in memory");
   const auto kept = read_measured_memory(options.kept, job, planned.key);
   planned.measured =
       kept ? *kept : measure_apart(job, {.limit = room_for_tensors(planned.plan)}, options.member);

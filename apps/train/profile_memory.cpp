@@ -36,10 +36,10 @@ ExitCode measure_here(const ProfileMemoryOptions& options, const TrainingJob& jo
                       const ChosenDevice& device, TrainingBackend& backend) {
   const auto run = backend.make_run(job, device);
   backend.limit_memory(device.device, options.limit);
-  write_file_atomically(
-      options.measure,
-      to_json(
-          run->measure({.stage = options.stage, .rows = options.rows, .limit = options.limit})));
+  write_file_atomically(options.measure, to_json(run->measure({.stage = options.stage,
+                                                               .rows = options.rows,
+                                                               .limit = options.limit,
+                                                               .steps = options.steps})));
   return ExitCode::done;
 }
 
@@ -119,6 +119,7 @@ class Profiler {
       return tried;
     }
     const MeasuredPoint& point = measured.stages.front().points.front();
+    tried.steps = point.steps;
     tried.total = total_with(plan_, stage, measured.stages.front(), rows, point.evaluation_rows);
     tried.fits = fits(plan_, tried.total);
     tried.rows_per_second = static_cast<double>(rows) / point.step_s;

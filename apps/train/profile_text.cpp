@@ -94,7 +94,7 @@ std::string batch_settings(std::int64_t batch, std::int64_t accumulation) {
   return fmt::format("--set training.batch={} --set training.accumulation={}", batch, accumulation);
 }
 
-Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
+Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
   const PlannedStage& stage = profile.stage;
   const StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
   const std::string place =
@@ -112,7 +112,7 @@ Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
                         change->accumulation),
             batch_settings(change->batch, change->accumulation)};
   if (change)
-    return {fmt::format("{} is enough: {}", place, to_text(*change)),
+    return {fmt::format("{} is enough: {}", place, to_text(plan, stage, *change)),
             fmt::format("--set training.evaluation_batch={}", change->evaluation_batch)};
   if (profile.way_out)
     return {fmt::format("{} is enough: {}, batch {}", place, profile.way_out->change.what,
@@ -127,6 +127,16 @@ Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
   return {
       fmt::format("{} is not enough, by {}", place, format_bytes(needed - std::min(needed, limit))),
       {}};
+}
+
+// What is set for one of several stages stands in the file, below training.stages.
+Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
+  Verdict verdict = verdict_alone(plan, profile);
+  if (plan.stages.size() > 1 && !verdict.settings.empty()) {
+    verdict.words += "; to be set in training.stages, stage " + profile.stage.name;
+    verdict.settings.clear();
+  }
+  return verdict;
 }
 
 nlohmann::json json_of(const MemoryPlan& plan, const TriedBatch& tried) {

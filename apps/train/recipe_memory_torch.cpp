@@ -60,13 +60,15 @@ MeasuredPoint point_of(const training::ProbePoint& point) {
           .training = point.training,
           .evaluation = point.evaluation,
           .beside = point.beside,
-          .step_s = point.step_s};
+          .step_s = point.step_s,
+          .steps = point.steps};
 }
 
 std::uint64_t taken_at(const MeasuredStage& stage, std::int64_t rows,
                        std::int64_t evaluation_rows) {
-  return std::max(stage.training().at(rows), stage.evaluation().at(evaluation_rows)) +
-         stage.beside();
+  const bool evaluates = stage.points.front().evaluation_rows > 0;
+  const std::uint64_t evaluation = evaluates ? stage.evaluation().at(evaluation_rows) : 0;
+  return std::max(stage.training().at(rows), evaluation) + stage.beside();
 }
 
 // One stage at several batch sizes.
@@ -76,6 +78,7 @@ class StageMeasurement {
                    training::ProbeOptions options, std::uint64_t limit)
       : stage_(stage), limit_(limit), probe_(course, stage, std::move(options)) {
     found_.name = stage.name;
+    found_.least_rows = probe_.least_rows();
   }
 
   MeasuredStage run(const std::vector<std::int64_t>& asked) {
@@ -85,7 +88,7 @@ class StageMeasurement {
       least = std::min(least, rows);
     }
     // Two points, so that it is known what would fit.
-    while (asked.empty() && found_.points.size() < 2 && least > 1)
+    while (asked.empty() && found_.points.size() < 2 && least / 2 >= found_.least_rows)
       try_rows(least /= 2);
     if (found_.points.empty() && found_.ended.empty()) found_.ended = refused_;
     return found_;
@@ -97,14 +100,18 @@ class StageMeasurement {
     if (!expected_to_fit(rows, evaluated)) return;
     try {
       add(probe_.measure(rows, evaluated));
-    } catch (const ConfigError& error) {
-      refused_ = error.what();  // a step on batches that takes no such size; others may do
     } catch (const std::exception& error) {
-      if (!training::is_out_of_memory(error)) throw;
-      found_.exceeded_rows = rows;
-      const std::string what = error.what();
-      found_.ended = "out of memory with " + std::to_string(rows) +
-                     " rows: " + what.substr(0, what.find('\n'));
+      if (training::is_out_of_memory(error)) {
+        const std::int64_t least = found_.exceeded_rows;
+        found_.exceeded_rows = least > 0 ? std::min(least, rows) : rows;
+        found_.ended =
+            "out of memory with " + std::to_string(rows) + " rows: " + training::first_line(error);
+        return;
+      }
+      // A step that takes no such size; the configured one must do.
+      const bool refused = dynamic_cast<const ConfigError*>(&error) != nullptr;
+      if (rows == stage_.batch && !refused) throw;
+      refused_ = error.what();
     }
   }
 
@@ -179,7 +186,7 @@ class RecipeRun::StageMemory {
     std::optional<Loader> validation;
     if (validates()) {
       validation = evaluation_loader(stage);
-      add_loader_memory(planned.host, "evaluation", *validation);
+      planned.evaluation_bytes = add_loader_memory(planned.host, "evaluation", *validation);
       of_loaders += validation->forecast().device_bytes;
     }
     add_caches(planned.host);
@@ -232,7 +239,11 @@ MemoryPlan RecipeRun::plan(const MeasuredMemory& measured) const {
     const auto found = std::ranges::find(measured.stages, stage.name, &MeasuredStage::name);
     const bool known = found != measured.stages.end() && !found->points.empty();
     MeasuredStage taken = known ? *found : counted(stage, *network);
-    if (found != measured.stages.end()) taken.exceeded_rows = found->exceeded_rows;
+    if (found != measured.stages.end()) {
+      taken.exceeded_rows = found->exceeded_rows;
+      taken.least_rows = found->least_rows;
+      taken.ended = found->ended;
+    }
     plan.stages.push_back(memory.planned(stage, std::move(taken)));
     if (known || !plan.unmeasured.empty()) continue;
     plan.unmeasured = found != measured.stages.end() ? found->ended : measured.failed;

@@ -95,24 +95,41 @@ class TrainCommand {
         .member = options_.member,
         .kept = options_.resume.empty() ? fs::path() : options_.resume / measured_file};
     PlannedRun planned = app::plan_run(job_, device, backend_, options);
+    // A run that goes on is as it was begun.
+    const bool fits = job_.config->memory.fit && options_.resume.empty();
     const std::vector<StageChange> changes =
-        job_.config->memory.fit ? changes_to_fit(planned.plan) : std::vector<StageChange>{};
+        fits ? changes_to_fit(planned.plan) : std::vector<StageChange>{};
     if (changes.empty()) return planned;
     for (std::size_t i = 0; i < changes.size(); ++i)
       if (changes[i].needed())
         fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
-                                      to_text(changes[i])));
-    job_ = read_training_text(jobs_, fitted_yaml(job_, changes), "the configuration, fitted");
+                                      to_text(planned.plan, planned.plan.stages[i], changes[i])));
+    job_ = fitted_job(fitted_yaml(job_, changes));
     return app::plan_run(job_, device, backend_, options);
+  }
+
+  TrainingJob fitted_job(const std::string& yaml) const {
+    constexpr const char* name = "the configuration, fitted";
+    TrainingJob job = read_training_text(jobs_, yaml, name);
+    if (!options_.member) return job;
+    const TrainingJob alone = read_training_text(
+        jobs_, yaml, name, {fmt::format("training.member={}", *options_.member)});
+    job.config = alone.config;
+    job.shrunk = alone.shrunk;
+    return job;
   }
 
   // The nearest change that fits; what is in doubt is measured.
   std::string way_out(const MemoryPlan& plan, const PlannedStage& stage) const {
     if (const std::optional<StageChange> change = change_to_fit(plan, stage))
       return fmt::format("the nearest change that fits: {}; memory.fit=true makes it by itself",
-                         to_text(*change));
-    const auto found = switch_to_fit(
-        {.job = job_, .jobs = jobs_, .stage = stage.name, .member = options_.member}, plan, stage);
+                         to_text(plan, stage, *change));
+    const auto found = switch_to_fit({.job = job_,
+                                      .jobs = jobs_,
+                                      .stage = stage.name,
+                                      .options = {.limit = room_for_tensors(plan)},
+                                      .member = options_.member},
+                                     plan, stage);
     if (!found) return "raise the limit, or take a smaller network or smaller inputs";
     return fmt::format(
         "the nearest change that fits: {}, with training.batch={}, "

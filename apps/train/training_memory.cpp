@@ -19,6 +19,11 @@ constexpr const char* activations = "activations, workspace, losses";
 constexpr const char* checkpoint_copy = "copy for checkpoints";
 constexpr const char* beside_tensors = "LibTorch beside tensors";
 
+bool grows_with_batch(const std::string& part) {
+  return part.ends_with(slabs) || part == "fields made by batch steps" ||
+         part == "samples between read and collate";
+}
+
 // Of a step or an evaluation, whichever is more, beside the state.
 void add_activations(const PlannedStage& stage, monitor::MemoryForecast& device) {
   const MeasuredStage& measured = stage.measured;
@@ -58,21 +63,21 @@ bool counts_as_tensors(const std::string& part) {
 
 std::uint64_t add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
                                 const Loader& loader) {
-  std::uint64_t of_slabs = 0;
+  std::uint64_t of_batches = 0;
   for (const MemoryForecast::Item& item : loader.forecast().items) {
     if (item.bytes == 0 || item.name == "source") continue;
+    if (grows_with_batch(item.name)) of_batches += item.bytes;
     // "5 slabs": stages differ in how many, and are one row of a table.
     if (item.name.ends_with(slabs)) {
       const std::string count = item.name.substr(0, item.name.size() - slabs.size());
       forecast.add(
           name + ":" + std::string(slabs), item.bytes,
           fmt::format("{} x {}", count, monitor::format_bytes(item.bytes / std::stoull(count))));
-      of_slabs += item.bytes;
     } else {
       forecast.add(name + ": " + item.name, item.bytes);
     }
   }
-  return of_slabs;
+  return of_batches;
 }
 
 }  // namespace headrace::inline v1::app

@@ -20,7 +20,7 @@ bool is_of_tensors(const std::string& part);
 bool counts_as_tensors(const std::string& part);
 
 /// Adds what a loader will take of the host, its source left out; `name` goes before each item.
-/// Gives the bytes of its slabs.
+/// Gives the bytes that grow with the batch.
 std::uint64_t add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
                                 const Loader& loader);
 

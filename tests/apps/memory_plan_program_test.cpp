@@ -4,6 +4,7 @@
 #include <headrace/tests/support/content_of.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,43 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
   CHECK(contains(kept, "accumulation: 2\n"));
 }
 
+TEST_CASE("a run that goes on is not fitted anew, and keeps its configuration") {
+  const Job job;
+  REQUIRE(job.run(Job::train({"training.epochs=2", "memory={limit: 8GiB, fit: true}"})).status ==
+          0);
+  const std::string run = job.only_run().string();
+  const std::string before = content_of(job.only_run() / "config.yaml");
+  const auto least = 0.8 * job.forecast();
+  const Finished little =
+      job.run({"train", "--resume", run, "--set", "memory.limit=" + memory_of(least).substr(7)});
+  CHECK(little.status == 4);
+  CHECK(content_of(job.only_run() / "config.yaml") == before);
+}
+
+TEST_CASE("one member stays one member where its stage is made to fit") {
+  const Job job;
+  const nlohmann::json stage = job.profile({"--set", "training.batch=128"}).at("stages").at(0);
+  const auto row = stage.at("line").at("row_bytes").get<double>();
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() - 40.0 * row);
+  const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
+  Words words = Job::train({"training.batch=128", "training.member=null", fit});
+  words.insert(words.end(), {"--member", "1"});
+  const Finished fitted = job.run(words);
+  REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
+  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch="));
+  CHECK(std::filesystem::exists(job.only_run() / "checkpoints/fold-1"));
+  CHECK_FALSE(std::filesystem::exists(job.only_run() / "checkpoints/fold-0"));
+}
+
+TEST_CASE("a folder for temporary files that is not there is said") {
+  const Job job;
+  ::setenv("TMPDIR", "/nonexistent", 1);
+  const Finished finished = job.run(Job::train({}));
+  ::unsetenv("TMPDIR");
+  CHECK(finished.status == 4);
+  CHECK(contains(finished.err, "set TMPDIR to a folder that can be written, or memory.measure"));
+}
+
 TEST_CASE("a second stage that takes more is seen before the first") {
   const Job job;
   const auto stages = [](const std::string& second) {
@@ -144,12 +182,12 @@ TEST_CASE("the batch that is found runs under the limit, and the next size does 
   const Job job;
   const nlohmann::json stage = job.profile({}).at("stages").at(0);
   const auto row = stage.at("line").at("row_bytes").get<double>();
-  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 20.0 * row);
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() + 100.0 * row);
   const nlohmann::json found = job.profile({"--find-optimal", "--set", limit}).at("stages").at(0);
   const nlohmann::json& largest = found.at("largest");
   CHECK(largest.at("fits") == true);
   CHECK(largest.at("steps") == 50);
-  CHECK(largest.at("rows") >= 32);
+  CHECK(largest.at("rows") > 32);
   CHECK(found.at("next").at("rows") > largest.at("rows"));
   CHECK(found.at("next").at("fits") == false);
   CHECK(contains(found.at("settings").get<std::string>(), "--set training.batch="));

@@ -136,9 +136,13 @@ TEST_CASE("the nearest change keeps the effective batch, and touches the evaluat
   CHECK(half.batch == 16);
   CHECK(half.accumulation == 2);
   CHECK(half.evaluation_batch == 32);
-  CHECK(to_text(half) ==
+  MemoryPlan plan = plan_of(planned(32, 64), 100 * mib);
+  CHECK(to_text(plan, plan.stages[0], half) ==
         "training.batch=16, training.accumulation=2 (the same effective batch), "
         "training.evaluation_batch=32");
+  plan.stages.push_back(planned(32, 0));
+  CHECK(to_text(plan, plan.stages[1], {.batch = 16, .accumulation = 2}) ==
+        "batch=16, accumulation=2 (the same effective batch) of stage train");
   const StageChange evaluation =
       change_to_fit(plan_of(planned(32, 128), 140 * mib), planned(32, 128)).value();
   CHECK(evaluation.batch == 0);
@@ -147,6 +151,11 @@ TEST_CASE("the nearest change keeps the effective batch, and touches the evaluat
   // Not one row: 20 + 1 + 10 + 2 + 5 + 8.
   CHECK(change_to_fit(plan_of(planned(32, 0), 45 * mib), planned(32, 0)) == std::nullopt);
   CHECK(change_to_fit(plan_of(planned(32, 0), 46 * mib), planned(32, 0))->batch == 1);
+  // Norms over the batch need two.
+  PlannedStage norms = planned(32, 0);
+  norms.measured.least_rows = 2;
+  CHECK(change_to_fit(plan_of(norms, 46 * mib), norms) == std::nullopt);
+  CHECK(change_to_fit(plan_of(norms, 49 * mib), norms)->batch == 2);
 }
 
 TEST_CASE("without a measurement there is no change to propose, and the table says why") {
