@@ -4,8 +4,9 @@ import math
 import re
 from typing import Callable
 
+from gpu_check.memory_trial import NETWORKS
 from gpu_check.results import cases_of, rows_of
-from gpu_check.steps import SANITIZED
+from gpu_check.steps import CARDS, SANITIZED
 
 
 @dataclasses.dataclass
@@ -137,6 +138,28 @@ def by_mechanics(text, goal, section):
             for network, name in (("resnet50", "ResNet-50"), ("leak_cnn", "the leak job"))]
 
 
+def by_networks(step, what):
+    """What rows of every network say: the worst."""
+    def judge(steps):
+        verdicts = [by_rows(step, f"^{network} .*: ({what})$")(steps) for network in NETWORKS]
+        state = next(state for state in ("missed", "not run", "held") if state in [verdict[0] for verdict in verdicts])
+        return state, "; ".join(dict.fromkeys(found for _, found in verdicts))
+    return judge
+
+
+def by_memory(card):
+    """The claims about an emulated card."""
+    step, on_card = f"memory_{card}", f"on a card of {card} GiB, ResNet-18 and U-Net"
+    return [
+        Claim(f"peak of a run beside its plan, {on_card}", "within 5 %", by_networks(step, "peak beside the plan")),
+        Claim(f"the batch of `--find-optimal`, {on_card}", "runs 50 steps, and the next size does not",
+              by_networks(step, "the largest batch runs|the next size does not")),
+        Claim(f"limits, {on_card}", "the plan and 10 % finish, the plan less 20 % is exit 4 before anything is read",
+              by_networks(step, "the plan and 10 % are enough|the plan less 20 % is refused")),
+        Claim(f"a batch twice too large, {on_card}", "micro-batches are halved, exit 0", by_networks(step, "a batch too large is halved")),
+    ]
+
+
 CLAIMS = [
     Claim("transferred bytes equal the host's", "all cases", by_cases("tests", "hardware_test.cpp")),
     Claim("no hidden wait in a training step", "LibTorch's synchronisation debug mode finds none but the planted one",
@@ -174,6 +197,7 @@ CLAIMS = [
     Claim("compute-sanitizer initcheck", "0 findings", by_sanitizer("initcheck")),
     Claim("malformed JPEGs on the device", "each is an error or a picture, and the process lives",
           by_cases("malformed", "device_malformed_test.cpp")),
+    *(claim for card in CARDS for claim in by_memory(card)),
 ]
 
 

@@ -8,6 +8,7 @@ import zipfile
 from typing import Callable
 
 from gpu_check import outputs
+from gpu_check.memory_trial import NETWORKS
 
 PART_SECONDS = 300
 STEPS_IN_PYTORCH = "benchmarks/twins/steps.py"
@@ -226,6 +227,28 @@ def malformed(context):
                     ["--test-suite=gpu malformed", "--reporters=xml"], lambda text: {"cases": outputs.doctest_cases(text)})]
 
 
+# Of emulated cards: their memory, what a machine without a GPU has in its place, and of which networks.
+CARDS = {"8": ("8GiB", "1GiB", ("resnet18",)), "14.7": ("14.7GiB", "1.5GiB", ("unet",)), "16": ("16GiB", "2GiB", ("resnet18",))}
+RECORDS = (1024, 64)  # pictures there: more than twice what fits the largest card
+
+
+def memory(card):
+    def commands(context):
+        on_gpu, on_cpu, networks_on_cpu = CARDS[card]
+        trial = pathlib.Path(__file__).with_name("memory_trial.py")
+        found = []
+        for network in context.option(tuple(NETWORKS), networks_on_cpu):
+            file = context.work / f"memory-{card}-{network}.json"
+            file.unlink(missing_ok=True)
+            argv = [context.place.python(), "-B", str(trial), "--headrace", shlex.join(context.place.program("headrace")),
+                    "--configs", str(context.place.file("configs")), "--network", network, "--json", str(file),
+                    "--card", context.option(on_gpu, on_cpu), "--records", str(context.option(*RECORDS)),
+                    "--work", str(context.work / f"memory-{card}-{network}"), *context.option([], ["--cpu"])]
+            found.append(Command(f"memory {card} {network}", argv, lambda text, file=file: {"rows": outputs.benchmark_rows(file)}))
+        return found
+    return commands
+
+
 STEPS = [
     Step("versions", 1, 30, "machine, driver, versions", versions),
     Step("tests", 1, 130, "test cases that need a GPU", gpu_tests),
@@ -242,8 +265,10 @@ STEPS = [
     Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"),
          (OURS["jpeg"],), files=("benchmarks/twins/run",)),
     Step("profile", 5, 100, "Nsight Compute on three kernels", profile, ("benchmarks/device_benchmark",), ("ncu",)),
-    Step("mechanics", 6, 170, "training steps by precision, layout, cuDNN's trials, checkpointed blocks", mechanics,
+    *(Step(f"memory_{card}", part, 290, f"plans and limits of memory on a card of {card} GiB", memory(card), ("headrace",))
+      for part, card in enumerate(CARDS, 6)),
+    Step("mechanics", 9, 170, "training steps by precision, layout, cuDNN's trials, checkpointed blocks", mechanics,
          ("benchmarks/mechanics_benchmark",), files=(STEPS_IN_PYTORCH,)),
-    Step("checkpoint", 6, 80, "what saving costs the steps of a training", checkpoint, ("benchmarks/checkpoint_benchmark",)),
-    Step("malformed", 6, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
+    Step("checkpoint", 9, 80, "what saving costs the steps of a training", checkpoint, ("benchmarks/checkpoint_benchmark",)),
+    Step("malformed", 9, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
 ]

@@ -5,17 +5,19 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
 import unittest
+import zlib
 from unittest import mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from gpu_check import claims, main, outputs, place, report, results, steps  # noqa: E402
+from gpu_check import claims, main, memory_trial, outputs, pictures, place, report, results, steps  # noqa: E402
 
 XML = """<?xml version="1.0"?><doctest><TestSuite name="gpu">
     <TestCase name="one &amp; two" filename="/src/tests/{file}" line="1" test_suite="gpu">
@@ -178,6 +180,104 @@ class Running(FakeBuild):
     def test_no_part_is_longer_than_five_minutes(self):
         for part in {step.part for step in steps.STEPS}:
             self.assertLessEqual(sum(step.seconds for step in steps.STEPS if step.part == part), steps.PART_SECONDS)
+
+
+# A program that trains in memory of 1 GiB and 16 MiB a row, with the faults that its environment names.
+TRAINING = '''
+import json, os, pathlib, re, sys
+faults = os.environ.get("FAULTS", "").split()
+line = " ".join(sys.argv)
+def setting(key, otherwise):
+    found = re.findall(rf"{key}[ =]([0-9.]+)(GiB)?", line)[-1:]  # the last one holds
+    return int(float(found[0][0]) * (2**30 if found[0][1] else 1)) if found else otherwise
+def needed(rows):
+    return 2**30 + 2**24 * rows
+batch = setting("training.batch", 0)
+def tried(rows, fits):
+    return {"rows": rows, "steps": 50, "bytes": needed(rows), "fits": fits, "ended": ""}
+if sys.argv[1] == "profile-memory":
+    slots = 2**26
+    rows = setting("--card", 0) // 2**24 - 64
+    stage = {"device_bytes": needed(batch) + slots, "host_bytes": needed(batch), "parts": {"device": {"slots of loaders": slots}},
+             "largest": tried(rows, "largest" not in faults), "next": tried(rows + 64, "next" in faults), "verdict": "enough"}
+    if "all_rows" in faults:
+        del stage["next"]
+    pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({"stages": [stage]}))
+    sys.exit(3 if "profile" in faults else 0)
+limit = setting("memory.(?:gpu|limit)", 2**60)
+measured = "memory.measure=false" not in line
+if measured and limit < needed(batch) and "refused" not in faults:
+    sys.exit(4)
+run = pathlib.Path(re.search(r" runs=(\\S+)", line)[1]) / str(len(line))
+run.mkdir(parents=True)
+if not measured and limit < needed(batch):
+    print("step 1 ran out; the step is done again with 2 micro-batches" if "halved" not in faults else "as it was")
+peak = needed(batch) * (1.06 if "peak" in faults else 1.04)
+print(f"goal gpu_memory: at most {limit / 2**30:.2f} GiB, reserved {peak / 2**30:.2f} GiB: pass")
+sys.exit(4 if limit < needed(batch) and measured else 0)
+'''
+
+
+class Memory(FakeBuild):
+    FAULTS = {"peak of a run": "peak", "the batch of": "largest next all_rows", "limits,": "refused", "a batch twice": "halved"}
+
+    def setUp(self):
+        super().setUp()
+        fake = self.folder / "training.py"
+        fake.write_text(TRAINING)
+        self.program("apps/headrace", f'exec "{sys.executable}" -B "{fake}" "$@"')
+        self.enterContext(mock.patch.dict(os.environ, {"HEADRACE_PYTHON": sys.executable}))
+        self.enterContext(mock.patch.object(steps, "RECORDS", (4, 4)))
+
+    def states(self, card="16", *faults):
+        """Of the claims about that card, by how they begin."""
+        with mock.patch.dict(os.environ, {"FAULTS": " ".join(faults)}):
+            self.run_check("--step", "memory_16")
+        return {begins: verdict.state for begins in self.FAULTS for verdict in claims.judge_all(self.steps())
+                if verdict.claim.startswith(begins) and f"of {card} GiB" in verdict.claim}
+
+    def test_what_came_as_planned_is_held_on_the_card_that_was_emulated(self):
+        self.assertEqual(list(self.states().values()), ["held"] * 4)
+        self.assertEqual(list(self.states("8").values()), ["not run"] * 4)
+        labels = [command["label"] for command in self.steps()["memory_16"]["commands"]]
+        self.assertEqual(labels, ["memory 16 resnet18", "memory 16 unet"])
+
+    def test_each_fault_of_the_program_misses_its_own_claim(self):
+        for begins, faults in self.FAULTS.items():
+            for fault in faults.split():
+                found = self.states("16", fault)
+                self.assertEqual(found.pop(begins), "not run" if fault == "all_rows" else "missed", fault)
+                self.assertEqual(list(found.values()), ["held"] * 3, fault)
+
+    def test_a_profile_that_fails_and_a_network_that_did_not_come_decide_nothing(self):
+        self.assertEqual(list(self.states("16", "profile").values()), ["not run"] * 4)
+        self.assertIn("profile-memory must end with 0, got 3", self.steps()["memory_16"]["why"])
+        with mock.patch.object(steps, "NETWORKS", ("unet",)):
+            self.assertEqual(list(self.states().values()), ["not run"] * 4)
+
+    def test_the_program_understands_every_setting_of_the_trials(self):
+        program = pathlib.Path(os.environ.get("HEADRACE_PROGRAM", ""))
+        if not program.is_file():
+            self.skipTest("needs the program headrace, in HEADRACE_PROGRAM")
+        for network in memory_trial.NETWORKS:
+            for cpu in ([], ["--cpu"]):
+                trial = memory_trial.Trial(memory_trial.arguments(
+                    ["--headrace", str(program), "--configs", str(SCRIPTS.parent / "configs"), "--network", network, "--card", "1GiB",
+                     "--records", "16", "--work", str(self.folder / "trial"), "--json", str(self.folder / "trial.json"), *cpu]))
+                argv = [program, "bench", "loader", trial.config, "--batches", "1"]
+                for setting in [*trial.settings, f"{trial.limit_key}=1000000000", f"{trial.goal_key}=1000000000", "memory.measure=false",
+                                "training.evaluation_batch=8"]:
+                    argv += ["--set", setting]
+                asked = subprocess.run(argv, capture_output=True, text=True)
+                self.assertNotIn("[config]", asked.stderr)  # a GPU may be missing
+
+    def test_the_pictures_are_such_and_their_squares_have_masks(self):
+        picture, mask, _ = pictures.drawn(3)
+        for data, channels in ((picture, 3), (mask, 1)):
+            self.assertEqual((data[:8], struct.unpack(">II", data[16:24])), (b"\x89PNG\r\n\x1a\n", (48, 48)))
+            size = struct.unpack(">I", data[33:37])[0]
+            self.assertEqual(len(zlib.decompress(data[41:41 + size])), 48 * (1 + 48 * channels))
+        self.assertEqual(data[41 - 4:41], b"IDAT")
 
 
 class Reading(unittest.TestCase):
