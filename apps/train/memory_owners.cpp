@@ -49,16 +49,20 @@ std::uint64_t less(std::uint64_t all, std::uint64_t part) {
 }
 
 // Most first, without what is taken by one step and given back by another: that is kept by none.
+// Whose it was is not known: first that of steps which it makes up for whole, the largest first.
 std::vector<LoaderHolding::Stage> by_kept(const LoaderHolding& loader) {
   std::vector<LoaderHolding::Stage> stages = loader.stages;
   std::ranges::stable_sort(stages, std::ranges::greater(), &LoaderHolding::Stage::kept);
   std::int64_t given_back = 0;
   for (const LoaderHolding::Stage& stage : stages)
     given_back += std::max<std::int64_t>(-stage.kept, 0);
-  for (LoaderHolding::Stage& stage : stages) {
-    const std::int64_t of_stage = std::clamp<std::int64_t>(stage.kept, 0, given_back);
-    stage.kept -= of_stage;
-    given_back -= of_stage;
+  for (const bool whole : {true, false}) {
+    for (LoaderHolding::Stage& stage : stages) {
+      if (stage.kept <= 0 || (whole && stage.kept > given_back)) continue;
+      const std::int64_t of_stage = std::min(stage.kept, given_back);
+      stage.kept -= of_stage;
+      given_back -= of_stage;
+    }
   }
   std::ranges::stable_sort(stages, std::ranges::greater(), &LoaderHolding::Stage::kept);
   return stages;

@@ -1,22 +1,20 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstdint>
 
 namespace headrace::inline v1::detail {
 
 /// How a program counts what a thread holds of the heap; see RuntimeOptions::heap_meter. The first
 /// that is given stays: null counts nothing.
-HEADRACE_API void set_own_heap_meter(std::int64_t (*meter)() noexcept) noexcept;
+void set_own_heap_meter(std::int64_t (*meter)() noexcept) noexcept;
 
 /// What the calling thread holds of the heap, without what it took while an OwnHeap lived; 0
 /// without a meter.
-HEADRACE_API std::int64_t heap_of_steps() noexcept;
+std::int64_t heap_of_steps() noexcept;
 
 /// While it lives, what its thread takes and gives back is the engine's own: pools and caches,
 /// which one step fills and another, or nobody's call, empties.
-class HEADRACE_API OwnHeap {
+class OwnHeap {
  public:
   OwnHeap() noexcept;
   ~OwnHeap();
