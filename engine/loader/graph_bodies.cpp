@@ -19,6 +19,9 @@ void LoaderCore::build_graph(Lock& lock) {
     watch();
     prepare_blocks();
     graph = make_graph();
+    // The last: from here on its blocks are looked at under the lock.
+    runtime_->memory_users().remove(*this);
+    runtime_->memory_users().add(*this);
   });
   graph_ = std::move(graph);
 }
@@ -48,8 +51,6 @@ void LoaderCore::watch() {
     watched.stages.push_back(stage.name);
   runtime_->watch_list().remove(&recorder_);
   runtime_->watch_list().add(watched);
-  runtime_->memory_users().remove(*this);
-  runtime_->memory_users().add(*this);
   WatchdogOptions options = plan_->options.watchdog;
   if (options.after.count() == 0 || watchdog_) return;
   if (!options.action) {
