@@ -1,5 +1,4 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/monitor/format.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <algorithm>
@@ -11,18 +10,7 @@
 
 namespace headrace::inline v1::monitor {
 
-std::string MemoryEvent::sentence() const {
-  return fmt::format(
-      "process memory {} is {} its limit of {} (anonymous {}, shared {}, page-locked by drivers "
-      "{}; "
-      "file-backed {} apart)",
-      format_bytes(memory.held()), over ? "over" : "back under", format_bytes(limit),
-      format_bytes(memory.anonymous), format_bytes(memory.shared),
-      format_bytes(memory.driver_locked), format_bytes(memory.file_backed));
-}
-
-MemoryWatch::MemoryWatch(MemoryWatchOptions options, Callback callback)
-    : options_(std::move(options)), callback_(std::move(callback)) {
+MemoryWatch::MemoryWatch(MemoryWatchOptions options) : options_(std::move(options)) {
   if (options_.period.count() <= 0) {
     throw ConfigError(fmt::format("[memory watch] period must be above 0 ms, got {} ms",
                                   options_.period.count()));
@@ -44,23 +32,11 @@ void MemoryWatch::look() {
   const std::lock_guard one_look(looking_);
   ProcessMemory memory = read_process_memory(options_.root);
   if (options_.driver_locked) memory.driver_locked = options_.driver_locked();
-  bool changed = false;
-  bool now_over = false;
   {
     const std::lock_guard lock(mutex_);
     last_ = memory;
     peak_ = std::max(peak_, memory.held());
-    const double leave_at = options_.leave_below * static_cast<double>(options_.limit);
-    if (!over_ && options_.limit > 0) {
-      now_over = memory.held() > options_.limit;
-    } else if (over_) {
-      now_over = static_cast<double>(memory.held()) >= leave_at;
-    }
-    changed = now_over != over_;
-    over_ = now_over;
   }
-  if (changed && callback_)
-    callback_({.over = now_over, .limit = options_.limit, .memory = memory});
   if (!options_.on_look) return;
   try {
     options_.on_look(memory);
@@ -77,11 +53,6 @@ ProcessMemory MemoryWatch::last() const {
 std::uint64_t MemoryWatch::peak_held() const {
   const std::lock_guard lock(mutex_);
   return peak_;
-}
-
-bool MemoryWatch::over() const {
-  const std::lock_guard lock(mutex_);
-  return over_;
 }
 
 }  // namespace headrace::inline v1::monitor

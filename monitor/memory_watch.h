@@ -15,9 +15,7 @@
 namespace headrace::inline v1::monitor {
 
 struct MemoryWatchOptions {
-  std::uint64_t limit = 0;  ///< bytes; held() above it is over the limit. 0 watches only the peak
   std::chrono::milliseconds period{1000};  ///< between two looks
-  double leave_below = 0.95;  ///< share of the limit below which it counts as left again
   /// See ProcessMemory::driver_locked; may be empty.
   std::function<std::uint64_t()> driver_locked{};
   std::filesystem::path root = "/";  ///< where proc is found
@@ -26,25 +24,12 @@ struct MemoryWatchOptions {
   std::function<void(const ProcessMemory&)> on_look{};
 };
 
-/// The process went over its limit, or came back.
-struct HEADRACE_API MemoryEvent {
-  bool over = false;
-  std::uint64_t limit = 0;
-  ProcessMemory memory{};
-
-  /// "process memory 10.2 GiB is over its limit of 10.0 GiB (anonymous 9.1 GiB, shared 1.1 GiB,
-  /// ...)"
-  std::string sentence() const;
-};
-
-/// Looks at the process's memory from a thread of its own, some microseconds each period. The
-/// callback is called from that thread, once on going over the limit and once on coming back; it
-/// must not throw.
+/// Looks at the process's memory from a thread of its own, some microseconds each period. What is
+/// to be done about it, MemoryLadder says.
 class HEADRACE_API MemoryWatch {
  public:
-  using Callback = std::function<void(const MemoryEvent&)>;
-
-  MemoryWatch(MemoryWatchOptions options, Callback callback);
+  /// Throws ConfigError for a period that is not above 0.
+  explicit MemoryWatch(MemoryWatchOptions options = {});
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
@@ -52,8 +37,6 @@ class HEADRACE_API MemoryWatch {
   ProcessMemory last() const;
   /// The largest held() seen at any look. Thread-safe.
   std::uint64_t peak_held() const;
-  /// True while the process is over its limit. Thread-safe.
-  bool over() const;
   /// Looks now, on the calling thread (as the end of a stage does, so that short peaks are seen).
   /// Thread-safe.
   void look();
@@ -62,13 +45,11 @@ class HEADRACE_API MemoryWatch {
   void run(const std::stop_token& stop);
 
   MemoryWatchOptions options_;
-  Callback callback_;
   mutable std::mutex mutex_;
-  std::mutex looking_;  // one look, with its callback, at a time
+  std::mutex looking_;  // one look, with what is called at it, at a time
   std::condition_variable_any wake_;
   ProcessMemory last_{};
   std::uint64_t peak_ = 0;
-  bool over_ = false;
   std::jthread thread_;
 };
 

@@ -23,17 +23,19 @@ constexpr double near_limit = 0.8;
 
 MemoryGuard::MemoryGuard(const monitor::MemoryLimit& limit, StopSignals& signals,
                          std::function<void(const std::string&)> say, MemoryRelief relief)
-    : limits_{{.limit = limit}},
+    : limits_(watched_limits(limit)),
       signals_(signals),
       say_(std::move(say)),
       relief_(std::move(relief)),
-      watch_({.limit = limit.bytes,
-              .period = std::chrono::milliseconds(200),
+      watch_({.period = std::chrono::milliseconds(200),
               .driver_locked = {},
-              .on_look = [this](const monitor::ProcessMemory& memory) { look(memory); }},
-             {}) {
+              .on_look = [this](const monitor::ProcessMemory& memory) { look(memory); }}) {}
+
+std::vector<MemoryGuard::Watched> MemoryGuard::watched_limits(const monitor::MemoryLimit& own) {
+  std::vector<Watched> limits{{.limit = own}};
   for (const monitor::MemoryLimit& of_kernel : monitor::kernel_memory_limits())
-    if (of_kernel.source != limit.source) limits_.push_back({.limit = of_kernel});
+    if (of_kernel.source != own.source) limits.push_back({.limit = of_kernel});
+  return limits;
 }
 
 void MemoryGuard::look(const monitor::ProcessMemory& memory) {

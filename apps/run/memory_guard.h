@@ -38,6 +38,14 @@ class MemoryGuard {
   monitor::MemoryWatch& watch() noexcept { return watch_; }
 
  private:
+  // Of one that is far it is not asked at each look.
+  struct Watched {
+    monitor::MemoryLimit limit{};
+    monitor::MemoryUse use{};  // the newest
+    monitor::MemoryLadder::Clock::time_point seen{};
+  };
+
+  static std::vector<Watched> watched_limits(const monitor::MemoryLimit& own);
   void look(const monitor::ProcessMemory& memory);
   monitor::MemoryUse tightest_use(const monitor::ProcessMemory& memory,
                                   monitor::MemoryLadder::Clock::time_point now);
@@ -47,19 +55,13 @@ class MemoryGuard {
   std::string give_up(monitor::MemoryStep step, const monitor::MemoryUse& use);
   std::string evict(const monitor::MemoryUse& use);
 
-  // Of one that is far it is not asked at each look.
-  struct Watched {
-    monitor::MemoryLimit limit{};
-    monitor::MemoryUse use{};  // the newest
-    monitor::MemoryLadder::Clock::time_point seen{};
-  };
-  std::vector<Watched> limits_;
+  std::vector<Watched> limits_;  // the first is the run's own
   StopSignals& signals_;
   std::function<void(const std::string&)> say_;
   MemoryRelief relief_;
   monitor::MemoryLadder ladder_;
   std::atomic<bool> over_{false};
-  monitor::MemoryWatch watch_;  // the last: its thread calls look()
+  monitor::MemoryWatch watch_;  // the last: its thread calls look(), which needs all else
 };
 
 }  // namespace headrace::inline v1::app

@@ -36,6 +36,13 @@ monitor::MemoryLine MeasuredStage::evaluation() const {
   return line_of(*this, &MeasuredPoint::evaluation_rows, &MeasuredPoint::evaluation, state());
 }
 
+std::uint64_t MeasuredStage::tensors(std::int64_t rows, std::int64_t evaluation_rows) const {
+  if (points.empty()) return state();
+  const bool evaluates = evaluation_rows > 0 && points.front().evaluation_rows > 0;
+  return std::max({state(), training().at(rows),
+                   evaluates ? evaluation().at(evaluation_rows) : std::uint64_t{0}});
+}
+
 std::uint64_t MeasuredStage::beside() const {
   const auto largest = std::ranges::max_element(points, {}, &MeasuredPoint::rows);
   return largest == points.end() ? 0 : largest->beside;

@@ -37,6 +37,9 @@ struct MeasuredStage {
   /// Tensors of a step and of an evaluation (0 without one). Throw ConfigError without points.
   monitor::MemoryLine training() const;
   monitor::MemoryLine evaluation() const;
+  /// Tensors of a stage with batches of so many rows, 0 of them without an evaluation: of a step or
+  /// an evaluation, whichever is more. Of one that was not measured its state.
+  std::uint64_t tensors(std::int64_t rows, std::int64_t evaluation_rows) const;
   /// What is held beside tensors with the largest batch, which is tried first: free memory of other
   /// sizes is what the heap keeps, and no function of rows.
   std::uint64_t beside() const;

@@ -15,11 +15,6 @@ using monitor::format_bytes;
 // A step that keeps less is not named.
 constexpr std::int64_t least_kept = 1 << 20;
 
-const PlannedStage& largest(const MemoryPlan& plan) {
-  return *std::ranges::max_element(plan.stages, {},
-                                   [](const PlannedStage& stage) { return stage.host.total(); });
-}
-
 // Parts of the plan by who is asked for them now.
 struct Planned {
   std::uint64_t tensors = 0;
@@ -84,7 +79,7 @@ void add_steps(const HeldNow& now, std::uint64_t& rest, std::vector<MemoryOwner>
 }  // namespace
 
 std::vector<MemoryOwner> memory_owners(const MemoryPlan& plan, const HeldNow& now) {
-  const Planned planned = planned_of(largest(plan));
+  const Planned planned = planned_of(plan.largest());
   std::uint64_t of_loaders = 0;
   for (const LoaderHolding& loader : now.loaders)
     of_loaders += loader.bytes;

@@ -16,11 +16,6 @@ using monitor::format_bytes;
 using monitor::MemoryForecast;
 using monitor::MemoryLimit;
 
-const PlannedStage& largest(const MemoryPlan& plan) {
-  return *std::ranges::max_element(plan.stages, {},
-                                   [](const PlannedStage& stage) { return stage.host.total(); });
-}
-
 bool ran_out(const MeasuredStage& measured, std::int64_t rows) {
   return measured.exceeded_rows > 0 && rows >= measured.exceeded_rows;
 }
@@ -28,14 +23,6 @@ bool ran_out(const MeasuredStage& measured, std::int64_t rows) {
 bool fits_as_it_is(const MemoryPlan& plan, const PlannedStage& stage) {
   return !ran_out(stage.measured, stage.batch) &&
          fits(plan, {.host = stage.host.total(), .device = stage.device.total()});
-}
-
-// Tensors of a stage and what is held beside them.
-std::uint64_t rows_bytes(const MeasuredStage& measured, std::int64_t rows,
-                         std::int64_t evaluation_rows) {
-  const std::uint64_t evaluation =
-      evaluation_rows > 0 ? measured.evaluation().at(evaluation_rows) : 0;
-  return std::max(measured.training().at(rows), evaluation) + measured.beside();
 }
 
 std::uint64_t with_instead(std::uint64_t total, std::uint64_t of, std::uint64_t instead) {
@@ -53,15 +40,14 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 }  // namespace
 
 std::uint64_t bytes_of_tensors(const PlannedStage& stage) {
-  if (stage.measured.points.empty()) return stage.measured.state();
-  return rows_bytes(stage.measured, stage.batch, stage.evaluation_batch);
+  return stage.measured.tensors(stage.batch, stage.evaluation_batch) + stage.measured.beside();
 }
 
 StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
                       const MeasuredStage& measured, std::int64_t rows,
                       std::int64_t evaluation_rows) {
   const std::uint64_t now = bytes_of_tensors(stage);
-  const std::uint64_t then = rows_bytes(measured, rows, evaluation_rows);
+  const std::uint64_t then = measured.tensors(rows, evaluation_rows) + measured.beside();
   StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
   const auto scale = [&total](std::uint64_t bytes, std::int64_t then_rows, std::int64_t now_rows) {
     const double share = static_cast<double>(then_rows) / static_cast<double>(now_rows);
@@ -124,12 +110,13 @@ std::string to_text(const MemoryPlan& plan, const PlannedStage& stage, const Sta
   return alone ? text : text + " of stage " + stage.name;
 }
 
-std::uint64_t MemoryPlan::most() const {
-  return largest(*this).host.total();
+const PlannedStage& MemoryPlan::largest() const {
+  return *std::ranges::max_element(stages, {},
+                                   [](const PlannedStage& stage) { return stage.host.total(); });
 }
 
 std::string MemoryPlan::line() const {
-  const PlannedStage& stage = largest(*this);
+  const PlannedStage& stage = largest();
   std::string text = stage.host.line(host_limit);
   if (device_limit) text += "; GPU " + stage.device.line(*device_limit);
   if (stages.size() > 1) text += fmt::format(" (stage {}, the largest)", stage.name);

@@ -40,8 +40,8 @@ struct MemoryPlan {
   const PlannedStage* too_large() const;
   /// Throws ResourceError with the table and `way_out` if a stage does not fit.
   void require(const std::string& way_out) const;
-  /// Bytes of the host of the stage that takes the most.
-  std::uint64_t most() const;
+  /// The stage that takes the most of the host.
+  const PlannedStage& largest() const;
 };
 
 /// Of a stage as it is planned, its tensors and what is held beside them.

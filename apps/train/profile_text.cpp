@@ -54,9 +54,7 @@ std::string curve_text(const MemoryPlan& plan, const StageProfile& profile) {
 
 // A stage at its batch. Of tensors alone: what the heap keeps beside them is no switch's.
 std::uint64_t bytes_of_switch(const PlannedStage& stage, const MeasuredStage& measured) {
-  const std::uint64_t evaluation =
-      stage.evaluation_batch > 0 ? measured.evaluation().at(stage.evaluation_batch) : 0;
-  return std::max(measured.training().at(stage.batch), evaluation) + measured.checkpoint;
+  return measured.tensors(stage.batch, stage.evaluation_batch) + measured.checkpoint;
 }
 
 // Time of a step beside the stage's as it is configured.

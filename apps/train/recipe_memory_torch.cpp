@@ -64,13 +64,6 @@ MeasuredPoint point_of(const training::ProbePoint& point) {
           .steps = point.steps};
 }
 
-std::uint64_t taken_at(const MeasuredStage& stage, std::int64_t rows,
-                       std::int64_t evaluation_rows) {
-  const bool evaluates = stage.points.front().evaluation_rows > 0;
-  const std::uint64_t evaluation = evaluates ? stage.evaluation().at(evaluation_rows) : 0;
-  return std::max(stage.training().at(rows), evaluation) + stage.beside();
-}
-
 // One stage at several batch sizes.
 class StageMeasurement {
  public:
@@ -117,7 +110,7 @@ class StageMeasurement {
 
   bool expected_to_fit(std::int64_t rows, std::int64_t evaluated) {
     if (limit_ == 0 || found_.points.empty()) return true;
-    const std::uint64_t expected = taken_at(found_, rows, evaluated);
+    const std::uint64_t expected = found_.tensors(rows, evaluated) + found_.beside();
     return expected <= limit_;
   }
 

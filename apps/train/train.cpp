@@ -73,7 +73,7 @@ class TrainCommand {
       return ExitCode::done;
     }
     if (!trial_) return run_in_folder(*run, device, planned);
-    tried_memory_ = {.forecast = plan.most(), .limit = plan.host_limit};
+    tried_memory_ = {.forecast = plan.largest().host.total(), .limit = plan.host_limit};
     run->try_out(*trial_);
     const bool runs_are_new = !fs::exists(job_.config->runs);
     const ExitCode code = run_in_folder(*run, device, planned);

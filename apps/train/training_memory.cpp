@@ -27,13 +27,9 @@ bool grows_with_batch(const std::string& part) {
 // Of a step or an evaluation, whichever is more, beside the state.
 void add_activations(const PlannedStage& stage, monitor::MemoryForecast& device) {
   const MeasuredStage& measured = stage.measured;
-  const std::uint64_t state = measured.state();
-  const std::uint64_t training = measured.training().at(stage.batch);
-  const std::uint64_t evaluation =
-      stage.evaluation_batch > 0 ? measured.evaluation().at(stage.evaluation_batch) : 0;
-  const std::uint64_t most = std::max({training, evaluation, state});
-  device.add(activations, most - state,
-             evaluation > training
+  const std::uint64_t most = measured.tensors(stage.batch, stage.evaluation_batch);
+  device.add(activations, most - measured.state(),
+             most > measured.tensors(stage.batch, 0)
                  ? fmt::format("of an evaluation with {} rows", stage.evaluation_batch)
                  : fmt::format("of a step with {} rows", stage.batch));
   device.add(beside_tensors, measured.beside(), "libraries, scratch, unused parts of its heap");

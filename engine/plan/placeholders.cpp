@@ -8,24 +8,13 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-bool is_integer(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::float32:
-    case DType::float64:
-      return false;
-    default:
-      return true;
-  }
-}
-
 // Zeros, but for a row of flags or of one class among several, of which one must be set. Its lowest
 // byte is its first.
 void fill(const FieldSpec& field, Tensor& values) {
   std::memset(values.raw(), 0, values.bytes());
   const bool one_of_several = field.kind == FieldSpec::Kind::fixed && field.shape.rank() == 1 &&
-                              is_integer(field.dtype) && values.bytes() > 0;
+                              (is_integer(field.dtype) || field.dtype == DType::boolean) &&
+                              values.bytes() > 0;
   if (one_of_several) *static_cast<std::byte*>(values.raw()) = std::byte{1};
 }
 

@@ -41,6 +41,11 @@ HEADRACE_API std::size_t size_of(DType dtype) noexcept;
 /// "uint8", "float32" and so on.
 HEADRACE_API std::string_view name_of(DType dtype) noexcept;
 
+/// Whether its values are whole numbers; a boolean is none.
+constexpr bool is_integer(DType dtype) noexcept {
+  return dtype <= DType::int64;
+}
+
 namespace detail {
 template <class T>
 struct DTypeOf;

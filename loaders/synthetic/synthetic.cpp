@@ -51,10 +51,6 @@ void fill_label(void* to, DType dtype, std::uint64_t key) noexcept {
   std::memcpy(to, &label, size_of(dtype));
 }
 
-bool is_integer(DType dtype) noexcept {
-  return dtype <= DType::int64;
-}
-
 }  // namespace
 
 SyntheticSource::SyntheticSource(SyntheticOptions options) : options_(std::move(options)) {

@@ -60,7 +60,7 @@ Told tell(std::int64_t epochs, std::uint64_t growth, app::LogLevel level = app::
           bool on_gpu = false) {
   const test::TemporaryFolder folder;
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
-  const monitor::MemoryWatch memory({}, [](const monitor::MemoryEvent&) {});
+  const monitor::MemoryWatch memory;
   Loader loader = Pipeline::from(SyntheticSource({.rows = 8})).batch({.size = 4}).build();
   const test::Ends errors = test::make_pipe();
   const int before = dup(STDERR_FILENO);

@@ -141,7 +141,7 @@ TEST_CASE("the log shows the terms of the loss, beside it and for each epoch") {
   const test::TemporaryFolder folder;
   RunFolder run = RunFolder::create(folder.path(), "run");
   Loader loader = Pipeline::from(SyntheticSource({.rows = 8})).batch({.size = 4}).build();
-  const monitor::MemoryWatch memory({}, [](const monitor::MemoryEvent&) {});
+  const monitor::MemoryWatch memory;
   const auto train = [&](const char* columns, app::LogLevel level = app::LogLevel::info) {
     const test::Environment width("COLUMNS", columns);
     app::RunView view(run, false, level);

@@ -57,7 +57,7 @@ constexpr std::int64_t told_epochs = 3;
 Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
   const test::TemporaryFolder folder;
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
-  const monitor::MemoryWatch memory({}, [](const monitor::MemoryEvent&) {});
+  const monitor::MemoryWatch memory;
   Loader loader = Pipeline::from(SyntheticSource({.rows = 8})).batch({.size = 4}).build();
   Told told;
   {
@@ -159,7 +159,7 @@ TEST_CASE("no loss is shown before one was read") {
 TEST_CASE("an epoch's verdict is about its own batches, though rows of them were bad") {
   const test::TemporaryFolder folder;
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
-  const monitor::MemoryWatch memory({}, [](const monitor::MemoryEvent&) {});
+  const monitor::MemoryWatch memory;
   Loader loader = Pipeline::from(SyntheticSource({.rows = 96})).batch({.size = 4}).build();
   app::RunView view(run, false);
   view.begin_fold({.epochs = 1, .samples_per_epoch = 96}, loader);

@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,81 +23,69 @@ void hold(const FakeRoot& root, std::uint64_t kib) {
 }
 
 MemoryWatchOptions options_for(const FakeRoot& root) {
-  return {.limit = 1000 * 1024, .period = 1h, .root = root.path()};
+  return {.period = 1h, .root = root.path()};
+}
+
+// Waits until the condition holds, at most ten seconds.
+template <class Condition>
+bool eventually(const Condition& holds) {
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!holds() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(1ms);
+  return holds();
 }
 
 }  // namespace
 
-TEST_CASE("a watch calls back once on going over its limit and once on coming back") {
+TEST_CASE("a watch says at each look what is held, and keeps the most of it") {
   const FakeRoot root;
   hold(root, 900);
-  std::mutex mutex;
-  std::vector<MemoryEvent> events;
-  MemoryWatch watch(options_for(root), [&](const MemoryEvent& event) {
-    const std::lock_guard lock(mutex);
-    events.push_back(event);
-  });
-  for (const std::uint64_t kib : {1000, 1001, 1200, 960, 950, 949, 900}) {
+  std::atomic<std::uint64_t> seen{0};
+  auto options = options_for(root);
+  options.on_look = [&](const ProcessMemory& memory) { seen = memory.held(); };
+  MemoryWatch watch(options);
+  for (const std::uint64_t kib : {1000, 1200, 950}) {
     hold(root, kib);
     watch.look();
+    CHECK(seen == kib * 1024);
+    CHECK(watch.last().held() == kib * 1024);
   }
-  const std::lock_guard lock(mutex);
-  REQUIRE(events.size() == 2);
-  CHECK(events[0].over);
-  CHECK(events[0].memory.held() == 1001 * 1024);
-  CHECK(events[0].sentence().find("is over its limit of 1000 KiB") != std::string::npos);
-  CHECK_FALSE(events[1].over);
-  CHECK(events[1].memory.held() == 949 * 1024);
   CHECK(watch.peak_held() == 1200 * 1024);
-  CHECK_FALSE(watch.over());
 }
 
-TEST_CASE("a watch looks by itself") {
+TEST_CASE("a watch looks by itself, and goes on whatever a look throws") {
   const FakeRoot root;
   hold(root, 2000);
-  std::atomic<int> calls = 0;
+  std::atomic<int> looks = 0;
   auto options = options_for(root);
   options.period = 5ms;
-  MemoryWatch watch(options, [&](const MemoryEvent&) { ++calls; });
-  const auto until = std::chrono::steady_clock::now() + 10s;
-  while (calls == 0 && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(1ms);
-  CHECK(calls == 1);
-  hold(root, 10);
-  while (calls == 1 && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(1ms);
-  CHECK(calls == 2);
+  options.on_look = [&](const ProcessMemory&) {
+    ++looks;
+    throw std::runtime_error("no memory for words");
+  };
+  const MemoryWatch watch(options);
+  CHECK(eventually([&] { return looks >= 3; }));
+  CHECK(watch.peak_held() == 2000 * 1024);
 }
 
 TEST_CASE("a watch with a long period ends at once") {
   const FakeRoot root;
   const auto start = std::chrono::steady_clock::now();
-  { const MemoryWatch watch(options_for(root), {}); }
+  { const MemoryWatch watch(options_for(root)); }
   CHECK(std::chrono::steady_clock::now() - start < 5s);
 }
 
-TEST_CASE("memory that a driver locked counts against the limit") {
+TEST_CASE("memory that a driver locked is held, too") {
   const FakeRoot root;
   hold(root, 600);
   auto options = options_for(root);
   options.driver_locked = [] { return std::uint64_t{600} * 1024; };
-  MemoryWatch watch(options, {});
+  MemoryWatch watch(options);
   watch.look();
-  CHECK(watch.over());
   CHECK(watch.last().held() == 1200 * 1024);
-}
-
-TEST_CASE("without a limit a watch only keeps the peak") {
-  const FakeRoot root;
-  hold(root, 600);
-  auto options = options_for(root);
-  options.limit = 0;
-  MemoryWatch watch(options, [](const MemoryEvent&) { FAIL("called back without a limit"); });
-  watch.look();
-  CHECK_FALSE(watch.over());
-  CHECK(watch.peak_held() == 600 * 1024);
+  CHECK(watch.peak_held() == 1200 * 1024);
 }
 
 TEST_CASE("a period of zero is refused") {
-  CHECK_THROWS_AS(MemoryWatch({.limit = 1, .period = 0ms}, {}), headrace::ConfigError);
+  CHECK_THROWS_AS(MemoryWatch({.period = 0ms}), headrace::ConfigError);
 }

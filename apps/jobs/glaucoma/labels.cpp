@@ -96,19 +96,6 @@ std::int64_t class_in(const Tensor& label, Kind kind) {
 
 }  // namespace
 
-bool is_integer(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::float32:
-    case DType::float64:
-    case DType::boolean:
-      return false;
-    default:
-      return true;
-  }
-}
-
 bool are_glaucoma_labels(const FieldSpec& labels) {
   return labels.kind == FieldSpec::Kind::fixed && kind_of(labels.dtype, labels.shape) != Kind::none;
 }

@@ -15,9 +15,6 @@ inline constexpr std::string_view glaucoma_labels_rule =
 /// Whether rows of such a field can say a class.
 bool are_glaucoma_labels(const FieldSpec& labels);
 
-/// Whether the type is one of integers; boolean is none.
-bool is_integer(DType dtype);
-
 /// The class of a record, of a row that are_glaucoma_labels(): the place of the only 1 among zeros,
 /// or the number itself. Throws DataError for any other row.
 std::int64_t class_of(const Tensor& label);
