@@ -22,13 +22,6 @@ namespace {
 constexpr std::int64_t most_micro_batches = 2;
 constexpr std::int64_t evaluation_batches = 2;
 
-std::uint64_t bytes_of(const TensorMap& tensors) {
-  std::uint64_t sum = 0;
-  for (const auto& [name, tensor] : tensors)
-    sum += tensor.nbytes();
-  return sum;
-}
-
 std::uint64_t less(std::uint64_t all, std::uint64_t part) {
   return all - std::min(all, part);
 }
@@ -43,6 +36,11 @@ Stage probed(Stage stage, std::int64_t rows, std::int64_t evaluation_rows) {
   return stage;
 }
 
+std::uint64_t of_row(const detail::KeptOfBatches& kept, std::int64_t rows) {
+  const auto all = static_cast<std::uint64_t>(kept.batches * rows);
+  return all == 0 ? 0 : kept.bytes / all;
+}
+
 }  // namespace
 
 class StageProbe::Impl {
@@ -52,7 +50,7 @@ class StageProbe::Impl {
         stage_(stage),
         options_(std::move(options)),
         tensors_before_(tensor_memory(options_.device).allocated),
-        held_before_(monitor::read_process_memory().held()) {
+        held_before_(options_.held_before.value_or(monitor::read_process_memory().held())) {
     at::manual_seed(options_.seed);
     network_ = course.network();
     network_->move_to(options_.device, stage.channels_last);
@@ -61,7 +59,7 @@ class StageProbe::Impl {
   ProbePoint measure(std::int64_t rows, std::int64_t evaluation_rows, StateBytes& state) {
     release_unused_memory(options_.device);
     const Stage stage = probed(stage_, rows, evaluation_rows);
-    const detail::ProbeCourse course(course_, stage);
+    const detail::ProbeCourse course(course_, stage, options_.device);
     network_->freeze_norms(stage.frozen_norms);
     network_->checkpoint(stage.checkpointed);
     set_device_modes({.precision = stage.precision,
@@ -92,7 +90,8 @@ class StageProbe::Impl {
     std::size_t of_loaders = train.forecast().total();
     if (validation) of_loaders += validation->forecast().total();
     see_beside(point, of_loaders);
-    state = count(trainer, optimizer);
+    point.kept_of_row = of_row(course.kept(), evaluation_rows);
+    state = state_bytes(*network_, optimizer, trainer.average());
     return point;
   }
 
@@ -174,18 +173,6 @@ class StageProbe::Impl {
     const monitor::ProcessMemory memory = monitor::read_process_memory();
     const std::uint64_t held = less(memory.peak_resident, memory.file_backed);
     point.beside = less(held, held_before_ + most + of_loaders);
-  }
-
-  StateBytes count(Trainer& trainer, const Optimizer& optimizer) const {
-    StateBytes state;
-    for (const models::NamedTensor& item : models::state_of(*network_))
-      state.weights += item.tensor.nbytes();
-    for (const at::Tensor& parameter : optimizer.parameters())
-      state.gradients += parameter.nbytes();
-    state.moments = bytes_of(optimizer.state());
-    if (trainer.average() != nullptr) state.average = bytes_of(trainer.average()->state());
-    state.checkpoint = state.weights + state.moments + state.average;
-    return state;
   }
 
   const Course& course_;

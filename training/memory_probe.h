@@ -5,23 +5,13 @@
 #include <headrace/engine/tensor/device.h>
 #include <headrace/training/recipe.h>
 #include <headrace/training/stage.h>
+#include <headrace/training/state_bytes.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace headrace::inline v1::training {
-
-/// What a stage holds whatever its batch, by count. Bytes.
-struct StateBytes {
-  std::uint64_t weights = 0;     ///< parameters and buffers
-  std::uint64_t gradients = 0;   ///< of what is trained, once all is unfrozen
-  std::uint64_t moments = 0;     ///< of the optimiser
-  std::uint64_t average = 0;     ///< averaged weights
-  std::uint64_t checkpoint = 0;  ///< the copy that a save is made of, in host memory
-
-  /// Of the compute device; `checkpoint` beside it on the CPU.
-  std::uint64_t on_device() const { return weights + gradients + moments + average; }
-};
 
 /// What a stage has taken with batches of some size. Bytes.
 struct ProbePoint {
@@ -34,6 +24,8 @@ struct ProbePoint {
   /// The most that was held beside tensors: of a CPU by libraries and the allocator's heap, of a
   /// GPU by its caching allocator.
   std::uint64_t beside = 0;
+  /// What the figures keep in tensors of each row of an evaluation, to its end.
+  std::uint64_t kept_of_row = 0;
   double step_s = 0.0;     ///< the shortest step; of a GPU the mean behind the first
   std::int64_t steps = 0;  ///< that were taken
 };
@@ -45,6 +37,9 @@ struct ProbeOptions {
   std::uint64_t seed = 0;
   std::int64_t steps =
       3;  ///< of the optimiser: moments come with the first, the peak with the second
+  /// What the process held before the first stage's probe: libraries and heap that a stage before
+  /// has left count with this one, too. Not set: what it holds now. Bytes.
+  std::optional<std::uint64_t> held_before = {};
 };
 
 /// Takes real steps of a stage, with placeholders for data: optimiser steps of two

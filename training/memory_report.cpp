@@ -1,7 +1,6 @@
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/process_memory.h>
 #include <headrace/training/memory_report.h>
-#include <headrace/training/named_state.h>
 #include <headrace/training/tensor_memory.h>
 
 #include <algorithm>
@@ -12,26 +11,14 @@ namespace {
 
 using monitor::format_bytes;
 
-std::uint64_t bytes_of(const TensorMap& tensors) {
-  std::uint64_t sum = 0;
-  for (const auto& [name, tensor] : tensors)
-    sum += tensor.nbytes();
-  return sum;
-}
-
 }  // namespace
 
-std::uint64_t weight_bytes(const models::Network& network) {
-  std::uint64_t sum = 0;
-  for (const models::NamedTensor& item : models::state_of(network))
-    sum += item.tensor.nbytes();
-  return sum;
-}
-
-MemoryOwners kept_by_training(const Optimizer& optimizer, const WeightAverage* average) {
-  MemoryOwners owners{{.name = "moments", .bytes = bytes_of(optimizer.state())}};
-  if (average != nullptr)
-    owners.push_back({.name = "averaged weights", .bytes = bytes_of(average->state())});
+MemoryOwners owners_of(const StateBytes& state) {
+  MemoryOwners owners{{.name = "weights", .bytes = state.weights},
+                      {.name = "gradients", .bytes = state.gradients},
+                      {.name = "moments", .bytes = state.moments},
+                      {.name = "averaged weights", .bytes = state.average}};
+  std::erase_if(owners, [](const MemoryOwner& owner) { return owner.bytes == 0; });
   return owners;
 }
 

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
-#include <headrace/models/networks/network.h>
-#include <headrace/training/optimizer.h>
-#include <headrace/training/weight_average.h>
+#include <headrace/training/state_bytes.h>
 
 #include <cstdint>
 #include <string>
@@ -21,13 +19,8 @@ struct MemoryOwner {
 };
 using MemoryOwners = std::vector<MemoryOwner>;
 
-/// Bytes of a network's parameters and buffers.
-HEADRACE_API std::uint64_t weight_bytes(const models::Network& network);
-
-/// What training keeps beside a network, in its evaluations too: moments and averaged weights.
-/// `average` may be null.
-HEADRACE_API MemoryOwners kept_by_training(const Optimizer& optimizer,
-                                           const WeightAverage* average);
+/// Those of a state that hold anything: weights, gradients, moments, averaged weights.
+HEADRACE_API MemoryOwners owners_of(const StateBytes& state);
 
 /// A sentence about memory that ran out: who needed it ("step 12"), what was asked for in the words
 /// of the error (those of a GPU say what is free), what is free on the host, reserved but unused,

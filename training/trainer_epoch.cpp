@@ -32,6 +32,9 @@ std::optional<Evaluation> Trainer::Loop::validate(const std::stop_token& stop) {
 }
 
 EvaluationOptions Trainer::Loop::of_validation() {
+  StateBytes beside = state();  // the network, which has no gradients now
+  beside.weights = 0;
+  beside.gradients = 0;
   return {.split = Split::validation,
           .device = options_.device,
           .stage = parts_.stage,
@@ -41,7 +44,7 @@ EvaluationOptions Trainer::Loop::of_validation() {
           .steps = steps_per_epoch_ * parts_.stage.epochs,
           .batches = options_.trial_steps,
           .rows = progress_.evaluation_rows,
-          .held = kept_by_training(parts_.optimizer, average()),
+          .held = owners_of(beside),
           .on_fewer_rows = [this](std::int64_t rows, const std::string& warning) {
             progress_.evaluation_rows = rows;
             if (callbacks_.on_warning) callbacks_.on_warning(warning);

@@ -161,13 +161,11 @@ void Trainer::Loop::behind_step(const std::function<void()>& work) {
 }
 
 std::string Trainer::Loop::report_of(const std::string& who, const std::string& lack) const {
-  MemoryOwners owners = kept_by_training(parts_.optimizer, average_ ? &*average_ : nullptr);
-  owners.push_back({.name = "weights", .bytes = weight_bytes(parts_.network)});
-  MemoryOwner gradients{.name = "gradients"};
-  for (const at::Tensor& parameter : parts_.optimizer.parameters())
-    gradients.bytes += parameter.nbytes();
-  owners.push_back(gradients);
-  return report_of_lack(who, lack, options_.device, std::move(owners));
+  return report_of_lack(who, lack, options_.device, owners_of(state()));
+}
+
+StateBytes Trainer::Loop::state() const {
+  return state_bytes(parts_.network, parts_.optimizer, average_ ? &*average_ : nullptr);
 }
 
 }  // namespace headrace::inline v1::training

@@ -38,15 +38,21 @@ std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& 
                                      const std::string& value) {
   Node document = parse_document(job.yaml, "the configuration");
   const Node wanted = parse_document(value, "--set");
+  bool changed = false;
+  const auto change = [&](Node& known) {
+    if (to_flow_yaml(known) == to_flow_yaml(wanted)) return;
+    known = wanted;
+    changed = true;
+  };
   Node* known = node_at(document, path);
-  if (known == nullptr || to_flow_yaml(*known) == to_flow_yaml(wanted)) return std::nullopt;
-  *known = wanted;
+  if (known == nullptr) return std::nullopt;
+  change(*known);
   constexpr std::string_view section = "training.";
   Entry* stages = document.find("training")->value.find("stages");
   if (path.starts_with(section) && stages != nullptr)
     for (Node& stage : stages->value.items)
-      if (Entry* own = stage.find(path.substr(section.size()))) own->value = wanted;
-  return to_yaml(document);
+      if (Entry* own = stage.find(path.substr(section.size()))) change(own->value);
+  return changed ? std::optional(to_yaml(document)) : std::nullopt;
 }
 
 std::string fitted_yaml(const TrainingJob& job, const std::vector<StageChange>& changes) {

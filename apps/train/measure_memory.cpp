@@ -4,49 +4,41 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/random.h>
+#include <headrace/loaders/file/read_file.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <stdlib.h>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <sys/mman.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-// For what the two processes say to each other.
-class OwnFolder {
+// For what the two processes say to each other: a file in memory that the other inherits, so that
+// no folder is needed and nothing is left where either is killed.
+class SharedText {
  public:
-  OwnFolder() {
-    std::error_code missing;
-    const fs::path parent = fs::temp_directory_path(missing);
-    std::string pattern = (parent / "headrace-memory-XXXXXX").string();
-    if (missing || ::mkdtemp(pattern.data()) == nullptr)
+  explicit SharedText(const char* name) : file_(::memfd_create(name, 0)) {
+    if (file_.number() < 0)
       throw ResourceError(fmt::format(
-          "[memory] {}: a folder must be had to measure, got: {}; set TMPDIR to a folder that can "
-          "be written, or memory.measure to false",
-          pattern, missing ? missing.message() : std::strerror(errno)));
-    path_ = pattern;
+          "[memory] a file in memory must be had to measure, got: {}; raise the limit of open "
+          "files, or set memory.measure to false",
+          std::strerror(errno)));
   }
-  ~OwnFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
+  /// For either process.
+  std::string path() const { return fmt::format("/proc/self/fd/{}", file_.number()); }
 
  private:
-  fs::path path_;
+  headrace::detail::FileDescriptor file_;
 };
 
 std::string content_of(const fs::path& path) {
@@ -56,8 +48,12 @@ std::string content_of(const fs::path& path) {
 
 constexpr int killed = 128 + SIGKILL;  // as the kernel does where there is no memory
 
-std::string first_words(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+// The line of its error, "headrace: [memory] ...": others said something before.
+std::string error_line(const std::string& output) {
+  const auto error = output.find(": [");
+  const auto before = error == std::string::npos ? error : output.rfind('\n', error);
+  const std::size_t first = before == std::string::npos ? 0 : before + 1;
+  return output.substr(first, output.find('\n', first) - first);
 }
 
 // A program that was built anew may take other memory.
@@ -75,12 +71,12 @@ std::string words_for(const TrainingJob& job, const std::string& key) {
 
 std::vector<std::string> words_of(const MeasureOptions& options,
                                   const std::optional<std::int64_t>& member,
-                                  const fs::path& folder) {
+                                  const SharedText& asked, const SharedText& answer) {
   std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string(),
                                  "profile-memory",
-                                 (folder / "job.yaml").string(),
+                                 asked.path(),
                                  "--measure",
-                                 (folder / "measured.json").string(),
+                                 answer.path(),
                                  "--limit",
                                  std::to_string(options.limit),
                                  "--steps",
@@ -96,13 +92,13 @@ std::vector<std::string> words_of(const MeasureOptions& options,
 
 MeasuredMemory measure_apart(const TrainingJob& job, const MeasureOptions& options,
                              const std::optional<std::int64_t>& member) {
-  const OwnFolder folder;
-  write_file_atomically(folder.path() / "job.yaml", job.yaml);
-  const ChildResult child = run_child(words_of(options, member, folder.path()));
-  const fs::path measured = folder.path() / "measured.json";
-  if (child.status == 0 && fs::exists(measured)) return parse_measured_memory(content_of(measured));
+  const SharedText asked("headrace-job");
+  const SharedText answer("headrace-measured");
+  std::ofstream(asked.path()) << job.yaml;
+  const ChildResult child = run_child(words_of(options, member, asked, answer));
+  if (child.status == 0) return parse_measured_memory(content_of(answer.path()));
   return {.failed = fmt::format("the process that was to measure it ended with {}: {}",
-                                child.status, first_words(child.output)),
+                                child.status, error_line(child.output)),
           .without_resources =
               child.status == static_cast<int>(ExitCode::resources) || child.status == killed};
 }

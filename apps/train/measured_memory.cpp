@@ -38,9 +38,15 @@ monitor::MemoryLine MeasuredStage::evaluation() const {
 
 std::uint64_t MeasuredStage::tensors(std::int64_t rows, std::int64_t evaluation_rows) const {
   if (points.empty()) return state();
-  const bool evaluates = evaluation_rows > 0 && points.front().evaluation_rows > 0;
-  return std::max({state(), training().at(rows),
-                   evaluates ? evaluation().at(evaluation_rows) : std::uint64_t{0}});
+  const std::uint64_t of_steps = std::max(state(), training().at(rows));
+  if (evaluation_rows == 0 || points.front().evaluation_rows == 0) return of_steps;
+  // Figures put their rows together at the end, and choose by number those that are no padding.
+  constexpr std::uint64_t copies = 4;
+  return std::max({of_steps, evaluation().at(evaluation_rows) + kept(), state() + copies * kept()});
+}
+
+std::uint64_t MeasuredStage::kept() const {
+  return points.empty() ? 0 : points.front().kept_of_row * static_cast<std::uint64_t>(evaluated);
 }
 
 std::uint64_t MeasuredStage::beside() const {
@@ -58,6 +64,7 @@ std::string to_json(const MeasuredMemory& memory) {
                         {"training_bytes", point.training},
                         {"evaluation_bytes", point.evaluation},
                         {"beside_bytes", point.beside},
+                        {"kept_of_row_bytes", point.kept_of_row},
                         {"step_s", point.step_s},
                         {"steps", point.steps}});
     stages.push_back({{"name", stage.name},
@@ -67,6 +74,7 @@ std::string to_json(const MeasuredMemory& memory) {
                       {"average_bytes", stage.average},
                       {"checkpoint_bytes", stage.checkpoint},
                       {"points", std::move(points)},
+                      {"evaluated", stage.evaluated},
                       {"exceeded_rows", stage.exceeded_rows},
                       {"least_rows", stage.least_rows},
                       {"ended", stage.ended}});
@@ -88,6 +96,7 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                           .moments = one.at("moments_bytes").get<std::uint64_t>(),
                           .average = one.at("average_bytes").get<std::uint64_t>(),
                           .checkpoint = one.at("checkpoint_bytes").get<std::uint64_t>(),
+                          .evaluated = one.at("evaluated").get<std::int64_t>(),
                           .exceeded_rows = one.at("exceeded_rows").get<std::int64_t>(),
                           .least_rows = one.at("least_rows").get<std::int64_t>(),
                           .ended = one.at("ended").get<std::string>()};
@@ -97,6 +106,7 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                                 .training = point.at("training_bytes").get<std::uint64_t>(),
                                 .evaluation = point.at("evaluation_bytes").get<std::uint64_t>(),
                                 .beside = point.at("beside_bytes").get<std::uint64_t>(),
+                                .kept_of_row = point.at("kept_of_row_bytes").get<std::uint64_t>(),
                                 .step_s = point.at("step_s").get<double>(),
                                 .steps = point.at("steps").get<std::int64_t>()});
       memory.stages.push_back(std::move(stage));

@@ -16,6 +16,7 @@ struct MeasuredPoint {
   std::uint64_t training = 0;
   std::uint64_t evaluation = 0;
   std::uint64_t beside = 0;
+  std::uint64_t kept_of_row = 0;
   double step_s = 0.0;
   std::int64_t steps = 0;  ///< that were taken
 };
@@ -29,6 +30,7 @@ struct MeasuredStage {
   std::uint64_t average = 0;     ///< averaged weights
   std::uint64_t checkpoint = 0;  ///< the copy of the state that a save is made of
   std::vector<MeasuredPoint> points{};
+  std::int64_t evaluated = 0;      ///< rows of the largest evaluation
   std::int64_t exceeded_rows = 0;  ///< the least rows that ran out of memory; 0: none did
   std::int64_t least_rows = 1;     ///< of a micro-batch: norms over the batch need two
   std::string ended{};             ///< what ended the trial of that or another size; may be empty
@@ -37,8 +39,10 @@ struct MeasuredStage {
   /// Tensors of a step and of an evaluation (0 without one). Throw ConfigError without points.
   monitor::MemoryLine training() const;
   monitor::MemoryLine evaluation() const;
+  /// What the figures of the largest evaluation keep of its rows.
+  std::uint64_t kept() const;
   /// Tensors of a stage with batches of so many rows, 0 of them without an evaluation: of a step or
-  /// an evaluation, whichever is more. Of one that was not measured its state.
+  /// an evaluation with its end, whichever is more. Of one that was not measured its state.
   std::uint64_t tensors(std::int64_t rows, std::int64_t evaluation_rows) const;
   /// What is held beside tensors with the largest batch, which is tried first: free memory of other
   /// sizes is what the heap keeps, and no function of rows.

@@ -20,11 +20,6 @@ bool ran_out(const MeasuredStage& measured, std::int64_t rows) {
   return measured.exceeded_rows > 0 && rows >= measured.exceeded_rows;
 }
 
-bool fits_as_it_is(const MemoryPlan& plan, const PlannedStage& stage) {
-  return !ran_out(stage.measured, stage.batch) &&
-         fits(plan, {.host = stage.host.total(), .device = stage.device.total()});
-}
-
 std::uint64_t with_instead(std::uint64_t total, std::uint64_t of, std::uint64_t instead) {
   return total - std::min(total, of) + instead;
 }
@@ -75,16 +70,25 @@ std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows) {
                                 1);
 }
 
+bool fits(const MemoryPlan& plan, const PlannedStage& stage) {
+  return !ran_out(stage.measured, stage.batch) &&
+         fits(plan, {.host = stage.host.total(), .device = stage.device.total()});
+}
+
 std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage) {
-  if (fits_as_it_is(plan, stage)) return StageChange{};
+  if (fits(plan, stage)) return StageChange{};
   if (stage.measured.points.empty()) return std::nullopt;
+  return change_to_fit(plan, stage, stage.measured);
+}
+
+std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage,
+                                         const MeasuredStage& measured) {
   for (const std::int64_t rows : divisors(stage.batch)) {
-    if (rows < stage.measured.least_rows && rows < stage.batch) break;
+    if (rows < measured.least_rows && rows < stage.batch) break;
+    if (ran_out(measured, rows)) continue;
     // The evaluation goes first: it changes nothing of what is learnt.
     for (std::int64_t of = stage.evaluation_batch; of >= 0; of = of > 1 ? of / 2 : -1) {
-      if (ran_out(stage.measured, rows) ||
-          !fits(plan, total_with(plan, stage, stage.measured, rows, of)))
-        continue;
+      if (!fits(plan, total_with(plan, stage, measured, rows, of))) continue;
       StageChange change;
       if (rows != stage.batch) {
         change.batch = rows;
@@ -125,7 +129,7 @@ std::string MemoryPlan::line() const {
 
 const PlannedStage* MemoryPlan::too_large() const {
   for (const PlannedStage& stage : stages)
-    if (!fits_as_it_is(*this, stage)) return &stage;
+    if (!app::fits(*this, stage)) return &stage;
   return nullptr;
 }
 

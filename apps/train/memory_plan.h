@@ -73,9 +73,15 @@ struct StageChange {
   bool needed() const { return batch > 0 || evaluation_batch > 0; }
 };
 
-/// The least change of a stage with which it fits; nothing where a micro-batch of one row does not,
-/// or where it is not known what rows take. Not needed where it fits as it is.
+/// Whether a stage fits both limits as it is planned, and no such batch was seen to run out.
+bool fits(const MemoryPlan& plan, const PlannedStage& stage);
+
+/// The least change of a stage with which it fits; nothing where the least micro-batch does not, or
+/// where it is not known what rows take. Not needed where it fits as it is.
 std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage);
+/// The same as it was measured with something else in its configuration.
+std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage,
+                                         const MeasuredStage& measured);
 
 /// "training.batch=16, training.accumulation=4 (the same effective batch)"; of several stages
 /// "batch=16, ... of stage warm-up".

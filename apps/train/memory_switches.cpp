@@ -17,11 +17,11 @@ std::string text_at(const TrainingJob& job, const std::string& path) {
   return node == nullptr ? std::string() : node->text;
 }
 
-// Half the side, as a multiple that every network of pictures takes.
+// Half the side, or less: a multiple that every network of pictures takes.
 std::string half_size(const std::string& side) {
   constexpr std::int64_t multiple = 32;
   const std::int64_t half = std::strtoll(side.c_str(), nullptr, 10) / 2;
-  return std::to_string(std::max((half + multiple / 2) / multiple, std::int64_t{1}) * multiple);
+  return std::to_string(std::max(half / multiple, std::int64_t{1}) * multiple);
 }
 
 std::string fewer(const std::string& count) {
@@ -31,13 +31,14 @@ std::string fewer(const std::string& count) {
 }  // namespace
 
 std::vector<MemorySwitch> switches_of(const TrainingJob& job) {
+  const std::string smaller = half_size(text_at(job, "image.size"));
   const std::vector<MemorySwitch> all{
       {"checkpointing of all blocks", "training.checkpointed", "['*']"},
       {"no averaged weights", "training.ema", "0.0"},
       {"precision bf16", "training.precision", "bf16"},
       {"no deep supervision", "model.deep_supervision", "false"},
       {"fewer experts", "model.experts", fewer(text_at(job, "model.experts"))},
-      {"half the size", "image.size", half_size(text_at(job, "image.size"))}};
+      {"size " + smaller, "image.size", smaller}};
   std::vector<MemorySwitch> known;
   for (const MemorySwitch& one : all)
     if (yaml_with(job, one.path, one.value)) known.push_back(one);
@@ -69,17 +70,8 @@ std::optional<SwitchThatFits> switch_to_fit(const SwitchCall& call, const Memory
   for (const MemorySwitch& change : switches_of(call.job)) {
     const SwitchedStage switched = measure_switch(call, change);
     if (!switched.failed.empty()) continue;
-    const std::int64_t least = std::min(switched.measured.least_rows, stage.batch);
-    const std::int64_t exceeded = switched.measured.exceeded_rows;
-    for (std::int64_t rows = stage.batch; rows >= least; --rows) {
-      if (stage.batch % rows != 0 || (exceeded > 0 && rows >= exceeded)) continue;
-      const StageTotal total =
-          total_with(plan, stage, switched.measured, rows, evaluation_rows(stage, rows));
-      if (fits(plan, total))
-        return SwitchThatFits{.change = change,
-                              .batch = rows,
-                              .accumulation = stage.accumulation * (stage.batch / rows)};
-    }
+    if (const auto rows = change_to_fit(plan, stage, switched.measured))
+      return SwitchThatFits{.change = change, .rows = *rows};
   }
   return std::nullopt;
 }

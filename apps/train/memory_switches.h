@@ -41,11 +41,10 @@ struct SwitchCall {
 
 SwitchedStage measure_switch(const SwitchCall& call, const MemorySwitch& change);
 
-/// A switch, and the largest micro-batch that fits with it, where not one row does without.
+/// A switch, and the least change of the batches that fits with it, where none does without.
 struct SwitchThatFits {
   MemorySwitch change{};
-  std::int64_t batch = 0;
-  std::int64_t accumulation = 1;
+  StageChange rows{};
 };
 
 /// The first switch with which the stage fits; tries them one after the other.

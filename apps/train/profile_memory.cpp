@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/device_remarks.h>
+#include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/profile_memory.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,9 +28,12 @@ namespace {
 
 TrainingJob read_job(const ProfileMemoryOptions& options, const std::vector<Job>& jobs) {
   std::vector<std::string> settings = options.settings;
-  if (options.batch > 0) settings.push_back(fmt::format("training.batch={}", options.batch));
   if (options.member) settings.push_back(fmt::format("training.member={}", *options.member));
-  return read_training_job(jobs, options.config, settings);
+  TrainingJob job = read_training_job(jobs, options.config, settings);
+  if (options.batch == 0) return job;
+  // Of stages that have a batch of their own, too.
+  const auto yaml = yaml_with(job, "training.batch", std::to_string(options.batch));
+  return yaml ? read_training_text(jobs, *yaml, options.config.string()) : job;
 }
 
 // In this process, which another one of this program has started for it.
@@ -36,10 +41,10 @@ ExitCode measure_here(const ProfileMemoryOptions& options, const TrainingJob& jo
                       const ChosenDevice& device, TrainingBackend& backend) {
   const auto run = backend.make_run(job, device);
   backend.limit_memory(device.device, options.limit);
-  write_file_atomically(options.measure, to_json(run->measure({.stage = options.stage,
-                                                               .rows = options.rows,
-                                                               .limit = options.limit,
-                                                               .steps = options.steps})));
+  std::ofstream(options.measure) << to_json(run->measure({.stage = options.stage,
+                                                          .rows = options.rows,
+                                                          .limit = options.limit,
+                                                          .steps = options.steps}));
   return ExitCode::done;
 }
 
@@ -100,7 +105,9 @@ class Profiler {
   // No more than there are records.
   std::optional<std::int64_t> most_rows(const PlannedStage& stage) const {
     std::int64_t good = 0;
+    const std::int64_t exceeded = stage.measured.exceeded_rows;
     std::int64_t bad = std::max(stage.records, stage.batch) + 1;
+    if (exceeded > 0) bad = std::min(bad, exceeded);
     while (bad - good > 1) {
       const std::int64_t middle = good + (bad - good) / 2;
       (fits_by_line(stage, middle) ? good : bad) = middle;

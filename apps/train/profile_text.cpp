@@ -88,39 +88,58 @@ struct Verdict {
   std::string settings;  // to copy; empty: none
 };
 
-std::string batch_settings(std::int64_t batch, std::int64_t accumulation) {
-  return fmt::format("--set training.batch={} --set training.accumulation={}", batch, accumulation);
+std::string settings_of(const StageChange& change) {
+  std::string settings;
+  const auto add = [&settings](const char* key, std::int64_t value) {
+    if (value > 0)
+      settings += fmt::format("{}--set training.{}={}", settings.empty() ? "" : " ", key, value);
+  };
+  add("batch", change.batch);
+  add("accumulation", change.accumulation);
+  add("evaluation_batch", change.evaluation_batch);
+  return settings;
+}
+
+// Of a stage none of whose sizes could be measured.
+Verdict unmeasured_verdict(const MemoryPlan& plan, const PlannedStage& stage) {
+  const std::uint64_t counted =
+      of_device(plan, {.host = stage.host.total(), .device = stage.device.total()});
+  const std::uint64_t limit = limit_of(plan).bytes;
+  const std::string place = fmt::format("{} ({})", format_bytes(limit), limit_of(plan).source);
+  const std::string& ended = stage.measured.ended;
+  const std::string why = ended.empty() ? plan.unmeasured : ended;
+  if (counted > limit)
+    return {fmt::format("{} is not enough, by {} and what activations take", place,
+                        format_bytes(counted - limit)),
+            {}};
+  return {fmt::format("not known: what activations take could not be measured: {}", why), {}};
 }
 
 Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
   const PlannedStage& stage = profile.stage;
+  if (stage.measured.points.empty()) return unmeasured_verdict(plan, stage);
   const StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
   const std::string place =
       fmt::format("{} ({})", format_bytes(limit_of(plan).bytes), limit_of(plan).source);
   if (profile.largest && profile.largest->rows != stage.batch)
     return {fmt::format("{} is enough for a batch of {}", place, profile.largest->rows),
-            fmt::format("--set training.batch={}", profile.largest->rows)};
-  if (fits(plan, total))
+            settings_of({.batch = profile.largest->rows})};
+  if (fits(plan, stage))
     return {fmt::format("{} is enough: batch {} as configured takes {}", place, stage.batch,
                         format_bytes(of_device(plan, total))),
             {}};
-  const auto change = change_to_fit(plan, stage);
-  if (change && change->batch > 0)
-    return {fmt::format("{} is enough: batch {}, {} of them a step", place, change->batch,
-                        change->accumulation),
-            batch_settings(change->batch, change->accumulation)};
-  if (change)
+  if (const auto change = change_to_fit(plan, stage))
     return {fmt::format("{} is enough: {}", place, to_text(plan, stage, *change)),
-            fmt::format("--set training.evaluation_batch={}", change->evaluation_batch)};
-  if (profile.way_out)
-    return {fmt::format("{} is enough: {}, batch {}", place, profile.way_out->change.what,
-                        profile.way_out->batch),
-            fmt::format("--set \"{}\" {}", profile.way_out->change.setting(),
-                        batch_settings(profile.way_out->batch, profile.way_out->accumulation))};
-  const StageTotal least = stage.measured.points.empty() ? total
-                                                         : total_with(plan, stage, stage.measured,
-                                                                      1, evaluation_rows(stage, 1));
-  const std::uint64_t needed = of_device(plan, least);
+            settings_of(*change)};
+  if (profile.way_out) {
+    const SwitchThatFits& found = *profile.way_out;
+    const std::string rows = found.rows.needed() ? ", " + to_text(plan, stage, found.rows) : "";
+    return {fmt::format("{} is enough: {}{}", place, found.change.what, rows),
+            fmt::format("--set \"{}\" {}", found.change.setting(), settings_of(found.rows))};
+  }
+  const std::int64_t least = std::min(stage.measured.least_rows, stage.batch);
+  const std::uint64_t needed = of_device(
+      plan, total_with(plan, stage, stage.measured, least, stage.evaluation_batch > 0 ? 1 : 0));
   const std::uint64_t limit = limit_of(plan).bytes;
   return {
       fmt::format("{} is not enough, by {}", place, format_bytes(needed - std::min(needed, limit))),
@@ -163,8 +182,7 @@ std::string profile_text(const MemoryPlan& plan, const StageProfile& profile) {
   std::string text =
       fmt::format("stage {}, batch {} x {}\n", stage.name, stage.batch, stage.accumulation) +
       alone.table();
-  if (stage.measured.points.empty()) return text;
-  text += "what a batch takes\n" + curve_text(plan, profile);
+  if (!stage.measured.points.empty()) text += "what a batch takes\n" + curve_text(plan, profile);
   if (profile.most_rows)
     text += fmt::format("  by that line {} rows fit {}\n", *profile.most_rows,
                         format_bytes(limit_of(plan).bytes));

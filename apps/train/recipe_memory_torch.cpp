@@ -5,6 +5,7 @@
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/device/internal/device_objects.h>
+#include <headrace/monitor/process_memory.h>
 #include <headrace/training/memory_probe.h>
 #include <headrace/training/out_of_memory.h>
 #include <headrace/training/stage_checks.h>
@@ -36,16 +37,14 @@ std::unique_ptr<models::Network> tried_network(const training::Course& course, a
 MeasuredStage counted(const training::Stage& stage, const models::Network& network) {
   const training::Optimizer optimizer(training::parameter_groups(stage, network.parameters()),
                                       stage.optimizer);
-  MeasuredStage count{.name = stage.name};
-  for (const models::NamedTensor& item : models::state_of(network))
-    count.weights += item.tensor.nbytes();
-  for (const at::Tensor& parameter : optimizer.parameters())
-    count.gradients += parameter.nbytes();
-  for (const auto& [name, tensor] : optimizer.state())
-    count.moments += tensor.nbytes();
-  if (stage.ema > 0.0) count.average = count.weights;
-  count.checkpoint = count.weights + count.moments + count.average;
-  return count;
+  const training::StateBytes state = training::state_bytes(network, optimizer, nullptr);
+  const std::uint64_t average = stage.ema > 0.0 ? state.weights : 0;
+  return {.name = stage.name,
+          .weights = state.weights,
+          .gradients = state.gradients,
+          .moments = state.moments,
+          .average = average,
+          .checkpoint = state.checkpoint + average};
 }
 
 std::int64_t scaled(std::int64_t rows, std::int64_t of, std::int64_t to) {
@@ -60,6 +59,7 @@ MeasuredPoint point_of(const training::ProbePoint& point) {
           .training = point.training,
           .evaluation = point.evaluation,
           .beside = point.beside,
+          .kept_of_row = point.kept_of_row,
           .step_s = point.step_s,
           .steps = point.steps};
 }
@@ -157,11 +157,21 @@ class RecipeRun::StageMemory {
     return course_->train(stage, {.batch = stage.batch, .device = run_.device_.device})
         .build(run_.loader_options());
   }
-  Loader evaluation_loader(const training::Stage& stage) const {
+  Loader evaluation_loader(const training::Stage& stage,
+                           training::Split split = training::Split::validation) const {
     return course_
-        ->evaluation(training::Split::validation,
+        ->evaluation(split,
                      {.batch = training::evaluation_batch(stage), .device = run_.device_.device})
         .build(run_.loader_options());
+  }
+
+  // Of the validation and the test.
+  std::int64_t most_evaluated(const training::Stage& stage) const {
+    std::int64_t most = 0;
+    for (const training::Split split : {training::Split::validation, training::Split::test})
+      if (course_->evaluates(split))
+        most = std::max(most, evaluation_loader(stage, split).samples_per_epoch());
+    return most;
   }
 
   PlannedStage planned(const training::Stage& stage, MeasuredStage measured) const {
@@ -209,6 +219,7 @@ MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
   few.prefetch = 1;
   MeasuredMemory measured;
   const std::vector<training::Stage> stages = memory.course().stages();
+  const std::uint64_t held_before = monitor::read_process_memory().held();
   for (const training::Stage& stage : stages) {
     if (!options.stage.empty() && stage.name != options.stage) continue;
     StageMeasurement measurement(memory.course(), stage,
@@ -216,9 +227,11 @@ MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
                                   .deliver_to = device_.device,
                                   .loaders = few,
                                   .seed = job_.config->seed,
-                                  .steps = options.steps},
+                                  .steps = options.steps,
+                                  .held_before = held_before},
                                  options.limit);
     measured.stages.push_back(measurement.run(options.rows));
+    measured.stages.back().evaluated = memory.most_evaluated(stage);
   }
   return measured;
 }

@@ -131,10 +131,9 @@ class TrainCommand {
                                       .member = options_.member},
                                      plan, stage);
     if (!found) return "raise the limit, or take a smaller network or smaller inputs";
-    return fmt::format(
-        "the nearest change that fits: {}, with training.batch={}, "
-        "training.accumulation={}",
-        found->change.setting(), found->batch, found->accumulation);
+    const std::string rows =
+        found->rows.needed() ? ", with " + to_text(plan, stage, found->rows) : "";
+    return fmt::format("the nearest change that fits: {}{}", found->change.setting(), rows);
   }
 
   ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {

@@ -46,6 +46,8 @@ void add_stage_memory(const PlannedStage& stage, monitor::MemoryForecast& device
   if (measured.average > 0) device.add(average, measured.average);
   if (!measured.points.empty()) add_activations(stage, device);
   host.add(checkpoint_copy, measured.checkpoint);
+  const std::uint64_t kept_twice = 2 * measured.kept();
+  if (&device != &host && kept_twice > 0) host.add("rows of figures, put together", kept_twice);
 }
 
 bool is_of_tensors(const std::string& part) {

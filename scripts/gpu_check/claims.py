@@ -156,6 +156,8 @@ def by_memory(card):
               by_networks(step, "the largest batch runs|the next size does not")),
         Claim(f"limits, {on_card}", "the plan and 10 % finish, the plan less 20 % is exit 4 before anything is read",
               by_networks(step, "the plan and 10 % are enough|the plan less 20 % is refused")),
+        Claim(f"peaks over ten epochs, {on_card}", "within 1 %", by_networks(step, "peaks of its epochs")),
+        Claim(f"a second stage too large, {on_card}", "exit 4 before the first stage", by_networks(step, "a second stage too large.*")),
         Claim(f"a batch twice too large, {on_card}", "micro-batches are halved, exit 0", by_networks(step, "a batch too large is halved")),
     ]
 

@@ -3,6 +3,7 @@
 Run as a program by the steps `memory_*`; rows are written as benchmarks write theirs, as soon as each is known.
 """
 import argparse
+import csv
 import json
 import pathlib
 import re
@@ -24,6 +25,8 @@ RESOURCES = 4  # exit status
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 WITHIN = 5  # percent
 STEPS = 50
+EPOCHS = 10
+FLAT_WITHIN = 1  # percent
 
 
 def kept_to(text):
@@ -110,7 +113,7 @@ class Trial:
     def held(self, stage):
         counted, needed = self.planned(stage)
         limit = int(1.1 * needed)
-        status, text = self.headrace("train", [f"{self.limit_key}={limit}", f"{self.goal_key}={limit}"])
+        status, text = self.headrace("train", [f"{self.limit_key}={limit}", f"{self.goal_key}={limit}", f"training.epochs={EPOCHS}"])
         self.keep_answer("the plan and 10 % are enough", status == 0, "GiB", limit / 2**30, f"exit {status}")
         peak = kept_to(text)
         if peak is None:
@@ -118,6 +121,33 @@ class Trial:
             return
         self.keep("peak beside the plan", median=100 * abs(peak / counted - 1), unit="% off", goal=WITHIN, goal_is="at most",
                   goal_of="median", note=f"{gibibytes(peak)}, planned {gibibytes(counted)}")
+        self.flat()
+
+    def flat(self):
+        """Peaks of the epochs of the run that was held; of the first libraries try what they need."""
+        with open(self.runs()[-1] / "metrics.csv", newline="", encoding="utf-8") as table:
+            peaks = [float(row["training_tensors_peak_bytes"]) for row in csv.DictReader(table) if row["training_tensors_peak_bytes"]][1:]
+        spread = 100 * (max(peaks) / min(peaks) - 1)
+        self.keep("peaks of its epochs", median=spread, unit="% apart", goal=FLAT_WITHIN, goal_is="at most", goal_of="median",
+                  note=f"{len(peaks)} epochs, {gibibytes(max(peaks))} at most")
+
+    def stages(self, rows):
+        """The setting of two stages, the first one of small batches."""
+        return f"training.stages=[{{name: small, epochs: 1, batch: {rows}, evaluation_batch: {rows}}}, {{name: whole, epochs: 1}}]"
+
+    def second_stage(self, stage):
+        """One that takes more, behind one that fits."""
+        what = "a second stage too large is seen before the first"
+        if self.options.cpu:
+            self.keep(what, missing="needs a GPU: so small a stage differs by less than a process does")
+            return
+        points = sorted(stage["measured"]["points"], key=lambda point: point["rows"])
+        least, most = (max(point["training_bytes"], point["evaluation_bytes"]) for point in (points[0], points[-1]))
+        rows, before = points[0]["rows"], self.runs()
+        limit = int(self.planned(stage)[1] - (most - least) / 2)
+        status, text = self.headrace("train", [f"{self.limit_key}={limit}", self.stages(rows)])
+        seen = status == RESOURCES and "stage whole must fit" in text and self.runs() == before
+        self.keep_answer(what, seen, "GiB", limit / 2**30, f"exit {status}")
 
     def refused(self, stage):
         limit = int(0.8 * self.planned(stage)[1])
@@ -144,6 +174,7 @@ class Trial:
         stage = self.profile()
         self.held(stage)
         self.refused(stage)
+        self.second_stage(stage)
         self.stepped_down(stage)
         return 0
 

@@ -52,6 +52,16 @@ TEST_CASE("a key is switched in every stage that has its own, and nothing is swi
   CHECK_FALSE(yaml_with(job, "training.unknown", "1"));
 }
 
+TEST_CASE("a stage's own value is switched where that of the section is the same already") {
+  const TrainingJob job = job_of(
+      "training: {batch: 64, stages: [{name: a, epochs: 1}, {name: b, epochs: 2, batch: 16}]}\n");
+  const auto yaml = yaml_with(job, "training.batch", "64");
+  REQUIRE(yaml);
+  const TrainingJob switched = read_training_text(jobs(), *yaml, "switched");
+  for (const auto& stage : switched.config->stages)
+    CHECK(stage->training.batch == 64);
+}
+
 TEST_CASE("only what a configuration has, and has not yet, can be switched") {
   const auto names = [](const std::string& text) {
     std::string all;

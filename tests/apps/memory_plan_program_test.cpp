@@ -127,13 +127,13 @@ TEST_CASE("one member stays one member where its stage is made to fit") {
   CHECK_FALSE(std::filesystem::exists(job.only_run() / "checkpoints/fold-0"));
 }
 
-TEST_CASE("a folder for temporary files that is not there is said") {
+TEST_CASE("no folder for temporary files is needed to measure") {
   const Job job;
   ::setenv("TMPDIR", "/nonexistent", 1);
   const Finished finished = job.run(Job::train({}));
   ::unsetenv("TMPDIR");
-  CHECK(finished.status == 4);
-  CHECK(contains(finished.err, "set TMPDIR to a folder that can be written, or memory.measure"));
+  CHECK_MESSAGE(finished.status == 0, finished.err);
+  CHECK_FALSE(contains(finished.err, "is not in the plan"));
 }
 
 TEST_CASE("a second stage that takes more is seen before the first") {
@@ -151,6 +151,20 @@ TEST_CASE("a second stage that takes more is seen before the first") {
   CHECK(refused.status == 4);
   CHECK(contains(refused.err, "[memory] stage all must fit the limit of "));
   CHECK(job.runs().empty());
+}
+
+TEST_CASE("what the first stage leaves in the process counts with those behind it") {
+  const Job job;
+  const std::string same = "{name: a, epochs: 1}, {name: b, epochs: 1}, {name: c, epochs: 1}";
+  const nlohmann::json stages =
+      job.profile({"--set", "training.stages=[" + same + "]"}).at("stages");
+  REQUIRE(stages.size() == 3);
+  const auto beside = [&stages](std::size_t i) {
+    return stages.at(i).at("parts").at("host").at("LibTorch beside tensors").get<double>();
+  };
+  REQUIRE(beside(0) > 0.0);
+  CHECK(beside(1) > 0.8 * beside(0));
+  CHECK(beside(2) > 0.8 * beside(0));
 }
 
 TEST_CASE("a run keeps what was measured, and measuring can be left out") {
@@ -191,6 +205,21 @@ TEST_CASE("the batch that is found runs under the limit, and the next size does 
   CHECK(found.at("next").at("rows") > largest.at("rows"));
   CHECK(found.at("next").at("fits") == false);
   CHECK(contains(found.at("settings").get<std::string>(), "--set training.batch="));
+}
+
+TEST_CASE("a verdict is given where there is no room to measure, and for each stage") {
+  const Job job;
+  const nlohmann::json none = job.profile({"--set", "memory=1MiB"}).at("stages").at(0);
+  CHECK(contains(none.at("verdict").get<std::string>(), "is not enough, by "));
+  const nlohmann::json stages =
+      job.profile({"--batch-size", "16", "--set",
+                   "training.stages=[{name: warm, epochs: 1}, {name: all, epochs: 1, batch: 8}]"})
+          .at("stages");
+  REQUIRE(stages.size() == 2);
+  for (const nlohmann::json& stage : stages) {
+    CHECK(stage.at("batch") == 16);
+    CHECK(contains(stage.at("verdict").get<std::string>(), "is enough: batch 16"));
+  }
 }
 
 TEST_CASE("each switch that a configuration has is measured") {

@@ -66,6 +66,23 @@ TEST_CASE("a stage takes its state, its activations and what is beside them, dat
   CHECK(planned(32, 128).host.total() == 139 * mib + 64 * mib);
 }
 
+TEST_CASE("rows that figures keep to an evaluation's end count with it, and put together there") {
+  PlannedStage stage = planned(32, 64);
+  const std::uint64_t without = bytes_of_tensors(stage);
+  stage.measured.evaluated = 1024;
+  stage.measured.points.front().kept_of_row = 8 << 10;
+  CHECK(stage.measured.kept() == 8 * mib);
+  CHECK(bytes_of_tensors(stage) == without + 8 * mib);
+  // 4 x 128 beside the state of 10: more than a step.
+  stage.measured.evaluated *= 16;
+  CHECK(stage.measured.tensors(32, 64) == (10 + 4 * 128) * mib);
+  CHECK(stage.measured.tensors(32, 0) == stage.measured.training().at(32));
+  // Of a GPU they come to the host for it.
+  monitor::MemoryForecast host;
+  add_stage_memory(stage, stage.device, host);
+  CHECK(host.total() == (8 + 2 * 128) * mib);
+}
+
 TEST_CASE("what was measured goes to another process and back") {
   const MeasuredMemory there =
       parse_measured_memory(to_json(MeasuredMemory{.stages = {measured()}}));
@@ -108,7 +125,7 @@ TEST_CASE("all stages are one table, whose parts have one row each") {
       "  total                              139 MiB     107 MiB\n"
       "  limit                              200 MiB     200 MiB  configuration\n"
       "  left                              61.0 MiB    93.0 MiB\n");
-  CHECK(plan.most() == 139 * mib);
+  CHECK(plan.largest().host.total() == 139 * mib);
   CHECK(plan.line().starts_with("memory 139 MiB of 200 MiB (configuration): activations"));
   CHECK(plan.line().ends_with("(stage train, the largest)"));
 }

@@ -199,6 +199,7 @@ if sys.argv[1] == "profile-memory":
     slots = 2**26
     rows = setting("--card", 0) // 2**24 - 64
     stage = {"device_bytes": needed(batch) + slots, "host_bytes": needed(batch), "parts": {"device": {"slots of loaders": slots}},
+             "measured": {"points": [{"rows": r, "training_bytes": needed(r), "evaluation_bytes": 0} for r in (batch, batch // 4)]},
              "largest": tried(rows, "largest" not in faults), "next": tried(rows + 64, "next" in faults), "verdict": "enough"}
     if "all_rows" in faults:
         del stage["next"]
@@ -206,10 +207,14 @@ if sys.argv[1] == "profile-memory":
     sys.exit(3 if "profile" in faults else 0)
 limit = setting("memory.(?:gpu|limit)", 2**60)
 measured = "memory.measure=false" not in line
-if measured and limit < needed(batch) and "refused" not in faults:
+staged = "training.stages=" in line
+if measured and limit < needed(batch) and ("second" if staged else "refused") not in faults:
+    print("stage whole must fit" if staged else "stage train must fit")
     sys.exit(4)
 run = pathlib.Path(re.search(r" runs=(\\S+)", line)[1]) / str(len(line))
 run.mkdir(parents=True)
+peaks = [2**30 + 2**25 * (epoch if "grows" in faults else epoch == 0) for epoch in range(setting("training.epochs", 0))]
+(run / "metrics.csv").write_text("epoch,training_tensors_peak_bytes\\n" + "".join(f"{i},{peak}\\n" for i, peak in enumerate(peaks)))
 if not measured and limit < needed(batch):
     print("step 1 ran out; the step is done again with 2 micro-batches" if "halved" not in faults else "as it was")
 peak = needed(batch) * (1.06 if "peak" in faults else 1.04)
@@ -219,7 +224,8 @@ sys.exit(4 if limit < needed(batch) and measured else 0)
 
 
 class Memory(FakeBuild):
-    FAULTS = {"peak of a run": "peak", "the batch of": "largest next all_rows", "limits,": "refused", "a batch twice": "halved"}
+    FAULTS = {"peak of a run": "peak", "the batch of": "largest next all_rows", "limits,": "refused", "a batch twice": "halved",
+              "peaks over ten": "grows", "a second stage": "second"}
 
     def setUp(self):
         super().setUp()
@@ -237,8 +243,8 @@ class Memory(FakeBuild):
                 if verdict.claim.startswith(begins) and f"of {card} GiB" in verdict.claim}
 
     def test_what_came_as_planned_is_held_on_the_card_that_was_emulated(self):
-        self.assertEqual(list(self.states().values()), ["held"] * 4)
-        self.assertEqual(list(self.states("8").values()), ["not run"] * 4)
+        self.assertEqual(list(self.states().values()), ["held"] * len(self.FAULTS))
+        self.assertEqual(list(self.states("8").values()), ["not run"] * len(self.FAULTS))
         labels = [command["label"] for command in self.steps()["memory_16"]["commands"]]
         self.assertEqual(labels, ["memory 16 resnet18", "memory 16 unet"])
 
@@ -247,13 +253,13 @@ class Memory(FakeBuild):
             for fault in faults.split():
                 found = self.states("16", fault)
                 self.assertEqual(found.pop(begins), "not run" if fault == "all_rows" else "missed", fault)
-                self.assertEqual(list(found.values()), ["held"] * 3, fault)
+                self.assertEqual(list(found.values()), ["held"] * (len(self.FAULTS) - 1), fault)
 
     def test_a_profile_that_fails_and_a_network_that_did_not_come_decide_nothing(self):
-        self.assertEqual(list(self.states("16", "profile").values()), ["not run"] * 4)
+        self.assertEqual(list(self.states("16", "profile").values()), ["not run"] * len(self.FAULTS))
         self.assertIn("profile-memory must end with 0, got 3", self.steps()["memory_16"]["why"])
         with mock.patch.object(steps, "NETWORKS", ("unet",)):
-            self.assertEqual(list(self.states().values()), ["not run"] * 4)
+            self.assertEqual(list(self.states().values()), ["not run"] * len(self.FAULTS))
 
     def test_the_program_understands_every_setting_of_the_trials(self):
         program = pathlib.Path(os.environ.get("HEADRACE_PROGRAM", ""))
@@ -266,7 +272,7 @@ class Memory(FakeBuild):
                      "--records", "16", "--work", str(self.folder / "trial"), "--json", str(self.folder / "trial.json"), *cpu]))
                 argv = [program, "bench", "loader", trial.config, "--batches", "1"]
                 for setting in [*trial.settings, f"{trial.limit_key}=1000000000", f"{trial.goal_key}=1000000000", "memory.measure=false",
-                                "training.evaluation_batch=8"]:
+                                "training.evaluation_batch=8", f"training.epochs={memory_trial.EPOCHS}", trial.stages(2)]:
                     argv += ["--set", setting]
                 asked = subprocess.run(argv, capture_output=True, text=True)
                 self.assertNotIn("[config]", asked.stderr)  # a GPU may be missing

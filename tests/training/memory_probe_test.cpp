@@ -1,6 +1,7 @@
 // What a stage is said to take before it begins, beside what its training takes then.
 #include <headrace/monitor/memory_line.h>
 #include <headrace/training/memory_probe.h>
+#include <headrace/training/single_label_metric.h>
 #include <headrace/training/tensor_memory.h>
 
 #include "pattern_recipe.h"
@@ -142,4 +143,54 @@ TEST_CASE("a stage without a validation takes no evaluation") {
   CHECK(point.evaluation == 0);
   CHECK(point.evaluation_rows == 0);
   CHECK(point.training > 0);
+}
+
+namespace {
+
+// Its figures need the scores of all rows at once.
+class KeepingCourse final : public PatternCourse {
+ public:
+  using PatternCourse::PatternCourse;
+  std::unique_ptr<Metric> metric(Split, const TensorMap&) const override {
+    return std::make_unique<SingleLabelMetric>(SingleLabelOptions{.classes = 3});
+  }
+};
+
+std::uint64_t kept_of_row(const Course& course, const Stage& stage, std::int64_t rows) {
+  StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
+  return probe.measure(rows, rows).kept_of_row;
+}
+
+}  // namespace
+
+TEST_CASE("what figures keep of each row is measured, and what they sum up is not taken for it") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 8};
+  KeepingCourse keeping({stage}, {.name = "a"});
+  keeping.fresh = fresh_network<WideModule>;
+  constexpr std::uint64_t scores = 3 * 4;
+  constexpr std::uint64_t target = 8;
+  constexpr std::uint64_t present = 1;
+  const auto kept = static_cast<double>(kept_of_row(keeping, stage, 64));
+  // malloc gives a little more than it is asked for, and not always the same.
+  CHECK(kept == doctest::Approx(scores + target + present).epsilon(0.1));
+  CHECK(kept_of_row(*WideRecipe(stage).begin({.name = "a"}), stage, 64) <= 1);
+}
+
+TEST_CASE("the end of an evaluation takes at most four times what its figures keep") {
+  count_tensor_memory();
+  constexpr std::int64_t classes = 10;
+  SingleLabelMetric metric({.classes = classes});
+  const std::uint64_t before = tensor_memory(at::kCPU).allocated;
+  for (int batch = 0; batch < 200; ++batch) {
+    const at::Tensor target = at::arange(64).remainder(classes);
+    metric.add({.scores = at::softmax(at::randn({64, classes}), 1),
+                .example = {.targets = {{"target", target}}},
+                .are_rows = true});
+  }
+  const std::uint64_t kept = tensor_memory(at::kCPU).allocated - before;
+  CHECK(kept > 200 * 64 * classes * sizeof(float));
+  reset_peak_tensor_memory(at::kCPU);
+  metric.result();
+  CHECK(tensor_memory(at::kCPU).peak - before <= 4 * kept);
 }

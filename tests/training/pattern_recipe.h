@@ -19,7 +19,7 @@ std::unique_ptr<models::Network> fresh_network() {
 }
 
 // Three classes of patterns, class weights in the loss, a threshold fitted on the validation.
-class PatternCourse final : public Course {
+class PatternCourse : public Course {
  public:
   PatternCourse(std::vector<Stage> stages, const Member& member)
       : stages_(std::move(stages)), member_(member) {}

@@ -1,7 +1,10 @@
 #include <headrace/training/detail/probe_course.h>
+#include <headrace/training/tensor_memory.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace headrace::inline v1::training::detail {
@@ -10,11 +13,19 @@ namespace {
 
 class ProbeMetric final : public Metric {
  public:
-  ProbeMetric(std::unique_ptr<Metric> metric, std::set<std::string> figures)
-      : metric_(std::move(metric)), figures_(std::move(figures)) {}
+  // `kept` may be null.
+  ProbeMetric(std::unique_ptr<Metric> metric, std::set<std::string> figures,
+              std::shared_ptr<KeptOfBatches> kept)
+      : metric_(std::move(metric)), figures_(std::move(figures)), kept_(std::move(kept)) {}
 
   void add(const Cases& cases) override {
-    if (metric_) metric_->add(cases);
+    if (!metric_) return;
+    const std::uint64_t before = kept_ ? tensor_memory(kept_->device).allocated : 0;
+    metric_->add(cases);
+    if (!kept_ || std::exchange(first_, false)) return;
+    const std::uint64_t after = tensor_memory(kept_->device).allocated;
+    kept_->bytes += after - std::min(after, before);
+    ++kept_->batches;
   }
   Figures result() override {
     Figures figures;
@@ -26,6 +37,8 @@ class ProbeMetric final : public Metric {
  private:
   std::unique_ptr<Metric> metric_;
   std::set<std::string> figures_;
+  std::shared_ptr<KeptOfBatches> kept_;
+  bool first_ = true;
 };
 
 }  // namespace
@@ -41,7 +54,8 @@ std::unique_ptr<Metric> ProbeCourse::metric(Split split, const TensorMap& fitted
   if (const auto* plateau = std::get_if<PlateauOptions>(&stage_.schedule))
     figures.insert(plateau->figure);
   figures.erase("loss");  // which every evaluation has
-  return std::make_unique<ProbeMetric>(course_.metric(split, fitted), std::move(figures));
+  return std::make_unique<ProbeMetric>(course_.metric(split, fitted), std::move(figures),
+                                       split == Split::train ? nullptr : kept_);
 }
 
 }  // namespace headrace::inline v1::training::detail

@@ -2,18 +2,32 @@
 
 #include <headrace/training/recipe.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 namespace headrace::inline v1::training::detail {
+
+// What the metric of an evaluation keeps of each of its batches, the first left out: with that come
+// its sums.
+struct KeptOfBatches {
+  at::Device device;
+  std::uint64_t bytes = 0;
+  std::int64_t batches = 0;
+};
 
 // A course whose data are placeholders: what it says of them is not looked at, what it does with
 // them is the course's own.
 class ProbeCourse final : public Course {
  public:
   // Both outlive it.
-  ProbeCourse(const Course& course, const Stage& stage) : course_(course), stage_(stage) {}
+  ProbeCourse(const Course& course, const Stage& stage, at::Device device)
+      : course_(course),
+        stage_(stage),
+        kept_(std::make_shared<KeptOfBatches>(KeptOfBatches{.device = device})) {}
 
   std::vector<Stage> stages() const override { return {stage_}; }
   std::unique_ptr<models::Network> network() const override { return course_.network(); }
@@ -38,10 +52,12 @@ class ProbeCourse final : public Course {
   // Takes the cases in as the course's does; its figures are all 0.
   std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override;
   Selection selected_by() const override { return course_.selected_by(); }
+  const KeptOfBatches& kept() const { return *kept_; }
 
  private:
   const Course& course_;
   const Stage& stage_;
+  std::shared_ptr<KeptOfBatches> kept_;  // metrics may outlive their course
 };
 
 }  // namespace headrace::inline v1::training::detail

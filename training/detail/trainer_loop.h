@@ -93,6 +93,7 @@ class Trainer::Loop {
   bool take_smaller_micro_batches();
   [[noreturn]] void give_up(const std::string& report);
   void save_at_last();
+  StateBytes state() const;
   std::string report_of(const std::string& who, const std::string& lack) const;
   std::string smaller_batch_words() const;
   std::int64_t micro_batch() const;
