@@ -20,6 +20,11 @@ cv::Mat view(std::vector<std::uint8_t>& rgb, int width, int height) {
   return {fineness * height, fineness * width, CV_8UC3, rgb.data()};
 }
 
+// Only to be read.
+cv::Mat view_of(const std::vector<std::uint8_t>& rgb, int width, int height) {
+  return {height, width, CV_8UC3, const_cast<std::uint8_t*>(rgb.data())};
+}
+
 cv::Scalar scalar(Colour colour) {
   return {double(colour.red), double(colour.green), double(colour.blue)};
 }
@@ -98,8 +103,7 @@ void Canvas::picture(const Pixels& picture, const Box& box) {
       cv::Rect(fine(box.left + box.width / 2.0) - size.width / 2,
                fine(box.top + box.height / 2.0) - size.height / 2, size.width, size.height) &
       whole;
-  std::vector<std::uint8_t> rgb = picture.rgb;
-  const cv::Mat from(picture.height, picture.width, CV_8UC3, rgb.data());
+  const cv::Mat from = view_of(picture.rgb, picture.width, picture.height);
   cv::Mat resized;
   const bool shrinks = size.width < picture.width;
   cv::resize(from, resized, size, 0.0, 0.0, shrinks ? cv::INTER_AREA : cv::INTER_NEAREST);
@@ -125,8 +129,8 @@ double Canvas::text_width(const std::string& text, const TextStyle& style) {
 
 std::vector<std::byte> Canvas::png() const {
   cv::Mat small;
-  std::vector<std::uint8_t> fine = rgb_;
-  cv::resize(view(fine, width_, height_), small, {width_, height_}, 0.0, 0.0, cv::INTER_AREA);
+  const cv::Mat fine = view_of(rgb_, fineness * width_, fineness * height_);
+  cv::resize(fine, small, {width_, height_}, 0.0, 0.0, cv::INTER_AREA);
   return encode_png(small.data, width_, height_);
 }
 

@@ -38,16 +38,19 @@ std::uint64_t bytes_of_tensors(const PlannedStage& stage) {
   return stage.measured.tensors(stage.batch, stage.evaluation_batch) + stage.measured.beside();
 }
 
-StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
+SplitBytes total_with(const MemoryPlan& plan, const PlannedStage& stage,
                       const MeasuredStage& measured, std::int64_t rows,
                       std::int64_t evaluation_rows) {
   const std::uint64_t now = bytes_of_tensors(stage);
   const std::uint64_t then = measured.tensors(rows, evaluation_rows) + measured.beside();
-  StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
-  const auto scale = [&total](std::uint64_t bytes, std::int64_t then_rows, std::int64_t now_rows) {
+  SplitBytes total{.host = stage.host.total(), .device = stage.device.total()};
+  const auto scale = [&total](SplitBytes bytes, std::int64_t then_rows, std::int64_t now_rows) {
     const double share = static_cast<double>(then_rows) / static_cast<double>(now_rows);
-    total.host = with_instead(total.host, bytes,
-                              static_cast<std::uint64_t>(share * static_cast<double>(bytes)));
+    const auto scaled = [share](std::uint64_t of) {
+      return static_cast<std::uint64_t>(share * static_cast<double>(of));
+    };
+    total.host = with_instead(total.host, bytes.host, scaled(bytes.host));
+    total.device = with_instead(total.device, bytes.device, scaled(bytes.device));
   };
   scale(stage.batch_bytes, rows, stage.batch);
   if (stage.evaluation_batch > 0)
@@ -58,7 +61,7 @@ StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
   return total;
 }
 
-bool fits(const MemoryPlan& plan, const StageTotal& total) {
+bool fits(const MemoryPlan& plan, const SplitBytes& total) {
   return total.host <= plan.host_limit.bytes &&
          (!plan.device_limit || total.device <= plan.device_limit->bytes);
 }

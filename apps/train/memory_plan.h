@@ -11,6 +11,12 @@
 
 namespace headrace::inline v1::app {
 
+/// Bytes of the host and of the compute device.
+struct SplitBytes {
+  std::uint64_t host = 0;
+  std::uint64_t device = 0;  ///< 0 without a GPU
+};
+
 /// What a stage will hold at most, its data and loaders with it.
 struct PlannedStage {
   std::string name{};
@@ -18,10 +24,10 @@ struct PlannedStage {
   std::int64_t accumulation = 1;      ///< micro-batches of a step
   std::int64_t evaluation_batch = 0;  ///< 0: it has no evaluation
   monitor::MemoryForecast host{};
-  monitor::MemoryForecast device{};    ///< empty without a GPU
-  std::uint64_t batch_bytes = 0;       ///< of `host`, what grows with the batch in the loader
-  std::uint64_t evaluation_bytes = 0;  ///< likewise of the evaluation's
-  std::int64_t records = 0;            ///< to train on
+  monitor::MemoryForecast device{};  ///< empty without a GPU
+  SplitBytes batch_bytes{};          ///< of both, what grows with the batch in the loader
+  SplitBytes evaluation_bytes{};     ///< likewise of the evaluation's
+  std::int64_t records = 0;          ///< to train on
   MeasuredStage measured{};
 };
 
@@ -47,19 +53,13 @@ struct MemoryPlan {
 /// Of a stage as it is planned, its tensors and what is held beside them.
 std::uint64_t bytes_of_tensors(const PlannedStage& stage);
 
-/// What a stage would hold in all.
-struct StageTotal {
-  std::uint64_t host = 0;
-  std::uint64_t device = 0;  ///< 0 without a GPU
-};
-
 /// Of a stage with batches of other sizes, as was measured of it or of a change of it.
-StageTotal total_with(const MemoryPlan& plan, const PlannedStage& stage,
+SplitBytes total_with(const MemoryPlan& plan, const PlannedStage& stage,
                       const MeasuredStage& measured, std::int64_t rows,
                       std::int64_t evaluation_rows);
 
 /// Whether that fits both limits.
-bool fits(const MemoryPlan& plan, const StageTotal& total);
+bool fits(const MemoryPlan& plan, const SplitBytes& total);
 
 /// Rows of a batch of the evaluation beside batches of other sizes: as many more or fewer.
 std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows);

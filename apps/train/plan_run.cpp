@@ -27,7 +27,8 @@ std::uint64_t room_for_tensors(const MemoryPlan& plan) {
     const std::uint64_t limit = on_gpu ? plan.device_limit->bytes : plan.host_limit.bytes;
     const std::uint64_t total = forecast.total();
     // Loaders may have a smaller batch, too.
-    const std::uint64_t of_batches = on_gpu ? 0 : stage.batch_bytes + stage.evaluation_bytes;
+    const auto of_batches = on_gpu ? stage.batch_bytes.device + stage.evaluation_bytes.device
+                                   : stage.batch_bytes.host + stage.evaluation_bytes.host;
     const std::uint64_t beside = total - std::min(total, bytes_of_tensors(stage) + of_batches);
     least = std::min(least, limit - std::min(limit, beside));
   }

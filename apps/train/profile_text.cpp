@@ -15,7 +15,7 @@ using monitor::format_rate;
 using monitor::MemoryLimit;
 
 // What the compute device holds, and what it may.
-std::uint64_t of_device(const MemoryPlan& plan, const StageTotal& total) {
+std::uint64_t of_device(const MemoryPlan& plan, const SplitBytes& total) {
   return plan.device_limit ? total.device : total.host;
 }
 const MemoryLimit& limit_of(const MemoryPlan& plan) {
@@ -41,7 +41,7 @@ std::string curve_text(const MemoryPlan& plan, const StageProfile& profile) {
   std::vector<MeasuredPoint> points = measured.points;
   std::ranges::sort(points, {}, &MeasuredPoint::rows);
   for (const MeasuredPoint& point : points) {
-    const StageTotal total =
+    const SplitBytes total =
         total_with(plan, profile.stage, measured, point.rows, point.evaluation_rows);
     text += fmt::format("  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}\n", point.rows,
                         format_bytes(point.training),
@@ -118,7 +118,7 @@ Verdict unmeasured_verdict(const MemoryPlan& plan, const PlannedStage& stage) {
 Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
   const PlannedStage& stage = profile.stage;
   if (stage.measured.points.empty()) return unmeasured_verdict(plan, stage);
-  const StageTotal total{.host = stage.host.total(), .device = stage.device.total()};
+  const SplitBytes total{.host = stage.host.total(), .device = stage.device.total()};
   const std::string place =
       fmt::format("{} ({})", format_bytes(limit_of(plan).bytes), limit_of(plan).source);
   if (profile.largest && profile.largest->rows != stage.batch)

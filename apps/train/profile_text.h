@@ -14,7 +14,7 @@ namespace headrace::inline v1::app {
 struct TriedBatch {
   std::int64_t rows = 0;
   std::int64_t steps = 0;
-  StageTotal total{};  ///< as measured
+  SplitBytes total{};  ///< as measured
   bool fits = false;
   std::string ended{};  ///< why it was not measured; empty: it was
   double rows_per_second = 0.0;

@@ -183,17 +183,20 @@ class RecipeRun::StageMemory {
                          .measured = std::move(measured)};
     const bool on_gpu = run_.device_.device.is_cuda();
     const Loader train = training_loader(stage);
-    std::size_t of_loaders = train.forecast().device_bytes;
     planned.records = train.samples_per_epoch();
-    planned.batch_bytes = add_loader_memory(planned.host, "training", train);
+    planned.batch_bytes = {.host = add_loader_memory(planned.host, "training", train),
+                           .device = train.forecast().device_bytes};
     std::optional<Loader> validation;
     if (validates()) {
       validation = evaluation_loader(stage);
-      planned.evaluation_bytes = add_loader_memory(planned.host, "evaluation", *validation);
-      of_loaders += validation->forecast().device_bytes;
+      planned.evaluation_bytes = {
+          .host = add_loader_memory(planned.host, "evaluation", *validation),
+          .device = validation->forecast().device_bytes};
     }
     add_caches(planned.host);
-    if (on_gpu) planned.device.add("slots of loaders", of_loaders);
+    if (on_gpu)
+      planned.device.add("slots of loaders",
+                         planned.batch_bytes.device + planned.evaluation_bytes.device);
     add_stage_memory(planned, on_gpu ? planned.device : planned.host, planned.host);
     return planned;
   }

@@ -36,7 +36,7 @@ PlannedStage planned(std::int64_t batch, std::int64_t evaluation) {
                      .batch = batch,
                      .accumulation = 1,
                      .evaluation_batch = evaluation,
-                     .batch_bytes = 32 * mib,
+                     .batch_bytes = {.host = 32 * mib},
                      .measured = measured()};
   stage.host.add("data in memory", 20 * mib);
   stage.host.add("training: slabs", 32 * mib, "4 x 8.00 MiB");
@@ -101,6 +101,21 @@ TEST_CASE("the sizes that are tried begin with that of the configuration") {
   CHECK(rows_to_measure(128) == std::vector<std::int64_t>{128, 64, 32});
   CHECK(rows_to_measure(8) == std::vector<std::int64_t>{8, 4, 2});
   CHECK(rows_to_measure(1) == std::vector<std::int64_t>{1, 2, 3});
+}
+
+TEST_CASE("slots of loaders on a device are of the batch's size, too") {
+  PlannedStage stage = planned(32, 64);
+  stage.host = {};
+  stage.batch_bytes = {.device = 16 * mib};
+  stage.evaluation_bytes = {.device = 8 * mib};
+  stage.device.add("slots of loaders", 24 * mib);
+  monitor::MemoryForecast host;
+  add_stage_memory(stage, stage.device, host);
+  MemoryPlan plan = plan_of(stage, 1024 * mib);
+  plan.device_limit = {.bytes = 1024 * mib, .source = "card"};
+  CHECK(total_with(plan, stage, stage.measured, 32, 64).device == stage.device.total());
+  // Half the rows: 12 of slots and 32 of activations less.
+  CHECK(total_with(plan, stage, stage.measured, 16, 32).device == stage.device.total() - 44 * mib);
 }
 
 TEST_CASE("all stages are one table, whose parts have one row each") {
