@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -115,10 +116,29 @@ std::vector<MemoryLimit> kernel_memory_limits(const fs::path& root) {
   const HostMemory host = read_host_memory(root);
   if (host.cgroup_limit)
     limits.push_back({*host.cgroup_limit, std::string(of_cgroup) + host.cgroup_file});
-  rlimit data{};
-  if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY)
-    limits.push_back({data.rlim_cur, std::string(of_rlimit)});
+  if (const auto data = data_limit()) limits.push_back({*data, std::string(of_rlimit)});
   return limits;
+}
+
+std::optional<std::uint64_t> data_limit() {
+  rlimit data{};
+  if (getrlimit(RLIMIT_DATA, &data) != 0 || data.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return data.rlim_cur;
+}
+
+std::uint64_t stack_bytes() {
+  rlimit limit{};
+  constexpr std::uint64_t usual = 8ULL << 20;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual;
+  return limit.rlim_cur;
+}
+
+std::uint64_t stack_bytes_of_threads(const fs::path& root) {
+  std::error_code missing;
+  const fs::directory_iterator threads(root / "proc/self/task", missing);
+  if (missing) return 0;
+  const auto count = std::distance(begin(threads), end(threads));
+  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(count - 1, 0)) * stack_bytes();
 }
 
 MemoryLimit tightest_memory_limit(std::optional<std::uint64_t> configured, const fs::path& root) {

@@ -79,6 +79,15 @@ HEADRACE_API MemoryUse memory_use(const MemoryLimit& limit, const ProcessMemory&
 /// The limits that the kernel holds the process to: its cgroup's and RLIMIT_DATA.
 HEADRACE_API std::vector<MemoryLimit> kernel_memory_limits(const std::filesystem::path& root = "/");
 
+/// RLIMIT_DATA; nothing where it is not set.
+HEADRACE_API std::optional<std::uint64_t> data_limit();
+
+/// Address space of a thread's stack as a new one gets it.
+HEADRACE_API std::uint64_t stack_bytes();
+
+/// That of the stacks of all threads but the first, which `data_segment` has in it.
+HEADRACE_API std::uint64_t stack_bytes_of_threads(const std::filesystem::path& root = "/");
+
 /// CPU time the cgroup grants, in cores ("150000 100000" is 1.5); nothing without a quota.
 HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 

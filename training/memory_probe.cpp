@@ -50,7 +50,7 @@ class StageProbe::Impl {
         stage_(stage),
         options_(std::move(options)),
         tensors_before_(tensor_memory(options_.device).allocated),
-        held_before_(options_.held_before.value_or(monitor::read_process_memory().held())) {
+        before_(options_.before.value_or(held_beside_tensors())) {
     at::manual_seed(options_.seed);
     network_ = course.network();
     network_->move_to(options_.device, stage.channels_last);
@@ -85,6 +85,7 @@ class StageProbe::Impl {
     monitor::reset_peak_resident();
     reset_peak_tensor_memory(options_.device);
     most_reserved_ = 0;
+    most_data_ = 0;
     timed_ = 0;
     run_whole(trainer);
     std::size_t of_loaders = train.forecast().total();
@@ -107,8 +108,9 @@ class StageProbe::Impl {
   }
 
   std::optional<Loader> evaluation_loader(std::int64_t rows) const {
-    if (!course_.evaluates(Split::validation)) return std::nullopt;
-    return course_.evaluation(Split::validation, {.batch = rows, .device = options_.deliver_to})
+    const std::optional<Split> split = evaluated_split(course_);
+    if (!split) return std::nullopt;
+    return course_.evaluation(*split, {.batch = rows, .device = options_.deliver_to})
         .with_placeholders(rows, evaluation_batches * rows)
         .build(options_.loaders);
   }
@@ -142,6 +144,7 @@ class StageProbe::Impl {
   // Of a GPU, whose steps are queued, parts are right over many: the mean behind the first.
   void see_time(ProbePoint& point, const StepTimes& times) {
     ++point.steps;
+    see_data();
     const double step_s = times.compute_s + times.copy_s;
     if (options_.device.is_cpu()) {
       point.step_s = std::min(point.step_s, step_s);
@@ -162,6 +165,12 @@ class StageProbe::Impl {
     most = std::max(most, less(memory.peak, tensors_before_));
     most_reserved_ = std::max(most_reserved_, memory.peak_reserved);
     reset_peak_tensor_memory(options_.device);
+    see_data();
+  }
+
+  // Free parts of the heap are address space, too, which nothing but a look shows.
+  void see_data() {
+    if (monitor::data_limit()) most_data_ = std::max(most_data_, held_beside_tensors().data);
   }
 
   void see_beside(ProbePoint& point, std::uint64_t of_loaders) const {
@@ -170,22 +179,40 @@ class StageProbe::Impl {
       point.beside = less(most_reserved_, most + tensors_before_);
       return;
     }
+    if (monitor::data_limit()) {
+      point.beside = less(most_data_, before_.data + of_loaders);
+      return;
+    }
     const monitor::ProcessMemory memory = monitor::read_process_memory();
     const std::uint64_t held = less(memory.peak_resident, memory.file_backed);
-    point.beside = less(held, held_before_ + most + of_loaders);
+    point.beside = less(held, before_.resident + most + of_loaders);
   }
 
   const Course& course_;
   const Stage& stage_;
   ProbeOptions options_;
   std::uint64_t tensors_before_;
-  std::uint64_t held_before_;
+  HeldBesideTensors before_;
+  std::uint64_t most_data_ = 0;  // beside tensors
   std::uint64_t most_reserved_ = 0;
   std::int64_t timed_ = 0;  // steps of a run
   double steps_s_ = 0.0;    // of those behind the first
   std::string lack_;        // the first warning of a run
   std::unique_ptr<models::Network> network_;
 };
+
+std::optional<Split> evaluated_split(const Course& course) {
+  for (const Split split : {Split::validation, Split::test})
+    if (course.evaluates(split)) return split;
+  return std::nullopt;
+}
+
+HeldBesideTensors held_beside_tensors() {
+  const monitor::ProcessMemory memory = monitor::read_process_memory();
+  const std::uint64_t tensors = tensor_memory(at::kCPU).allocated;
+  return {.resident = less(memory.held(), tensors),
+          .data = less(memory.data_segment, tensors + monitor::stack_bytes_of_threads())};
+}
 
 StageProbe::StageProbe(const Course& course, const Stage& stage, ProbeOptions options)
     : impl_(std::make_unique<Impl>(course, stage, std::move(options))) {}

@@ -30,6 +30,14 @@ struct ProbePoint {
   std::int64_t steps = 0;  ///< that were taken
 };
 
+/// What a process holds on the host that is no tensor of the CPU. Bytes.
+struct HeldBesideTensors {
+  std::uint64_t resident = 0;  ///< touched
+  std::uint64_t data = 0;      ///< as RLIMIT_DATA counts it, without stacks
+};
+/// At this moment. Some microseconds.
+HEADRACE_API HeldBesideTensors held_beside_tensors();
+
 struct ProbeOptions {
   at::Device device = at::kCPU;
   Device deliver_to = {};      ///< the same, as the loader knows it
@@ -38,9 +46,13 @@ struct ProbeOptions {
   std::int64_t steps =
       3;  ///< of the optimiser: moments come with the first, the peak with the second
   /// What the process held before the first stage's probe: libraries and heap that a stage before
-  /// has left count with this one, too. Not set: what it holds now. Bytes.
-  std::optional<std::uint64_t> held_before = {};
+  /// has left count with this one, too. Not set: what it holds now.
+  std::optional<HeldBesideTensors> before = {};
 };
+
+/// The split whose evaluations a stage takes memory for: the validation; without one the test,
+/// which follows the last stage.
+HEADRACE_API std::optional<Split> evaluated_split(const Course& course);
 
 /// Takes real steps of a stage, with placeholders for data: optimiser steps of two
 /// micro-batches at most, again behind each change of what is trained, and an evaluation each; with

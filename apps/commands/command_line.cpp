@@ -11,6 +11,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
@@ -20,6 +23,16 @@ struct Bound {
   Command::Run run{};
   bool needs_torch = false;
 };
+
+// Where one of the three is closed, a file would get its number, and be written to or handed to
+// another program in its place.
+void open_standard_streams() {
+  int opened = 0;
+  do {
+    opened = ::open("/dev/null", O_RDWR);
+  } while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened >= 0) ::close(opened);
+}
 
 void add_commands(CLI::App& parent, const std::vector<Command>& commands,
                   std::vector<Bound>& bound) {
@@ -63,6 +76,7 @@ ExitCode run(const Bound& command, int argc, char** argv, const Program& program
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) noexcept {
+  open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error as that of a full disk
   return run_command(program.name, [&] {
     CLI::App line(program.help, program.name);

@@ -20,7 +20,8 @@ void add(CLI::App& line, ProfileMemoryOptions& options) {
                 "Find the largest batch that fits and the fastest one, and try them with 50 steps");
   const auto read_card = [&options](const std::string& text) {
     const std::optional<Bytes> card = parse_bytes(text);
-    if (!card) throw CLI::ValidationError("--card", "must be a size such as 16GiB, got " + text);
+    if (!card || card->value == 0)
+      throw CLI::ValidationError("--card", "must be a size such as 16GiB, got " + text);
     options.card = card->value;
   };
   line.add_option_function<std::string>("--card", read_card,

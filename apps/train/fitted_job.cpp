@@ -32,7 +32,24 @@ Node* node_at(Node& document, const std::string& path) {
   return node_at(entry->value, path.substr(dot + 1));
 }
 
+constexpr std::string_view section = "training.";
+
+// What stages of a list say themselves about a key of the section.
+std::vector<Node*> of_stages(Node& document, const std::string& path) {
+  std::vector<Node*> found;
+  Entry* stages = document.find("training")->value.find("stages");
+  if (!path.starts_with(section) || stages == nullptr) return found;
+  for (Node& stage : stages->value.items)
+    if (Entry* own = stage.find(path.substr(section.size()))) found.push_back(&own->value);
+  return found;
+}
+
 }  // namespace
+
+bool is_of_stages(const TrainingJob& job, const std::string& path) {
+  Node document = parse_document(job.yaml, "the configuration");
+  return !of_stages(document, path).empty();
+}
 
 std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& path,
                                      const std::string& value) {
@@ -47,11 +64,8 @@ std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& 
   Node* known = node_at(document, path);
   if (known == nullptr) return std::nullopt;
   change(*known);
-  constexpr std::string_view section = "training.";
-  Entry* stages = document.find("training")->value.find("stages");
-  if (path.starts_with(section) && stages != nullptr)
-    for (Node& stage : stages->value.items)
-      if (Entry* own = stage.find(path.substr(section.size()))) change(own->value);
+  for (Node* own : of_stages(document, path))
+    change(*own);
   return changed ? std::optional(to_yaml(document)) : std::nullopt;
 }
 

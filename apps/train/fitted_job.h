@@ -18,6 +18,10 @@ std::string fitted_yaml(const TrainingJob& job, const std::vector<StageChange>& 
 std::optional<std::string> yaml_with(const TrainingJob& job, const std::string& path,
                                      const std::string& value);
 
+/// Whether a stage of a list has the key, so that what the section `training` says does not reach
+/// it.
+bool is_of_stages(const TrainingJob& job, const std::string& path);
+
 /// What is to be changed of each stage of a plan, if it is anything and possible at all.
 std::vector<StageChange> changes_to_fit(const MemoryPlan& plan);
 

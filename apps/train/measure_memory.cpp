@@ -56,6 +56,11 @@ std::string error_line(const std::string& output) {
   return output.substr(first, output.find('\n', first) - first);
 }
 
+std::string ending_of(const ChildResult& child) {
+  if (child.status > 128) return fmt::format("was ended by signal {}", child.status - 128);
+  return fmt::format("ended with {}: {}", child.status, error_line(child.output));
+}
+
 // A program that was built anew may take other memory.
 std::string this_program() {
   std::error_code ignored;
@@ -97,8 +102,7 @@ MeasuredMemory measure_apart(const TrainingJob& job, const MeasureOptions& optio
   std::ofstream(asked.path()) << job.yaml;
   const ChildResult child = run_child(words_of(options, member, asked, answer));
   if (child.status == 0) return parse_measured_memory(content_of(answer.path()));
-  return {.failed = fmt::format("the process that was to measure it ended with {}: {}",
-                                child.status, error_line(child.output)),
+  return {.failed = "the process that was to measure it " + ending_of(child),
           .without_resources =
               child.status == static_cast<int>(ExitCode::resources) || child.status == killed};
 }

@@ -32,6 +32,23 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   return all;
 }
 
+// The largest batch of the evaluation that fits beside micro-batches of so many rows.
+std::optional<StageChange> change_with(const MemoryPlan& plan, const PlannedStage& stage,
+                                       const MeasuredStage& measured, std::int64_t rows) {
+  if (ran_out(measured, rows)) return std::nullopt;
+  for (std::int64_t of = stage.evaluation_batch; of >= 0; of = of > 1 ? of / 2 : -1) {
+    if (!fits(plan, total_with(plan, stage, measured, rows, of))) continue;
+    StageChange change;
+    if (rows != stage.batch) {
+      change.batch = rows;
+      change.accumulation = stage.accumulation * (stage.batch / rows);
+    }
+    if (of != stage.evaluation_batch) change.evaluation_batch = of;
+    return change;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::uint64_t bytes_of_tensors(const PlannedStage& stage) {
@@ -88,24 +105,19 @@ std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedSt
                                          const MeasuredStage& measured) {
   for (const std::int64_t rows : divisors(stage.batch)) {
     if (rows < measured.least_rows && rows < stage.batch) break;
-    if (ran_out(measured, rows)) continue;
     // The evaluation goes first: it changes nothing of what is learnt.
-    for (std::int64_t of = stage.evaluation_batch; of >= 0; of = of > 1 ? of / 2 : -1) {
-      if (!fits(plan, total_with(plan, stage, measured, rows, of))) continue;
-      StageChange change;
-      if (rows != stage.batch) {
-        change.batch = rows;
-        change.accumulation = stage.accumulation * (stage.batch / rows);
-      }
-      if (of != stage.evaluation_batch) change.evaluation_batch = of;
-      return change;
-    }
+    if (auto change = change_with(plan, stage, measured, rows)) return change;
   }
   return std::nullopt;
 }
 
+std::optional<StageChange> evaluation_to_fit(const MemoryPlan& plan, const PlannedStage& stage) {
+  if (stage.measured.points.empty()) return std::nullopt;
+  return change_with(plan, stage, stage.measured, stage.batch);
+}
+
 std::string to_text(const MemoryPlan& plan, const PlannedStage& stage, const StageChange& change) {
-  const bool alone = plan.stages.size() == 1;
+  const bool alone = !plan.stages_are_listed;
   const char* section = alone ? "training." : "";
   std::string text;
   if (change.batch > 0)

@@ -36,7 +36,8 @@ struct MemoryPlan {
   std::vector<PlannedStage> stages{};
   monitor::MemoryLimit host_limit{};
   std::optional<monitor::MemoryLimit> device_limit{};  ///< with a GPU
-  std::string unmeasured{};  ///< why activations are not in it; empty: they are
+  bool stages_are_listed = false;  ///< in training.stages, where each has keys of its own
+  std::string unmeasured{};        ///< why activations are not in it; empty: they are
 
   /// A column for each stage, a row for each part; of the host, and with a GPU of the device.
   std::string table() const;
@@ -79,11 +80,14 @@ bool fits(const MemoryPlan& plan, const PlannedStage& stage);
 /// The least change of a stage with which it fits; nothing where the least micro-batch does not, or
 /// where it is not known what rows take. Not needed where it fits as it is.
 std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage);
-/// The same as it was measured with something else in its configuration.
+/// The least change of the evaluation's batch alone with which a stage fits, as a run that goes on
+/// may change it.
+std::optional<StageChange> evaluation_to_fit(const MemoryPlan& plan, const PlannedStage& stage);
+/// The least change as it was measured with something else in its configuration.
 std::optional<StageChange> change_to_fit(const MemoryPlan& plan, const PlannedStage& stage,
                                          const MeasuredStage& measured);
 
-/// "training.batch=16, training.accumulation=4 (the same effective batch)"; of several stages
+/// "training.batch=16, training.accumulation=4 (the same effective batch)"; of stages in a list
 /// "batch=16, ... of stage warm-up".
 std::string to_text(const MemoryPlan& plan, const PlannedStage& stage, const StageChange& change);
 

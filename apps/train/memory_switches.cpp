@@ -5,8 +5,11 @@
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -41,8 +44,16 @@ std::vector<MemorySwitch> switches_of(const TrainingJob& job) {
       {"size " + smaller, "image.size", smaller}};
   std::vector<MemorySwitch> known;
   for (const MemorySwitch& one : all)
-    if (yaml_with(job, one.path, one.value)) known.push_back(one);
+    if (yaml_with(job, one.path, one.value)) {
+      known.push_back(one);
+      known.back().of_stages = is_of_stages(job, one.path);
+    }
   return known;
+}
+
+std::string MemorySwitch::advice() const {
+  if (!of_stages) return "--set " + setting();
+  return "in training.stages: " + path.substr(path.find('.') + 1) + ": " + value;
 }
 
 SwitchedStage measure_switch(const SwitchCall& call, const MemorySwitch& change) {
@@ -68,6 +79,7 @@ SwitchedStage measure_switch(const SwitchCall& call, const MemorySwitch& change)
 std::optional<SwitchThatFits> switch_to_fit(const SwitchCall& call, const MemoryPlan& plan,
                                             const PlannedStage& stage) {
   for (const MemorySwitch& change : switches_of(call.job)) {
+    fmt::print(stderr, "stage {} does not fit: trying {}\n", stage.name, change.what);
     const SwitchedStage switched = measure_switch(call, change);
     if (!switched.failed.empty()) continue;
     if (const auto rows = change_to_fit(plan, stage, switched.measured))

@@ -12,12 +12,16 @@ namespace headrace::inline v1::app {
 
 /// One key that changes what a stage takes.
 struct MemorySwitch {
-  std::string what{};   ///< "checkpointing of all blocks"
-  std::string path{};   ///< "training.checkpointed"
-  std::string value{};  ///< YAML
+  std::string what{};      ///< "checkpointing of all blocks"
+  std::string path{};      ///< "training.checkpointed"
+  std::string value{};     ///< YAML
+  bool of_stages = false;  ///< some of training.stages have the key themselves: it is set there
 
   /// "training.checkpointed=['*']", as --set takes it.
   std::string setting() const { return path + '=' + value; }
+  /// "--set training.ema=0.0", or where that would not reach each stage "in training.stages: ema:
+  /// 0.0".
+  std::string advice() const;
 };
 
 /// What can be switched in a job's configuration, what changes least of what is learnt first.

@@ -49,7 +49,8 @@ bool has_room(const MemoryPlan& plan) {
 PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, TrainingBackend& backend,
                     const PlanOptions& options) {
   PlannedRun planned{.run = backend.make_run(job, device)};
-  planned.measured.failed = "memory.measure is false";
+  planned.measured.failed =
+      job.config->memory.measure ? "there was no room to measure it" : "memory.measure is false";
   planned.plan = with_limit(planned.run->plan(planned.measured), job);
   planned.key = planned.run->memory_key();
   if (planned.key.empty()) planned.plan.unmeasured.clear();
@@ -60,11 +61,11 @@ PlannedRun plan_run(const TrainingJob& job, const ChosenDevice& device, Training
   const auto kept = read_measured_memory(options.kept, job, planned.key);
   planned.measured =
       kept ? *kept : measure_apart(job, {.limit = room_for_tensors(planned.plan)}, options.member);
+  planned.plan = with_limit(planned.run->plan(planned.measured), job);
   if (planned.measured.without_resources && options.require)
     throw ResourceError(
         "[memory] the stages must be measured before the first, got: " + planned.measured.failed +
         "; raise the limit, or set memory.measure to false\n" + planned.plan.table());
-  planned.plan = with_limit(planned.run->plan(planned.measured), job);
   return planned;
 }
 

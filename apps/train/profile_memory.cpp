@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <csignal>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@
 
 #include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
+
+#include <sys/prctl.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -39,6 +42,7 @@ TrainingJob read_job(const ProfileMemoryOptions& options, const std::vector<Job>
 // In this process, which another one of this program has started for it.
 ExitCode measure_here(const ProfileMemoryOptions& options, const TrainingJob& job,
                       const ChosenDevice& device, TrainingBackend& backend) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for what a parent that ended has asked for
   const auto run = backend.make_run(job, device);
   backend.limit_memory(device.device, options.limit);
   std::ofstream(options.measure) << to_json(run->measure({.stage = options.stage,
@@ -127,6 +131,7 @@ class Profiler {
     }
     const MeasuredPoint& point = measured.stages.front().points.front();
     tried.steps = point.steps;
+    tried.evaluation_rows = point.evaluation_rows;
     tried.total = total_with(plan_, stage, measured.stages.front(), rows, point.evaluation_rows);
     tried.fits = fits(plan_, tried.total);
     tried.rows_per_second = static_cast<double>(rows) / point.step_s;
@@ -165,6 +170,7 @@ class Profiler {
       if (rate <= profile.fastest->rows_per_second || !fits_by_line(stage, point.rows)) continue;
       profile.fastest = TriedBatch{
           .rows = point.rows,
+          .evaluation_rows = point.evaluation_rows,
           .steps = MeasureOptions{}.steps,
           .total = total_with(plan_, stage, stage.measured, point.rows, point.evaluation_rows),
           .fits = true,

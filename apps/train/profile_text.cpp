@@ -70,9 +70,9 @@ std::string switch_text(const StageProfile& profile, const SwitchedStage& one) {
     return fmt::format("  {:<28}  not possible: {}\n", one.change.what, one.failed);
   const PlannedStage& stage = profile.stage;
   return fmt::format(
-      "  {:<28}  {:>10}  step {:+.0f} %  --set {}\n", one.change.what,
+      "  {:<28}  {:>10}  step {:+.0f} %  {}\n", one.change.what,
       signed_bytes(bytes_of_switch(stage, stage.measured), bytes_of_switch(stage, one.measured)),
-      100.0 * (slowdown(stage, one.measured) - 1.0), one.change.setting());
+      100.0 * (slowdown(stage, one.measured) - 1.0), one.change.advice());
 }
 
 std::string tried_text(const MemoryPlan& plan, const char* what, const TriedBatch& tried) {
@@ -100,6 +100,12 @@ std::string settings_of(const StageChange& change) {
   return settings;
 }
 
+// An evaluation that was tried with fewer rows fits with those.
+StageChange change_of(const PlannedStage& stage, const TriedBatch& tried) {
+  const bool fewer = tried.evaluation_rows < stage.evaluation_batch;
+  return {.batch = tried.rows, .evaluation_batch = fewer ? tried.evaluation_rows : 0};
+}
+
 // Of a stage none of whose sizes could be measured.
 Verdict unmeasured_verdict(const MemoryPlan& plan, const PlannedStage& stage) {
   const std::uint64_t counted =
@@ -123,7 +129,7 @@ Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
       fmt::format("{} ({})", format_bytes(limit_of(plan).bytes), limit_of(plan).source);
   if (profile.largest && profile.largest->rows != stage.batch)
     return {fmt::format("{} is enough for a batch of {}", place, profile.largest->rows),
-            settings_of({.batch = profile.largest->rows})};
+            settings_of(change_of(stage, *profile.largest))};
   if (fits(plan, stage))
     return {fmt::format("{} is enough: batch {} as configured takes {}", place, stage.batch,
                         format_bytes(of_device(plan, total))),
@@ -135,7 +141,9 @@ Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
     const SwitchThatFits& found = *profile.way_out;
     const std::string rows = found.rows.needed() ? ", " + to_text(plan, stage, found.rows) : "";
     return {fmt::format("{} is enough: {}{}", place, found.change.what, rows),
-            fmt::format("--set \"{}\" {}", found.change.setting(), settings_of(found.rows))};
+            found.change.of_stages
+                ? std::string()
+                : fmt::format("--set \"{}\" {}", found.change.setting(), settings_of(found.rows))};
   }
   const std::int64_t least = std::min(stage.measured.least_rows, stage.batch);
   const std::uint64_t needed = of_device(
@@ -146,10 +154,10 @@ Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
       {}};
 }
 
-// What is set for one of several stages stands in the file, below training.stages.
+// What is set for a stage of a list stands in the file, below training.stages.
 Verdict verdict_of(const MemoryPlan& plan, const StageProfile& profile) {
   Verdict verdict = verdict_alone(plan, profile);
-  if (plan.stages.size() > 1 && !verdict.settings.empty()) {
+  if (plan.stages_are_listed && !verdict.settings.empty()) {
     verdict.words += "; to be set in training.stages, stage " + profile.stage.name;
     verdict.settings.clear();
   }

@@ -13,6 +13,7 @@ namespace headrace::inline v1::app {
 /// A batch size that was tried with many steps.
 struct TriedBatch {
   std::int64_t rows = 0;
+  std::int64_t evaluation_rows = 0;
   std::int64_t steps = 0;
   SplitBytes total{};  ///< as measured
   bool fits = false;

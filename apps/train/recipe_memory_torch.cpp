@@ -1,6 +1,7 @@
 // What the stages of a run take in memory: measured, counted, and put together.
 #include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/jobs/device_torch.h>
+#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
@@ -151,14 +152,14 @@ class RecipeRun::StageMemory {
       : run_(run), course_(run.recipe_->begin(run.member(run.members().front()))) {}
 
   const training::Course& course() const { return *course_; }
-  bool validates() const { return course_->evaluates(training::Split::validation); }
+  // Of which there is an evaluation; without a validation that of the test.
+  std::optional<training::Split> evaluated() const { return training::evaluated_split(*course_); }
 
   Loader training_loader(const training::Stage& stage) const {
     return course_->train(stage, {.batch = stage.batch, .device = run_.device_.device})
         .build(run_.loader_options());
   }
-  Loader evaluation_loader(const training::Stage& stage,
-                           training::Split split = training::Split::validation) const {
+  Loader evaluation_loader(const training::Stage& stage, training::Split split) const {
     return course_
         ->evaluation(split,
                      {.batch = training::evaluation_batch(stage), .device = run_.device_.device})
@@ -178,7 +179,7 @@ class RecipeRun::StageMemory {
     PlannedStage planned{.name = stage.name,
                          .batch = stage.batch,
                          .accumulation = stage.accumulation,
-                         .evaluation_batch = validates() ? training::evaluation_batch(stage) : 0,
+                         .evaluation_batch = evaluated() ? training::evaluation_batch(stage) : 0,
                          .host = run_.held_,
                          .measured = std::move(measured)};
     const bool on_gpu = run_.device_.device.is_cuda();
@@ -186,12 +187,12 @@ class RecipeRun::StageMemory {
     planned.records = train.samples_per_epoch();
     planned.batch_bytes = {.host = add_loader_memory(planned.host, "training", train),
                            .device = train.forecast().device_bytes};
-    std::optional<Loader> validation;
-    if (validates()) {
-      validation = evaluation_loader(stage);
+    std::optional<Loader> evaluation;
+    if (const auto split = evaluated()) {
+      evaluation = evaluation_loader(stage, *split);
       planned.evaluation_bytes = {
-          .host = add_loader_memory(planned.host, "evaluation", *validation),
-          .device = validation->forecast().device_bytes};
+          .host = add_loader_memory(planned.host, "evaluation", *evaluation),
+          .device = evaluation->forecast().device_bytes};
     }
     add_caches(planned.host);
     if (on_gpu)
@@ -211,7 +212,8 @@ std::string RecipeRun::memory_key() const {
   std::string key = device_.why;
   for (const training::Stage& stage : memory.course().stages()) {
     key += "\n" + to_string(memory.training_loader(stage).schema());
-    if (memory.validates()) key += "\n" + to_string(memory.evaluation_loader(stage).schema());
+    if (const auto split = memory.evaluated())
+      key += "\n" + to_string(memory.evaluation_loader(stage, *split).schema());
   }
   return key + "\n" + std::to_string(headrace::usable_cores());
 }
@@ -222,7 +224,7 @@ MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
   few.prefetch = 1;
   MeasuredMemory measured;
   const std::vector<training::Stage> stages = memory.course().stages();
-  const std::uint64_t held_before = monitor::read_process_memory().held();
+  const training::HeldBesideTensors before = training::held_beside_tensors();
   for (const training::Stage& stage : stages) {
     if (!options.stage.empty() && stage.name != options.stage) continue;
     StageMeasurement measurement(memory.course(), stage,
@@ -231,7 +233,7 @@ MeasuredMemory RecipeRun::measure(const MeasureOptions& options) const {
                                   .loaders = few,
                                   .seed = job_.config->seed,
                                   .steps = options.steps,
-                                  .held_before = held_before},
+                                  .before = before},
                                  options.limit);
     measured.stages.push_back(measurement.run(options.rows));
     measured.stages.back().evaluated = memory.most_evaluated(stage);
@@ -243,7 +245,7 @@ MemoryPlan RecipeRun::plan(const MeasuredMemory& measured) const {
   const StageMemory memory(*this);
   const std::unique_ptr<models::Network> network =
       tried_network(memory.course(), torch_device(device_.device));
-  MemoryPlan plan;
+  MemoryPlan plan{.stages_are_listed = !job_.config->stages.empty()};
   for (const training::Stage& stage : memory.course().stages()) {
     const auto found = std::ranges::find(measured.stages, stage.name, &MeasuredStage::name);
     const bool known = found != measured.stages.end() && !found->points.empty();
@@ -268,6 +270,24 @@ MemoryPlan RecipeRun::plan(const MeasuredMemory& measured) const {
       plan.device_limit = {.bytes = configured->value, .source = "configuration"};
   }
   return plan;
+}
+
+std::uint64_t RecipeRun::room_now() const {
+  const at::Device device = torch_device(device_.device);
+  training::release_unused_memory(device);
+  if (!device.is_cuda()) {
+    const monitor::MemoryUse use =
+        monitor::memory_use(host_limit(job_), monitor::read_process_memory());
+    const auto usable =
+        static_cast<std::uint64_t>(usable_share * static_cast<double>(use.limit.bytes));
+    return usable - std::min(usable, use.bytes);
+  }
+  const auto free = static_cast<std::uint64_t>(
+      usable_share * static_cast<double>(headrace::detail::free_device_bytes(device_.device)));
+  const auto& configured = job_.config->memory.gpu;
+  if (!configured) return free;
+  const std::uint64_t taken = training::tensor_memory(device).reserved;
+  return std::min(free, configured->value - std::min(configured->value, taken));
 }
 
 std::uint64_t RecipeRun::tensor_bytes() const {

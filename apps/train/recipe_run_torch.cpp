@@ -8,6 +8,7 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
+#include <headrace/monitor/format.h>
 #include <headrace/training/vote.h>
 
 #include <algorithm>
@@ -160,7 +161,8 @@ std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
     const auto course = recipe_->begin(done.front());
     const bool wanted = course->shows_pictures() || (all && !vote);
     if (wanted && course->evaluates(training::Split::test)) {
-      auto seen = look_at_test(done, folder, std::move(stop));
+      review.left_out = lack_for(done, folder);
+      auto seen = review.left_out.empty() ? look_at_test(done, folder, std::move(stop)) : Seen{};
       if (!seen) return std::nullopt;
       review.gallery = std::move(seen->gallery);
       if (all && !vote) vote = std::move(seen->vote);
@@ -171,6 +173,25 @@ std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
                               .selected_by = recipe_->begin(members_.front())->selected_by().figure,
                               .test = by_name(*vote)};
   return review;
+}
+
+std::string RecipeRun::lack_for(const std::vector<training::Member>& done,
+                                const std::filesystem::path& folder) const {
+  std::uint64_t largest = 0;  // of a file while it is read
+  std::uint64_t all = 0;
+  for (const training::Member& member : done) {
+    const auto bytes = std::filesystem::file_size(folder / member.name / "best.safetensors");
+    largest = std::max<std::uint64_t>(largest, bytes);
+    all += bytes;
+  }
+  const std::uint64_t room = room_now();
+  if (all + largest <= room) return {};
+  const bool one = done.size() == 1;
+  return "[memory] to look at the test with the networks of " +
+         (one ? std::string("one member") : std::to_string(done.size()) + " members") + " takes " +
+         monitor::format_bytes(all + largest) + ", " + monitor::format_bytes(room) +
+         " are left: worst.png and what needs all of them at once are left out; `headrace "
+         "evaluate` makes them where there is more memory";
 }
 
 std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<training::Member>& done,

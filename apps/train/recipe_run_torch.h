@@ -45,6 +45,11 @@ class RecipeRun final : public TrainingRun {
   const training::Member& member(std::int64_t index) const;
   std::vector<training::Member> done_members(const std::filesystem::path& folder) const;
   std::optional<training::Figures> vote_of_kept_scores(const std::filesystem::path& folder) const;
+  // Bytes that the compute device has left under its limit, once what is unused was given back.
+  std::uint64_t room_now() const;
+  // Why the networks of all these cannot be held at once; empty where they can.
+  std::string lack_for(const std::vector<training::Member>& done,
+                       const std::filesystem::path& folder) const;
   // What a pass over the test shows.
   struct Seen {
     std::optional<training::Figures> vote{};

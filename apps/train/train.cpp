@@ -121,6 +121,11 @@ class TrainCommand {
 
   // The nearest change that fits; what is in doubt is measured.
   std::string way_out(const MemoryPlan& plan, const PlannedStage& stage) const {
+    if (!options_.resume.empty()) {
+      const std::optional<StageChange> change = evaluation_to_fit(plan, stage);
+      return change ? "the nearest change that fits: " + to_text(plan, stage, *change)
+                    : "raise the limit, or begin a new run with a smaller batch";
+    }
     if (const std::optional<StageChange> change = change_to_fit(plan, stage))
       return fmt::format("the nearest change that fits: {}; memory.fit=true makes it by itself",
                          to_text(plan, stage, *change));
@@ -133,7 +138,7 @@ class TrainCommand {
     if (!found) return "raise the limit, or take a smaller network or smaller inputs";
     const std::string rows =
         found->rows.needed() ? ", with " + to_text(plan, stage, found->rows) : "";
-    return fmt::format("the nearest change that fits: {}{}", found->change.setting(), rows);
+    return fmt::format("the nearest change that fits: {}{}", found->change.advice(), rows);
   }
 
   ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {
@@ -235,6 +240,7 @@ class TrainCommand {
     write_results(folder.path(), finished, {});
     std::optional<TestReview> review = run.review(folder.checkpoints(), place.signals.token());
     if (!review) return review;
+    if (!review->left_out.empty()) place.view.warn(review->left_out);
     write_run_result(folder.path(), finished, review->vote);
     write_results(folder.path(), finished, *review);
     if (job_.config->tensorboard)

@@ -1,10 +1,12 @@
 // What is said of memory before the first step, and what comes of it.
 #include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,30 @@ TEST_CASE("so it is under RLIMIT_DATA, where address space counts") {
   CHECK(job.runs().size() == 1);
 }
 
+TEST_CASE("networks whose kernels keep scratch fit what was said under RLIMIT_DATA, too") {
+  const headrace::test::TrainingFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "data", 60);
+  std::ofstream(folder.path() / "job.yaml")
+      << "kind: classification\ndevice: cpu\ndata: {train: {folder: data}, listings: \"\"}\n"
+         "model: {name: resnet18}\nimage: {size: 32}\nthreads: {torch: 2}\n"
+         "training: {batch: 16, evaluation_batch: 16, epochs: 4}\n";
+  const auto limited = [&](Words words, double limit) {
+    return run_program(HEADRACE_PROGRAM, words,
+                       {.folder = folder.path(), .data_limit = static_cast<std::size_t>(limit)});
+  };
+  const Finished profiled = limited({"profile-memory", "job.yaml", "--json", "profile.json"}, 64e9);
+  REQUIRE_MESSAGE(profiled.status == 0, profiled.err);
+  const auto forecast = nlohmann::json::parse(content_of(folder.path() / "profile.json"))
+                            .at("stages")
+                            .at(0)
+                            .at("host_bytes")
+                            .get<double>();
+  const Finished enough = limited(Job::train({}), 1.1 * forecast);
+  CHECK_MESSAGE(enough.status == 0, enough.err);
+  const Finished little = limited(Job::train({}), 0.8 * forecast);
+  CHECK_MESSAGE(little.status == 4, little.err);
+}
+
 TEST_CASE("a stage that does not fit is made to with memory.fit, and the run keeps how") {
   const Job job;
   const nlohmann::json stage = job.profile({"--set", "training.batch=128"}).at("stages").at(0);
@@ -134,6 +160,18 @@ TEST_CASE("no folder for temporary files is needed to measure") {
   ::unsetenv("TMPDIR");
   CHECK_MESSAGE(finished.status == 0, finished.err);
   CHECK_FALSE(contains(finished.err, "is not in the plan"));
+}
+
+TEST_CASE("a program whose standard streams are closed measures and trains as any other") {
+  for (const char* closed : {">&-", "2>&-", "<&- >&- 2>&-"}) {
+    const Job job;
+    const std::string line = std::string("exec '") + HEADRACE_PROGRAM +
+                             "' train job.yaml --set data.file=data.h5 " + closed;
+    const Finished finished = run_program("/bin/sh", {"-c", line}, {.folder = job.path()});
+    CAPTURE(closed);
+    CHECK(finished.status == 0);
+    CHECK_FALSE(contains(content_of(job.only_run() / "log.txt"), "is not in the plan"));
+  }
 }
 
 TEST_CASE("a second stage that takes more is seen before the first") {

@@ -172,12 +172,17 @@ TEST_CASE("the nearest change keeps the effective batch, and touches the evaluat
   CHECK(to_text(plan, plan.stages[0], half) ==
         "training.batch=16, training.accumulation=2 (the same effective batch), "
         "training.evaluation_batch=32");
-  plan.stages.push_back(planned(32, 0));
-  CHECK(to_text(plan, plan.stages[1], {.batch = 16, .accumulation = 2}) ==
+  plan.stages_are_listed = true;
+  CHECK(to_text(plan, plan.stages[0], {.batch = 16, .accumulation = 2}) ==
         "batch=16, accumulation=2 (the same effective batch) of stage train");
   const StageChange evaluation =
       change_to_fit(plan_of(planned(32, 128), 140 * mib), planned(32, 128)).value();
   CHECK(evaluation.batch == 0);
+  // A run that goes on may change nothing else.
+  CHECK(
+      evaluation_to_fit(plan_of(planned(32, 128), 140 * mib), planned(32, 128))->evaluation_batch ==
+      evaluation.evaluation_batch);
+  CHECK(evaluation_to_fit(plan_of(planned(32, 64), 100 * mib), planned(32, 64)) == std::nullopt);
   CHECK(evaluation.evaluation_batch == 64);
   CHECK_FALSE(change_to_fit(plan_of(planned(32, 0), 139 * mib), planned(32, 0))->needed());
   // Not one row: 20 + 1 + 10 + 2 + 5 + 8.

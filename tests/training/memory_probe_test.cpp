@@ -132,11 +132,23 @@ TEST_CASE("a stage's state is counted as what it is") {
   CHECK(state.checkpoint == 2 * state.weights + state.moments);
 }
 
-TEST_CASE("a stage without a validation takes no evaluation") {
+TEST_CASE("without a validation the test's evaluation counts") {
   count_tensor_memory();
   const Stage stage{.epochs = 1, .batch = 4};
   WideRecipe recipe(stage);
   recipe.without = {Split::validation};
+  const auto course = recipe.begin(recipe.members().front());
+  StageProbe probe(*course, stage, {});
+  const ProbePoint point = probe.measure(4, 16);
+  CHECK(point.evaluation_rows == 16);
+  CHECK(point.evaluation > point.training);
+}
+
+TEST_CASE("a stage without a validation and a test takes no evaluation") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4};
+  WideRecipe recipe(stage);
+  recipe.without = {Split::validation, Split::test};
   const auto course = recipe.begin(recipe.members().front());
   StageProbe probe(*course, stage, {});
   const ProbePoint point = probe.measure(4, 4);
