@@ -97,15 +97,18 @@ class TrainCommand {
     PlannedRun planned = app::plan_run(job_, device, backend_, options);
     // A run that goes on is as it was begun.
     const bool fits = job_.config->memory.fit && options_.resume.empty();
-    const std::vector<StageChange> changes =
-        fits ? changes_to_fit(planned.plan) : std::vector<StageChange>{};
-    if (changes.empty()) return planned;
-    for (std::size_t i = 0; i < changes.size(); ++i)
-      if (changes[i].needed())
-        fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
-                                      to_text(planned.plan, planned.plan.stages[i], changes[i])));
-    job_ = fitted_job(fitted_yaml(job_, changes));
-    return app::plan_run(job_, device, backend_, options);
+    if (!fits) return planned;
+    // What was measured anew may take a little more than was expected: it is made smaller again.
+    for (;;) {
+      const std::vector<StageChange> changes = changes_to_fit(planned.plan);
+      if (changes.empty()) return planned;
+      for (std::size_t i = 0; i < changes.size(); ++i)
+        if (changes[i].needed())
+          fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
+                                        to_text(planned.plan, planned.plan.stages[i], changes[i])));
+      job_ = fitted_job(fitted_yaml(job_, changes));
+      planned = app::plan_run(job_, device, backend_, options);
+    }
   }
 
   TrainingJob fitted_job(const std::string& yaml) const {

@@ -113,16 +113,21 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
   const std::string limit = memory_of(all - 40.0 * row);
   const Finished refused = job.run(Job::train({"training.batch=128", limit}));
   CHECK(refused.status == 4);
-  CHECK(contains(refused.err,
-                 "the nearest change that fits: training.batch=64, "
-                 "training.accumulation=2 (the same effective batch)"));
+  CHECK(contains(refused.err, "the nearest change that fits: training.batch="));
+  CHECK(contains(refused.err, " (the same effective batch)"));
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
   const Finished fitted = job.run(Job::train({"training.batch=128", fit}));
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
-  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch=64"));
+  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch="));
+  // How small it becomes is a matter of what the heap keeps; what a step learns from is not.
   const std::string kept = content_of(job.only_run() / "config.yaml");
-  CHECK(contains(kept, "batch: 64\n"));
-  CHECK(contains(kept, "accumulation: 2\n"));
+  const auto number = [&kept](const std::string& key) {
+    const std::size_t at = kept.find("  " + key + ": ");
+    REQUIRE(at != std::string::npos);
+    return std::stoll(kept.substr(at + key.size() + 4));
+  };
+  CHECK(number("batch") < 128);
+  CHECK(number("batch") * number("accumulation") == 128);
 }
 
 TEST_CASE("a run that goes on is not fitted anew, and keeps its configuration") {
