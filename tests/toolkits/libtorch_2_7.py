@@ -21,7 +21,7 @@ SERIES = '"2.7"'
 def torch(folder):
     """The folder torch of the wheel."""
     def fetch(folder):
-        pip(sys.executable, "download", "--no-deps", "--dest", folder, WHEEL)
+        pip(folder / "venv", "download", "--no-deps", "--dest", folder, WHEEL)
         wheel = next(folder.glob("torch-*.whl"))
         with zipfile.ZipFile(wheel) as packed:
             names = packed.namelist()

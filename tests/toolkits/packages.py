@@ -16,13 +16,16 @@ def fetched(folder, packages, fetch):
     return folder
 
 
-def pip(python, command, *arguments):
+def pip(folder, command, *arguments):
+    """That of a virtual environment in the folder: Debian's own Python may have none."""
+    python = folder / "bin/python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     subprocess.run([python, "-m", "pip", "--quiet", "--disable-pip-version-check", command, *map(str, arguments)], check=True)
 
 
 def site_packages(folder, packages):
     """The site-packages of a virtual environment with these packages and nothing that they ask for."""
     def fetch(folder):
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        pip(folder / "bin/python", "install", "--no-deps", *packages)
+        pip(folder, "install", "--no-deps", *packages)
     return next(fetched(folder, packages, fetch).glob("lib/python3*/site-packages"))
