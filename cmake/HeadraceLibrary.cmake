@@ -230,5 +230,9 @@ function(headrace_test name)
     endif()
     set_tests_properties(${name}/${file} PROPERTIES
       TIMEOUT ${arg_TIMEOUT} LABELS "${labels}" WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+    if(arg_TORCH)
+      # As `headrace train` sets it: LibTorch's threads would spin on cores that other tests want.
+      set_tests_properties(${name}/${file} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
+    endif()
   endforeach()
 endfunction()
