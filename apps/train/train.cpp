@@ -96,12 +96,10 @@ class TrainCommand {
         .kept = options_.resume.empty() ? fs::path() : options_.resume / measured_file};
     PlannedRun planned = app::plan_run(job_, device, backend_, options);
     // A run that goes on is as it was begun.
-    const bool fits = job_.config->memory.fit && options_.resume.empty();
-    if (!fits) return planned;
+    if (!job_.config->memory.fit || !options_.resume.empty()) return planned;
+    std::vector<StageChange> changes = changes_to_fit(planned.plan);
     // What was measured anew may take a little more than was expected: it is made smaller again.
-    for (;;) {
-      const std::vector<StageChange> changes = changes_to_fit(planned.plan);
-      if (changes.empty()) return planned;
+    for (; !changes.empty(); changes = changes_to_fit(planned.plan)) {
       for (std::size_t i = 0; i < changes.size(); ++i)
         if (changes[i].needed())
           fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
@@ -109,6 +107,7 @@ class TrainCommand {
       job_ = fitted_job(fitted_yaml(job_, changes));
       planned = app::plan_run(job_, device, backend_, options);
     }
+    return planned;
   }
 
   TrainingJob fitted_job(const std::string& yaml) const {
