@@ -17,6 +17,10 @@ if(programs)
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT headrace_programs)
 endif()
+get_property(helpers GLOBAL PROPERTY HEADRACE_HELPERS)
+if(helpers)
+  install(TARGETS ${helpers} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/headrace COMPONENT headrace_libraries)
+endif()
 install(TARGETS ${modules} COMPONENT headrace_libraries
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/headrace)
 

@@ -3,6 +3,7 @@
 #include <headrace/apps/commands/start_train_program.h>
 #include <headrace/apps/commands/unknown_command.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/loaders/hdf5/hdf5_helper.h>
 
 #include <csignal>
 #include <iostream>
@@ -78,6 +79,7 @@ ExitCode run(const Bound& command, int argc, char** argv, const Program& program
 int run_program(int argc, char** argv, const Program& program) noexcept {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error as that of a full disk
+  use_hdf5_helper();
   return run_command(program.name, [&] {
     CLI::App line(program.help, program.name);
     line.require_subcommand(1);

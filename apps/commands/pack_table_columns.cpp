@@ -23,7 +23,8 @@ Hdf5Table open_table(const std::filesystem::path& file, const std::string& datas
                            .fields = {{.name = "x", .dataset = dataset}},
                            .memory = table_memory,
                            .residence = Residence::pread,
-                           .log = log};
+                           .log = log,
+                           .attributes = {"*"}};
   try {
     return Hdf5Table(options);
   } catch (const ConfigError&) {

@@ -45,6 +45,14 @@ bool is_absent(const std::string& place, const std::string& reason) {
 
 }  // namespace
 
+std::filesystem::path find_module(const std::string& file) {
+  std::error_code unknown;
+  for (const std::string& place : places_of(file)) {
+    if (place != file && std::filesystem::is_regular_file(place, unknown)) return place;
+  }
+  return {};
+}
+
 Module open_module(const std::string& file) {
   Module module;
   for (const std::string& place : places_of(file)) {

@@ -19,6 +19,7 @@ Hdf5Table table_of(const Hdf5RecordsOptions& options, const std::string& dataset
   Hdf5TableOptions table = options.table;
   table.fields = {{.name = options.field, .dataset = dataset}};
   if (!rows) {
+    table.attributes = {"class_names"};
     table.residence = Residence::file;
     table.stage.clear();
     table.log = {};

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
@@ -28,6 +29,15 @@ std::size_t held_bytes(const detail::TableField& field) {
   for (const auto& reader : field.readers)
     bytes += reader->bytes();
   return bytes;
+}
+
+std::vector<Hdf5Attribute> attributes_of(const detail::TablePlan& plan,
+                                         const Hdf5TableOptions& options) {
+  if (options.attributes.empty()) return {};
+  detail::AttributeRequest request{.names = options.attributes, .objects = {"/"}};
+  for (const detail::TableField& field : plan.fields)
+    request.objects.push_back(field.first().path);
+  return plan.files.front().opened.library->attributes(request);
 }
 
 }  // namespace
@@ -98,17 +108,16 @@ Hdf5Table::Hdf5Table(Hdf5TableOptions options) {
   auto core = std::make_unique<Core>();
   core->plan = detail::plan_table(options);
   detail::place_fields(core->plan, options);
-  std::vector<std::string> paths;
   for (const detail::TableField& field : core->plan.fields) {
     core->resident_bytes += held_bytes(field);
     core->ragged = core->ragged || field.ragged();
     core->blocking = core->blocking || field.ragged() || !field.resident();
-    paths.push_back(field.first().path);
   }
-  core->attributes = detail::read_attributes(*core->plan.files.front().file, paths);
-  if (!core->blocking)
-    for (detail::TableFile& file : core->plan.files)
-      file.file.reset();  // everything is in memory
+  core->attributes = attributes_of(core->plan, options);
+  for (detail::TableFile& file : core->plan.files) {
+    file.opened.library.reset();                    // whoever reads rows through it has it
+    if (!core->blocking) file.opened.file.reset();  // everything is in memory
+  }
   core_ = std::move(core);
 }
 
@@ -118,7 +127,7 @@ Hdf5Table& Hdf5Table::operator=(Hdf5Table&&) noexcept = default;
 
 std::string Hdf5Table::name() const {
   const auto& files = core_->plan.files;
-  return "hdf5 " + files.front().path.string() +
+  return "hdf5 " + detail::printable(files.front().path.native()) +
          (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
 }
 std::int64_t Hdf5Table::size() const {
@@ -201,7 +210,8 @@ std::string Hdf5Table::origin(std::int64_t index) const {
     place = std::to_string(rest % extent) + (place.empty() ? "" : ", ") + place;
     rest /= extent;
   }
-  return file.path.string() + ":" + dataset.path + "[" + place + "]";
+  return detail::printable(file.path.native()) + ":" + detail::printable(dataset.path) + "[" +
+         place + "]";
 }
 
 }  // namespace headrace::inline v1

@@ -57,6 +57,8 @@ struct Hdf5TableOptions {
   /// checksum are checked, and the copies vanish with the table or the process. Empty: none.
   std::filesystem::path stage{};
   StageCallback on_stage{};  ///< told of the progress of the copies
+  /// Names of attributes to read, of the first file's root and of its datasets; "*": all of them.
+  std::vector<std::string> attributes{};
   /// Long chunk indexes are kept beside the file ("<file>.headrace-index") for the next opening.
   bool keep_index = true;
 };
@@ -110,7 +112,7 @@ class HEADRACE_API Hdf5Table final : public Source {
 
   /// One line for each dataset: where its rows are read from, and why not faster.
   const std::vector<std::string>& notes() const noexcept;
-  /// Attributes of the first file's root and of its datasets: numbers and strings, small ones.
+  /// The attributes that were asked for and are there: numbers and strings, small ones.
   const std::vector<Hdf5Attribute>& attributes() const noexcept;
   /// Rows of the first field that lie in one chunk: what ShuffledByChunk wants to know. 1 where
   /// rows are not chunked.

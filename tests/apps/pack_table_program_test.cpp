@@ -73,7 +73,8 @@ TEST_CASE("pack table keeps bytes and attributes in every layout, and says both 
     for (const TableColumn& column : rows.columns()) {
       const Hdf5Table table({.file = folder.path() / "out.h5",
                              .fields = {{.dataset = "/data/" + column.name}},
-                             .residence = Residence::pread});
+                             .residence = Residence::pread,
+                             .attributes = {"*"}});
       CHECK(contains(table.notes()[0], layout == "contiguous" ? "row by row" : "chunk by chunk"));
       const auto bytes = all_of(table, column.rows.bytes() / 3000);
       CHECK(std::memcmp(bytes.data(), column.rows.raw(), bytes.size()) == 0);

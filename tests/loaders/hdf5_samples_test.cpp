@@ -176,7 +176,13 @@ TEST_CASE("attributes come as numbers and texts") {
     pair.insertMember("a", 0, P::STD_I32LE);
     file.createAttribute("pair", pair, H5::DataSpace(H5S_SCALAR));
   }
-  const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}});
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "x"}}}).attributes().empty());
+  const Hdf5Table some(
+      {.file = path, .fields = {{.dataset = "x"}}, .attributes = {"rates", "absent", "fixed"}});
+  REQUIRE(some.attributes().size() == 2);
+  CHECK(some.attributes()[0].object == "/");
+  CHECK(some.attributes()[1].name == "rates");
+  const Hdf5Table table({.file = path, .fields = {{.dataset = "x"}}, .attributes = {"*"}});
   const auto& attributes = table.attributes();
   REQUIRE(attributes.size() == 3);
   CHECK(attributes[0].name == "fixed");

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 
+#include <filesystem>
 #include <string>
 
 namespace headrace::inline v1::detail {
@@ -16,5 +17,9 @@ struct Module {
 /// engine, in lib/headrace beside a program's folder or that folder's, where an installation puts
 /// it, else where the loader of programs looks. Thread-safe.
 HEADRACE_API Module open_module(const std::string& file);
+
+/// Where a file of ours lies that is installed with the modules, looked for as they are; empty:
+/// nowhere. Thread-safe.
+HEADRACE_API std::filesystem::path find_module(const std::string& file);
 
 }  // namespace headrace::inline v1::detail

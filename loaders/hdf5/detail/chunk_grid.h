@@ -26,6 +26,13 @@ class ChunkGrid {
     std::size_t element_bytes = 1;
   };
   explicit ChunkGrid(const Layout& layout);
+  /// What it was made of; lives as long as the grid.
+  Layout layout() const noexcept {
+    return {.extents = {extents_.data(), rank_},
+            .chunk = {chunk_.data(), rank_},
+            .leading = leading_,
+            .element_bytes = element_bytes_};
+  }
 
   std::size_t chunks() const noexcept { return chunks_; }
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }

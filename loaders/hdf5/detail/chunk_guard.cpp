@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_guard.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
@@ -25,7 +26,8 @@ void ChunkGuard::expect(const H5::DataSet& data, ChunkGrid::Range chunks) {
       if (decodes && places[i].bytes > 0) expected_.push_back({places[i], chunks.begin + i});
     }
   } catch (const DataError& error) {
-    throw DataError(file_.path().string() + ": dataset \"" + path_ + "\" " + error.what());
+    throw DataError(printable(file_.path().native()) + ": dataset \"" + printable(path_) + "\" " +
+                    error.what());
   }
   std::ranges::sort(expected_, {}, [](const Expected& each) { return each.place.offset; });
 }

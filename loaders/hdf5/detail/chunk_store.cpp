@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
@@ -8,14 +9,14 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-std::span<const std::byte> read_stored(const Hdf5File& file, const ChunkPlace& place,
+std::span<const std::byte> read_stored(const DataFile& file, const ChunkPlace& place,
                                        CodecScratch& scratch) {
   const std::span<std::byte> stored = scratch.stored.take(place.bytes);
   file.read(stored.data(), stored.size(), place.offset);
   return stored;
 }
 
-void read_and_decode(const Hdf5File& file, const ChunkStore& store, std::size_t chunk,
+void read_and_decode(const DataFile& file, const ChunkStore& store, std::size_t chunk,
                      std::span<std::byte> out, CodecScratch& scratch) {
   const ChunkPlace& place = store.places[chunk];
   if (!store.codec.filtered()) {
@@ -52,7 +53,7 @@ void ChunkStore::fill_chunk(std::span<std::byte> out) const noexcept {
   }
 }
 
-void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
+void read_chunk(const DataFile& file, const Hdf5Dataset& dataset, std::size_t chunk,
                 std::span<std::byte> out, CodecScratch& scratch) {
   const ChunkStore& store = *dataset.chunks;
   if (store.unwritten(chunk)) return store.fill_chunk(out);
@@ -64,7 +65,7 @@ void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t ch
   normalise(out.data(), out.size() / size_of(dataset.dtype), dataset.dtype, dataset.swap);
 }
 
-ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& dataset,
+ChunkCodec::Apart read_chunk_apart(const DataFile& file, const Hdf5Dataset& dataset,
                                    std::size_t chunk, CodecScratch& scratch) {
   const ChunkStore& store = *dataset.chunks;
   try {
@@ -76,10 +77,10 @@ ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& data
   }
 }
 
-void fail_chunk(const Hdf5File& file, const std::string& dataset, const std::string& chunk,
+void fail_chunk(const DataFile& file, const std::string& dataset, const std::string& chunk,
                 const DataError& error) {
-  throw DataError(file.path().string() + ": dataset \"" + dataset + "\", chunk at " + chunk + ": " +
-                  error.what());
+  throw DataError(printable(file.path().native()) + ": dataset \"" + printable(dataset) +
+                  "\", chunk at " + chunk + ": " + error.what());
 }
 
 }  // namespace headrace::inline v1::detail

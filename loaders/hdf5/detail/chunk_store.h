@@ -56,15 +56,15 @@ struct ChunkStore {
 
 /// Reads and decodes a chunk; elements come out as the dtype promises. Any thread, one scratch a
 /// thread. Throws DataError naming the chunk.
-void read_chunk(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t chunk,
+void read_chunk(const DataFile& file, const Hdf5Dataset& dataset, std::size_t chunk,
                 std::span<std::byte> out, CodecScratch& scratch);
 /// The same of a chunk that was written, in a grid of whole rows: rows are left as
 /// ChunkCodec::decode_apart() leaves units, and their elements as they are stored.
-ChunkCodec::Apart read_chunk_apart(const Hdf5File& file, const Hdf5Dataset& dataset,
+ChunkCodec::Apart read_chunk_apart(const DataFile& file, const Hdf5Dataset& dataset,
                                    std::size_t chunk, CodecScratch& scratch);
 
 /// Throws the error of a chunk, called as ChunkGrid::name() does, with its file and dataset.
-[[noreturn]] void fail_chunk(const Hdf5File& file, const std::string& dataset,
+[[noreturn]] void fail_chunk(const DataFile& file, const std::string& dataset,
                              const std::string& chunk, const DataError& error);
 
 }  // namespace headrace::inline v1::detail

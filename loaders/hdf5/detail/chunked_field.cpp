@@ -62,7 +62,7 @@ class Pins {
 
 class ChunkedField final : public FieldReader {
  public:
-  ChunkedField(std::shared_ptr<const Hdf5File> file, const Hdf5Dataset& dataset, std::size_t memory)
+  ChunkedField(std::shared_ptr<const DataFile> file, const Hdf5Dataset& dataset, std::size_t memory)
       : file_(std::move(file)),
         dataset_(dataset),
         grid_(dataset_.chunks->grid),
@@ -196,7 +196,7 @@ class ChunkedField final : public FieldReader {
     }
   }
 
-  std::shared_ptr<const Hdf5File> file_;
+  std::shared_ptr<const DataFile> file_;
   Hdf5Dataset dataset_;
   ChunkGrid grid_;
   mutable ScratchPool<CodecScratch> scratches_;
@@ -207,7 +207,7 @@ class ChunkedField final : public FieldReader {
 
 }  // namespace
 
-std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const Hdf5File> file,
+std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const DataFile> file,
                                                 const Hdf5Dataset& dataset, std::size_t memory) {
   return std::make_unique<ChunkedField>(std::move(file), dataset, memory);
 }

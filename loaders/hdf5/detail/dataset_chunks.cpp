@@ -54,16 +54,27 @@ bool native(const std::vector<ChunkFilter>& filters, bool by_library) {
   return false;
 }
 
+/// The library takes it out of the file unseen.
+int fill_time_of(const H5::DSetCreatPropList& creation) {
+  static_assert(sizeof(H5D_fill_time_t) == sizeof(int));
+  int when = H5D_FILL_TIME_ERROR;
+  H5Pget_fill_time(creation.getId(), reinterpret_cast<H5D_fill_time_t*>(&when));
+  if (when < H5D_FILL_TIME_ALLOC || when > H5D_FILL_TIME_IFSET) {
+    throw DataError("has a fill time that there is not (" + std::to_string(when) +
+                    "); the file is damaged");
+  }
+  return when;
+}
+
 /// One element as the library would fill it in, as stored.
 std::vector<std::byte> fill_of(const H5::DataSet& data, const H5::DSetCreatPropList& creation,
                                const Hdf5Dataset& dataset) {
   const H5::DataType type = data.getDataType();
   std::vector<std::byte> fill(type.getSize());
-  H5D_fill_time_t when = H5D_FILL_TIME_IFSET;
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
-  H5Pget_fill_time(creation.getId(), &when);
   H5Pfill_value_defined(creation.getId(), &defined);
-  if (when == H5D_FILL_TIME_NEVER || defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
+  if (fill_time_of(creation) == H5D_FILL_TIME_NEVER || defined != H5D_FILL_VALUE_USER_DEFINED)
+    return fill;
   if (dataset.ragged) throw DataError("has a fill value of variable length; rewrite it without");
   if (H5Pget_fill_value(creation.getId(), type.getId(), fill.data()) < 0)
     throw DataError("has a fill value that cannot be read; the file is damaged");
@@ -105,14 +116,22 @@ std::size_t checked_chunk_bytes(const std::vector<std::uint64_t>& chunk, const H
 
 }  // namespace
 
-std::size_t most_indexed_chunks(std::size_t memory) {
-  // An index takes at most a part of what the chunks themselves may take.
-  return std::max(memory, std::size_t{64} << 20) / 64;
+std::size_t most_indexed_chunks(std::size_t memory, std::uint64_t file_bytes) {
+  // An index takes at most a part of what the chunks themselves may take, and where hardly any of
+  // them was ever written no more than the file, or 4 MiB.
+  const std::size_t of_memory = std::max(memory, std::size_t{64} << 20) / 64;
+  return std::min(of_memory,
+                  std::max<std::size_t>(file_bytes, std::size_t{4} << 20) / sizeof(ChunkPlace));
 }
 
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset) {
   std::array<hsize_t, H5S_MAX_RANK> along{};
   const int rank = part.creation.getChunk(H5S_MAX_RANK, along.data());
+  const std::size_t axes = part.data.getSpace().getSimpleExtentNdims();
+  if (rank < 1 || static_cast<std::size_t>(rank) != axes) {
+    throw DataError("is stored in chunks of " + std::to_string(rank) + " axes but has " +
+                    std::to_string(axes) + "; the file is damaged");
+  }
   std::vector<std::uint64_t> chunk(along.begin(), along.begin() + rank);
   chunk.insert(chunk.end(), part.extents.begin() + rank, part.extents.end());
   const std::size_t bytes = checked_chunk_bytes(chunk, dataset, part.request.memory);
@@ -126,7 +145,7 @@ void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Datas
                         .element_bytes = size_of(dataset.dtype)});
   if (!native(filters, by_library)) {
     dataset.library = by_library ? "is chunked" : "is chunked with a rare filter";
-  } else if (grid.chunks() > most_indexed_chunks(part.request.memory)) {
+  } else if (grid.chunks() > most_indexed_chunks(part.request.memory, part.file.size())) {
     dataset.library =
         "has " + std::to_string(grid.chunks()) + " chunks, more than can be indexed in its memory";
   }

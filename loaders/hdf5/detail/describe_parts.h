@@ -34,8 +34,8 @@ void require_fill(const DescribedPart& part);
 void describe_compact(const DescribedPart& part, Hdf5Dataset& dataset);
 void describe_contiguous(const DescribedPart& part, Hdf5Dataset& dataset);
 
-/// The most chunks of a dataset whose places are kept in memory.
-std::size_t most_indexed_chunks(std::size_t memory);
+/// The most chunks of a dataset whose places are kept in memory, in a file of that size.
+std::size_t most_indexed_chunks(std::size_t memory, std::uint64_t file_bytes);
 
 /// The chunked part of describe_dataset(). On the HDF5 thread.
 void describe_chunks(const DescribedPart& part, ChunkIndexes& indexes, Hdf5Dataset& dataset);

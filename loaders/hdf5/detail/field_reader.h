@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/engine/sample/source.h>
-#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/detail/library_access.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +9,6 @@
 #include <span>
 
 namespace headrace::inline v1::detail {
-
-/// Where the rows of a gather go: row k to place k of a column, or to place places[k].
-struct RowTargets {
-  Rows::Column column;
-  const std::uint32_t* places = nullptr;
-
-  std::byte* row(std::size_t k) const noexcept {
-    return column.first + (places != nullptr ? places[k] : k) * column.stride;
-  }
-};
 
 /// How the rows of one dataset come out of its file. Const and thread-safe.
 class FieldReader {
@@ -34,19 +24,20 @@ class FieldReader {
 /// Copies the dataset to `to`, dataset.bytes long: with large reads by several threads where it
 /// lies in one piece, decoding chunks in several threads, through the library else. Throws
 /// DataError.
-void load_resident(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to);
+void load_resident(const OpenedFile& file, const Hdf5Dataset& dataset, std::byte* to);
 
 /// Rows by `pread` at their places in the file, sorted and joined. For datasets in one piece.
-std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const Hdf5File> file,
+std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const DataFile> file,
                                               const Hdf5Dataset& dataset);
 
 /// Rows out of chunks that are decoded here and kept in at most `memory` bytes (but one chunk
 /// always). For datasets with chunks.
-std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const Hdf5File> file,
+std::unique_ptr<FieldReader> make_chunked_field(std::shared_ptr<const DataFile> file,
                                                 const Hdf5Dataset& dataset, std::size_t memory);
 
-/// Rows through the library, on its thread, sorted so that a chunk is decoded once a call.
-std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<const Hdf5File> file,
+/// Rows through the library, sorted so that a chunk is decoded once a call, with a cache of at most
+/// `memory` bytes.
+std::unique_ptr<FieldReader> make_library_field(std::shared_ptr<LibraryAccess> library,
                                                 const Hdf5Dataset& dataset, std::size_t memory);
 
 }  // namespace headrace::inline v1::detail

@@ -29,7 +29,7 @@ T value_at(const std::byte* from) noexcept {
 /// A part of the file that moves along: most collections fit into one read.
 class Window {
  public:
-  explicit Window(const Hdf5File& file) : file_(file) {}
+  explicit Window(const DataFile& file) : file_(file) {}
 
   /// The header at `at`, all of which lies in the file.
   const std::byte* header(std::uint64_t at) {
@@ -48,7 +48,7 @@ class Window {
   }
 
  private:
-  const Hdf5File& file_;
+  const DataFile& file_;
   std::array<std::byte, 4096> memory_;  // the usual size of a collection
   std::uint64_t first_ = 0;
   std::size_t bytes_ = 0;
@@ -61,7 +61,7 @@ HeapReference HeapReference::of(const std::byte* stored) noexcept {
           value_at<std::uint32_t>(stored + 12)};
 }
 
-void read_heap_object(const Hdf5File& file, std::uint64_t base, const HeapReference& reference,
+void read_heap_object(const DataFile& file, std::uint64_t base, const HeapReference& reference,
                       std::span<std::byte> to) {
   std::uint64_t first = 0;
   if (__builtin_add_overflow(base, reference.collection, &first) || file.size() < header_bytes ||

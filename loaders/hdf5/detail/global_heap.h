@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/hdf5_file.h>
+#include <headrace/loaders/hdf5/detail/data_file.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct HeapReference {
 /// Reads the first to.size() bytes of an object, past the library, which does not check that the
 /// object has the size that the reference gives. `base` is what the file's addresses count from.
 /// Any thread. Throws DataError for a heap that is damaged or does not have it.
-void read_heap_object(const Hdf5File& file, std::uint64_t base, const HeapReference& reference,
+void read_heap_object(const DataFile& file, std::uint64_t base, const HeapReference& reference,
                       std::span<std::byte> to);
 
 }  // namespace headrace::inline v1::detail

@@ -1,5 +1,7 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
+#include <headrace/loaders/hdf5/detail/external_links.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
 
 #include <algorithm>
@@ -11,13 +13,6 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-
-/// Called by the library before it follows a link into another file.
-herr_t refuse_external(const char*, const char*, const char* file, const char*, unsigned*, hid_t,
-                       void* refused) {
-  *static_cast<std::string*>(refused) = file != nullptr ? file : "another file";
-  return -1;
-}
 
 herr_t list_dataset(hid_t, const char* name, const H5L_info_t*, void* names) {
   constexpr std::size_t most_names = 20;
@@ -31,7 +26,7 @@ std::string names_in(const Hdf5File& file) {
   H5Lvisit(file.library().getId(), H5_INDEX_NAME, H5_ITER_INC, &list_dataset, &names);
   std::string text;
   for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
+    text += (text.empty() ? "" : ", ") + printable(name);
   return text.empty() ? "nothing" : text;
 }
 
@@ -170,12 +165,12 @@ H5::DataSet open_dataset(const Hdf5File& file, const std::string& path, std::siz
     return file.library().openDataSet(path.c_str(), access);
   } catch (const H5::Exception&) {
     if (!refused.empty()) {
-      throw DataError("lies behind an external link to \"" + refused +
+      throw DataError("lies behind an external link to \"" + printable(refused) +
                       "\", which is refused; copy the data into this file");
     }
     if (is_in(file, path)) throw;
-    throw ConfigError("[hdf5] " + file.path().string() + ": there is no dataset \"" + path +
-                      "\", the file has " + names_in(file) + "; name one of these");
+    throw ConfigError("[hdf5] " + printable(file.path().native()) + ": there is no dataset \"" +
+                      path + "\", the file has " + names_in(file) + "; name one of these");
   }
 }
 
@@ -193,41 +188,10 @@ Hdf5Dataset describe_dataset(const Hdf5File& file, const DatasetRequest& request
   try {
     file.thread().run([&] { dataset = describe(file, request, indexes); });
   } catch (const DataError& error) {
-    throw DataError("[hdf5] " + file.path().string() + ": dataset \"" + request.path + "\" " +
-                    error.what());
+    throw DataError("[hdf5] " + printable(file.path().native()) + ": dataset \"" +
+                    printable(request.path) + "\" " + error.what());
   }
   return dataset;
-}
-
-std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& path) {
-  std::vector<std::string> names;
-  file.thread().run([&] {
-    H5L_info_t link{};
-    H5O_info_t object{};  // the full one would count every chunk of a dataset
-    // Only hard links are looked at: nothing outside this file is reached.
-    std::string refused;
-    const Hid access(H5Pcreate(H5P_LINK_ACCESS));
-    H5Pset_elink_cb(access.get(), &refuse_external, &refused);
-    const auto kind = [&](hid_t in, const char* name) {
-      if (H5Lget_info(in, name, &link, access.get()) < 0 || link.type != H5L_TYPE_HARD)
-        return H5O_TYPE_UNKNOWN;
-      return H5Oget_info_by_name2(in, name, &object, H5O_INFO_BASIC, access.get()) < 0
-                 ? H5O_TYPE_UNKNOWN
-                 : object.type;
-    };
-    const hid_t root = file.library().getId();
-    const bool whole = path == "/";
-    if (!whole && kind(root, path.c_str()) != H5O_TYPE_GROUP) return names.push_back(path);
-    const H5::Group group = file.library().openGroup(path);
-    constexpr hsize_t most = 1024;
-    const hsize_t members = std::min(group.getNumObjs(), most);
-    for (hsize_t i = 0; i < members; ++i) {
-      const std::string name = group.getObjnameByIdx(i);
-      if (kind(group.getId(), name.c_str()) == H5O_TYPE_DATASET)
-        names.push_back(whole ? "/" + name : path + "/" + name);
-    }
-  });
-  return names;
 }
 
 }  // namespace headrace::inline v1::detail

@@ -37,6 +37,7 @@ struct Hdf5Dataset {
   /// the heap, which are uint8 [16] for whoever reads them.
   std::optional<RaggedElement> ragged{};
   std::uint64_t base = 0;  ///< what the addresses in the references count from
+  std::size_t number = 0;  ///< of its description, for the LibraryAccess that gave it
 
   std::size_t elements(std::int64_t count) const noexcept {
     return static_cast<std::size_t>(count) * (row_bytes / size_of(dtype));
@@ -67,8 +68,5 @@ struct DatasetRequest {
 /// cannot be true.
 Hdf5Dataset describe_dataset(const Hdf5File& file, const DatasetRequest& request,
                              ChunkIndexes& indexes);
-
-/// The datasets directly in a group, by name; `path` itself where it is none.
-std::vector<std::string> datasets_in(const Hdf5File& file, const std::string& path);
 
 }  // namespace headrace::inline v1::detail

@@ -1,5 +1,4 @@
 #include <headrace/loaders/hdf5/detail/field_reader.h>
-#include <headrace/loaders/hdf5/detail/library_rows.h>
 #include <headrace/loaders/hdf5/detail/scratch_pool.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
 
@@ -12,7 +11,7 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{8} << 20;
 
-void load_contiguous(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to) {
+void load_contiguous(const DataFile& file, const Hdf5Dataset& dataset, std::byte* to) {
   const std::size_t element = size_of(dataset.dtype);
   const std::size_t pieces = (dataset.bytes + piece_bytes - 1) / piece_bytes;
   in_parallel(pieces, [&](std::size_t piece) {
@@ -28,7 +27,7 @@ struct ChunkScratch {
   ScratchBytes chunk;
 };
 
-void load_chunks(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to) {
+void load_chunks(const DataFile& file, const Hdf5Dataset& dataset, std::byte* to) {
   const ChunkGrid& grid = dataset.chunks->grid;
   ScratchPool<ChunkScratch> scratches;
   in_parallel(grid.chunks(), [&](std::size_t chunk) {
@@ -44,35 +43,31 @@ void load_chunks(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to
   });
 }
 
-void load_through_library(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to) {
+void load_through_library(LibraryAccess& library, const Hdf5Dataset& dataset, std::byte* to) {
   if (dataset.bytes == 0) return;
   const std::size_t outer_bytes =
       dataset.row_bytes * static_cast<std::size_t>(dataset.inner_rows());
   const auto fitting = static_cast<std::int64_t>(piece_bytes / outer_bytes);
   const std::int64_t chunks = std::max<std::int64_t>(fitting / dataset.chunk_extent, 1);
   const std::int64_t step = std::min(dataset.leading[0], chunks * dataset.chunk_extent);
-  file.thread().run([&] {
-    const LibraryRows data(file, dataset);
-    for (std::int64_t first = 0; first < dataset.leading[0]; first += step) {
-      const std::int64_t count = std::min(step, dataset.leading[0] - first);
-      std::byte* rows = to + static_cast<std::size_t>(first) * outer_bytes;
-      data.read(first, count, rows);
-      normalise(rows, dataset.elements(count * dataset.inner_rows()), dataset.dtype, dataset.swap);
-    }
-  });
+  const std::unique_ptr<LibraryReader> reader = library.reader(dataset, 0);
+  for (std::int64_t first = 0; first < dataset.leading[0]; first += step) {
+    const std::int64_t count = std::min(step, dataset.leading[0] - first);
+    reader->read_places(first, count, to + static_cast<std::size_t>(first) * outer_bytes);
+  }
 }
 
 }  // namespace
 
-void load_resident(const Hdf5File& file, const Hdf5Dataset& dataset, std::byte* to) {
+void load_resident(const OpenedFile& file, const Hdf5Dataset& dataset, std::byte* to) {
   if (!dataset.library.empty()) {
-    load_through_library(file, dataset, to);
+    load_through_library(*file.library, dataset, to);
   } else if (dataset.chunks) {
-    load_chunks(file, dataset, to);
+    load_chunks(*file.file, dataset, to);
   } else {
-    load_contiguous(file, dataset, to);
+    load_contiguous(*file.file, dataset, to);
   }
-  file.require_unchanged();
+  file.file->require_unchanged();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 std::string who(const Hdf5TableOptions& options) {
-  return "[hdf5] " + options.file.string() + ": ";
+  return "[hdf5] " + printable(options.file.native()) + ": ";
 }
 
 std::size_t bytes_of(const TableField& field) {
@@ -24,7 +25,8 @@ void require_readable(const TablePlan& plan, const Hdf5TableOptions& options) {
   for (const TableField& field : plan.fields) {
     for (const Hdf5Dataset& dataset : field.datasets) {
       if (dataset.library.empty()) continue;
-      throw ConfigError(who(options) + "dataset \"" + dataset.path + "\" " + dataset.library +
+      throw ConfigError(who(options) + "dataset \"" + printable(dataset.path) + "\" " +
+                        dataset.library +
                         " and cannot be read past the library; choose another residence or "
                         "rewrite it with h5repack -l CONTI");
     }
@@ -66,7 +68,7 @@ void require_all_fit(const TablePlan& plan, const std::vector<bool>& resident,
 }
 
 std::string how(const Hdf5Dataset& dataset, bool resident, const Hdf5TableOptions& options) {
-  const std::string what = "dataset \"" + dataset.path + "\" ";
+  const std::string what = "dataset \"" + printable(dataset.path) + "\" ";
   if (dataset.ragged) return what + "is of variable length and read from the file row by row";
   const bool asked = dataset.library.empty() && options.residence == Residence::library;
   if (resident && !dataset.library.empty())
@@ -93,7 +95,7 @@ void load(const TablePlan& plan, TableField& field) {
   field.rows = huge_zeros(field.first().dtype, field.first().row.batched(rows));
   auto* to = static_cast<std::byte*>(field.rows.raw());
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    load_resident(*plan.files[i].file, field.datasets[i], to);
+    load_resident(plan.files[i].opened, field.datasets[i], to);
     to += field.datasets[i].bytes;
   }
 }
@@ -124,11 +126,11 @@ void place_fields(TablePlan& plan, const Hdf5TableOptions& options) {
     if (resident[i]) load(plan, field);
     for (std::size_t f = 0; f < plan.files.size(); ++f) {
       const Hdf5Dataset& dataset = field.datasets[f];
-      const auto& file = plan.files[f].file;
+      const auto& [file, access] = plan.files[f].opened;
       if (!resident[i]) {
         const bool library = slow(dataset, false, options);
         field.readers.push_back(
-            library ? make_library_field(file, dataset, options.memory)
+            library ? make_library_field(access, dataset, options.memory)
             : dataset.chunks
                 ? make_chunked_field(file, dataset, cache_share(dataset, left, chunked))
                 : make_pread_field(file, dataset));

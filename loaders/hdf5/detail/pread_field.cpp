@@ -20,7 +20,7 @@ constexpr std::size_t most_gap = 4096;
 /// One vectored read: rows that lie close together go straight to their places.
 class Run {
  public:
-  explicit Run(const Hdf5File& file) : file_(file) { parts_.reserve(IOV_MAX); }
+  explicit Run(const DataFile& file) : file_(file) { parts_.reserve(IOV_MAX); }
 
   bool takes(std::uint64_t offset) const noexcept {
     return !parts_.empty() && offset - end_ <= most_gap && parts_.size() + 2 <= IOV_MAX;
@@ -59,7 +59,7 @@ class Run {
   }
 
  private:
-  const Hdf5File& file_;
+  const DataFile& file_;
   std::vector<iovec> parts_;
   std::uint64_t first_ = 0;
   std::uint64_t end_ = 0;
@@ -68,7 +68,7 @@ class Run {
 
 class PreadField final : public FieldReader {
  public:
-  PreadField(std::shared_ptr<const Hdf5File> file, const Hdf5Dataset& dataset)
+  PreadField(std::shared_ptr<const DataFile> file, const Hdf5Dataset& dataset)
       : file_(std::move(file)), dataset_(dataset) {}
 
   void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
@@ -93,13 +93,13 @@ class PreadField final : public FieldReader {
   }
 
  private:
-  std::shared_ptr<const Hdf5File> file_;
+  std::shared_ptr<const DataFile> file_;
   Hdf5Dataset dataset_;
 };
 
 }  // namespace
 
-std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const Hdf5File> file,
+std::unique_ptr<FieldReader> make_pread_field(std::shared_ptr<const DataFile> file,
                                               const Hdf5Dataset& dataset) {
   return std::make_unique<PreadField>(std::move(file), dataset);
 }

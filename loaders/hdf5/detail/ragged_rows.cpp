@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
@@ -14,9 +15,9 @@ std::uint32_t longest_of(std::span<const std::byte> references, const TableFile&
   std::uint32_t longest = 0;
   for (std::size_t at = 0; at < references.size(); at += HeapReference::stored_bytes)
     longest = std::max(longest, HeapReference::of(references.data() + at).length);
-  if (longest > file.file->size() / size_of(dataset.ragged->dtype)) {
-    throw DataError("[hdf5] " + file.path.string() + ": dataset \"" + dataset.path +
-                    "\" has a row of " + std::to_string(longest) +
+  if (longest > file.opened.file->size() / size_of(dataset.ragged->dtype)) {
+    throw DataError("[hdf5] " + printable(file.path.native()) + ": dataset \"" +
+                    printable(dataset.path) + "\" has a row of " + std::to_string(longest) +
                     " elements, more than the file can hold; the file is damaged");
   }
   return longest;
@@ -55,13 +56,14 @@ void read_ragged(const TableFile& file, const Hdf5Dataset& dataset, const std::b
   Tensor& row = sample.make(dataset.field, dtype, {static_cast<std::int64_t>(place.length)});
   if (place.length == 0) return;
   try {
-    read_heap_object(*file.file, dataset.base, place,
+    read_heap_object(*file.opened.file, dataset.base, place,
                      {static_cast<std::byte*>(row.raw()), row.bytes()});
   } catch (const DataError& error) {
-    throw DataError(file.path.string() + ": dataset \"" + dataset.path + "\": " + error.what());
+    throw DataError(printable(file.path.native()) + ": dataset \"" + printable(dataset.path) +
+                    "\": " + error.what());
   }
   normalise(row.raw(), place.length, dtype, swap);
-  file.file->require_unchanged();
+  file.opened.file->require_unchanged();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/hdf5/detail/table_plan.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/hdf5/detail/library_lists.h>
 
 #include <algorithm>
 #include <cstring>
@@ -73,42 +74,55 @@ std::optional<Tensor> numbers_of(const H5::Attribute& attribute, const H5::DataT
   return value;
 }
 
-void read_of(const H5::H5Object& object, const std::string& name,
-             std::vector<Hdf5Attribute>& attributes) {
-  const int count = std::min(object.getNumAttrs(), most_attributes);
-  for (int i = 0; i < count; ++i) {
-    const H5::Attribute attribute = object.openAttribute(static_cast<unsigned>(i));
-    const H5::DataType type = attribute.getDataType();
-    Hdf5Attribute read{.object = name, .name = attribute.getName()};
-    if (type.getClass() == H5T_STRING) {
-      if (auto text = text_of(attribute, type))
-        read.text = std::move(*text);
-      else
-        read.texts = texts_of(attribute, type);
-      if (read.text.empty() && read.texts.empty()) continue;
-    } else {
-      auto value = numbers_of(attribute, type);
-      if (!value) continue;
-      read.value = std::move(*value);
+std::optional<Hdf5Attribute> read_one(const H5::Attribute& attribute, const std::string& object) {
+  const H5::DataType type = attribute.getDataType();
+  Hdf5Attribute read{.object = object, .name = attribute.getName()};
+  if (type.getClass() == H5T_STRING) {
+    if (auto text = text_of(attribute, type))
+      read.text = std::move(*text);
+    else
+      read.texts = texts_of(attribute, type);
+    if (read.text.empty() && read.texts.empty()) return std::nullopt;
+    return read;
+  }
+  auto value = numbers_of(attribute, type);
+  if (!value) return std::nullopt;
+  read.value = std::move(*value);
+  return read;
+}
+
+void read_of(const H5::H5Object& from, const std::string& object,
+             const std::vector<std::string>& names, std::vector<Hdf5Attribute>& attributes) {
+  const auto add = [&](const H5::Attribute& attribute) {
+    if (auto read = read_one(attribute, object)) attributes.push_back(std::move(*read));
+  };
+  for (const std::string& name : names) {
+    if (name != "*") {
+      if (from.attrExists(name)) add(from.openAttribute(name));
+      continue;
     }
-    attributes.push_back(std::move(read));
+    const int count = std::min(from.getNumAttrs(), most_attributes);
+    for (int i = 0; i < count; ++i)
+      add(from.openAttribute(static_cast<unsigned>(i)));
   }
 }
 
 }  // namespace
 
-std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file,
-                                           const std::vector<std::string>& datasets) {
+std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file, const AttributeRequest& request) {
   std::vector<Hdf5Attribute> attributes;
   try {
     file.thread().run([&] {
-      read_of(file.library().openGroup("/"), "/", attributes);
-      for (const std::string& dataset : datasets)
-        read_of(open_dataset(file, dataset), dataset, attributes);
+      for (const std::string& object : request.objects) {
+        if (object == "/")
+          read_of(file.library().openGroup("/"), object, request.names, attributes);
+        else
+          read_of(open_dataset(file, object), object, request.names, attributes);
+      }
     });
   } catch (const DataError& error) {
-    throw DataError("[hdf5] " + file.path().string() + ": its attributes cannot be read, " +
-                    error.what());
+    throw DataError("[hdf5] " + printable(file.path().native()) +
+                    ": its attributes cannot be read, " + error.what());
   }
   return attributes;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/hdf5/detail/field_reader.h>
+#include <headrace/engine/sample/source.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,6 +9,16 @@
 #include <vector>
 
 namespace headrace::inline v1::detail {
+
+/// Where the rows of a gather go: row k to place k of a column, or to place places[k].
+struct RowTargets {
+  Rows::Column column;
+  const std::uint32_t* places = nullptr;
+
+  std::byte* row(std::size_t k) const noexcept {
+    return column.first + (places != nullptr ? places[k] : k) * column.stride;
+  }
+};
 
 /// A row that is wanted, and where it goes.
 struct SortedRow {

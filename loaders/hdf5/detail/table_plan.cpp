@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/table_plan.h>
 
 #include <algorithm>
@@ -8,7 +9,8 @@ namespace headrace::inline v1::detail {
 namespace {
 
 std::string who(const Hdf5TableOptions& options, std::size_t file = 0) {
-  return "[hdf5] " + (file == 0 ? options.file : options.more_files[file - 1]).string() + ": ";
+  return "[hdf5] " + printable((file == 0 ? options.file : options.more_files[file - 1]).native()) +
+         ": ";
 }
 
 std::string field_name(const Hdf5Field& field, const std::string& dataset) {
@@ -16,7 +18,7 @@ std::string field_name(const Hdf5Field& field, const std::string& dataset) {
 }
 
 /// The datasets that the options name, groups opened out.
-std::vector<DatasetRequest> requests_of(const Hdf5File& file, const Hdf5TableOptions& options) {
+std::vector<DatasetRequest> requests_of(const OpenedFile& file, const Hdf5TableOptions& options) {
   if (options.fields.empty()) {
     throw ConfigError(who(options) + "needs at least one dataset, got none; name the fields");
   }
@@ -30,7 +32,7 @@ std::vector<DatasetRequest> requests_of(const Hdf5File& file, const Hdf5TableOpt
       throw ConfigError(who(options) + "field \"" + field.dataset +
                         "\": axes must not be negative, got " + std::to_string(field.axes));
     }
-    for (const std::string& dataset : datasets_in(file, field.dataset)) {
+    for (const std::string& dataset : file.library->datasets_in(field.dataset)) {
       requests.push_back({.field = field_name(field, dataset),
                           .path = dataset,
                           .axes = field.axes > 0 ? field.axes : options.sample_axes,
@@ -70,14 +72,13 @@ std::int64_t repeat_of(const Hdf5Dataset& dataset, const Hdf5Dataset& samples,
   return dataset.rows > 0 ? samples.rows / dataset.rows : 1;
 }
 
-std::vector<Hdf5Dataset> describe_file(const Hdf5File& file,
+std::vector<Hdf5Dataset> describe_file(const OpenedFile& file,
                                        const std::vector<DatasetRequest>& requests,
                                        const Hdf5TableOptions& options,
                                        std::vector<std::string>& notes) {
-  ChunkIndexes indexes(file, options.keep_index);
   std::vector<Hdf5Dataset> datasets;
   for (const DatasetRequest& request : requests) {
-    Hdf5Dataset added = describe_dataset(file, request, indexes);
+    Hdf5Dataset added = file.library->describe(request);
     for (const Hdf5Dataset& other : datasets) {
       if (other.field != added.field) continue;
       throw ConfigError(who(options) + "datasets \"" + other.path + "\" and \"" + added.path +
@@ -85,8 +86,8 @@ std::vector<Hdf5Dataset> describe_file(const Hdf5File& file,
     }
     datasets.push_back(std::move(added));
   }
-  if (const std::string why = indexes.save(); !why.empty()) {
-    notes.push_back("[hdf5] " + file.path().string() +
+  if (const std::string why = file.library->save_indexes(); !why.empty()) {
+    notes.push_back("[hdf5] " + printable(file.file->path().native()) +
                     ": the chunk index could not be kept beside the file (" + why +
                     "); it is built anew at every opening");
   }
@@ -131,8 +132,8 @@ TablePlan plan_table(const Hdf5TableOptions& options) {
   std::vector<DatasetRequest> requests;
   for (std::size_t i = 0; i <= options.more_files.size(); ++i) {
     const auto& path = i == 0 ? options.file : options.more_files[i - 1];
-    plan.files.push_back({.path = path, .file = std::make_shared<const Hdf5File>(path, stage)});
-    const Hdf5File& file = *plan.files.back().file;
+    plan.files.push_back({.path = path, .opened = open_hdf5(path, stage, options.keep_index)});
+    const OpenedFile& file = plan.files.back().opened;
     if (i == 0) requests = requests_of(file, options);
     add_file(plan, describe_file(file, requests, options, plan.notes), who(options, i));
   }

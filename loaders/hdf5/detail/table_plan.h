@@ -29,8 +29,8 @@ struct TableField {
 
 struct TableFile {
   std::filesystem::path path;
-  std::shared_ptr<const Hdf5File> file;  ///< null when nothing is read from it any more
-  std::int64_t first_row = 0;            ///< sample of the table
+  OpenedFile opened;           ///< null where nothing is asked of it any more
+  std::int64_t first_row = 0;  ///< sample of the table
   std::int64_t rows = 0;
 };
 
@@ -56,9 +56,5 @@ std::int64_t longest_row(const TablePlan& plan, const TableField& field);
 /// file. Throws DataError naming the dataset.
 void read_ragged(const TableFile& file, const Hdf5Dataset& dataset, const std::byte* reference,
                  Sample& sample);
-
-/// Attributes of the file's root and of the datasets. Throws DataError for what is damaged.
-std::vector<Hdf5Attribute> read_attributes(const Hdf5File& file,
-                                           const std::vector<std::string>& datasets);
 
 }  // namespace headrace::inline v1::detail

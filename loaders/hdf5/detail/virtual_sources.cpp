@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_guard.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
@@ -23,7 +24,7 @@ std::string source_name(Get get, const H5::DSetCreatPropList& creation, std::siz
     throw DataError("is virtual and has a source that cannot be told; the file is damaged");
   const std::string name(text.data());
   if (name.find('%') == std::string::npos) return name;
-  throw DataError("is virtual and names its sources by the pattern \"" + name +
+  throw DataError("is virtual and names its sources by the pattern \"" + printable(name) +
                   "\", which is refused; name every source");
 }
 
@@ -31,9 +32,9 @@ std::string source_name(Get get, const H5::DSetCreatPropList& creation, std::siz
 void guard_chunks(const Hdf5File& file, const Hdf5File& source, const Hdf5Dataset& dataset,
                   std::size_t memory) {
   const ChunkGrid& grid = dataset.guarded->grid;
-  if (grid.chunks() > most_indexed_chunks(memory)) {
-    throw DataError(source.path().string() + ": dataset \"" + dataset.path + "\" has " +
-                    std::to_string(grid.chunks()) +
+  if (grid.chunks() > most_indexed_chunks(memory, source.size())) {
+    throw DataError(printable(source.path().native()) + ": dataset \"" + printable(dataset.path) +
+                    "\" has " + std::to_string(grid.chunks()) +
                     " chunks, more than can be indexed in the memory of the table; raise it or "
                     "rewrite it with larger chunks");
   }
@@ -80,7 +81,7 @@ void admit_sources(const Hdf5File& file, const DatasetRequest& request,
       space =
           spaces.emplace(std::pair(name, dataset), open_dataset(source, dataset).getSpace()).first;
     }
-    require_inside(creation, i, name + ":" + dataset, space->second);
+    require_inside(creation, i, printable(name) + ":" + printable(dataset), space->second);
   }
 }
 

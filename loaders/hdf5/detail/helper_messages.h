@@ -1,0 +1,53 @@
+#pragma once
+
+#include <headrace/loaders/hdf5/detail/library_access.h>
+#include <headrace/loaders/hdf5/detail/wire.h>
+
+#include <cstdint>
+
+namespace headrace::inline v1::detail {
+
+/// What a helper is asked.
+enum class HelperCall : std::uint32_t {
+  open,
+  datasets_in,
+  all_datasets,
+  describe,
+  save_indexes,
+  attributes,
+  open_reader,
+  close_reader,
+  read_rows,
+  read_places,
+};
+
+/// How it answers: with what was asked for, or with the error to be thrown.
+enum class HelperAnswer : std::uint32_t { done, data_error, config_error, resource_error };
+
+/// Precedes every message, both ways.
+struct HelperHeader {
+  std::uint32_t kind = 0;    ///< a HelperCall or a HelperAnswer
+  std::uint32_t cpu_ms = 0;  ///< of a call: processor time that it may take
+  std::uint64_t memory = 0;  ///< of a call: bytes of memory that the helper may have
+  std::uint64_t bytes = 0;   ///< of the message behind
+};
+
+/// Its descriptors, which stand in its arguments.
+struct HelperDescriptors {
+  int socket;  ///< messages
+  int data;    ///< the file
+  int window;  ///< memory that both see, for rows
+};
+
+void put(WireWriter& to, const DatasetRequest& request);
+DatasetRequest take_request(WireReader& from);
+
+/// Without what only the library's side needs (`guarded`).
+void put(WireWriter& to, const Hdf5Dataset& dataset);
+/// Sizes are computed anew and held against each other and the file. Throws DataError.
+Hdf5Dataset take_dataset(WireReader& from, std::uint64_t file_bytes);
+
+void put(WireWriter& to, const std::vector<Hdf5Attribute>& attributes);
+std::vector<Hdf5Attribute> take_attributes(WireReader& from);
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,203 @@
+#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/hdf5/detail/helper_server.h>
+#include <headrace/loaders/hdf5/detail/shared_window.h>
+
+#include <cerrno>
+#include <ctime>
+#include <deque>
+#include <exception>
+#include <map>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+bool receive(int socket, void* to, std::size_t bytes) {
+  auto* at = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(socket, at, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+bool send(int socket, const void* from, std::size_t bytes) {
+  const auto* at = static_cast<const std::byte*>(from);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(socket, at, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    at += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+void lower(int resource, rlim_t limit) {
+  rlimit both{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &both) != 0) return;
+  both.rlim_cur = std::min(limit, both.rlim_max);
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
+}
+
+/// The other side watches the time; this is for when there is no other side any more.
+void set_limits(const HelperHeader& call) {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  lower(RLIMIT_CPU, static_cast<rlim_t>(used.tv_sec) + 2 * (call.cpu_ms / 1000) + 2);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take terabytes
+  lower(RLIMIT_DATA, call.memory);
+#endif
+}
+
+class Server {
+ public:
+  explicit Server(const HelperDescriptors& descriptors)
+      : descriptors_(descriptors), window_(FileDescriptor(descriptors.window)) {}
+
+  /// What is to be answered. Throws what the call throws.
+  WireWriter answer(HelperCall call, WireReader& message) {
+    WireWriter answer;
+    switch (call) {
+      case HelperCall::open:
+        open(message);
+        break;
+      case HelperCall::datasets_in:
+        answer.texts(library_->datasets_in(message.text()));
+        break;
+      case HelperCall::all_datasets:
+        answer.texts(library_->all_datasets());
+        break;
+      case HelperCall::describe:
+        put(answer, described_.emplace_back(library_->describe(take_request(message))));
+        break;
+      case HelperCall::save_indexes:
+        answer.text(library_->save_indexes());
+        break;
+      case HelperCall::attributes: {
+        AttributeRequest request{.names = message.texts(), .objects = message.texts()};
+        put(answer, library_->attributes(request));
+        break;
+      }
+      case HelperCall::open_reader:
+        open_reader(message);
+        break;
+      case HelperCall::close_reader:
+        readers_.erase(message.value<std::uint64_t>());
+        break;
+      case HelperCall::read_rows:
+        read_rows(message);
+        break;
+      case HelperCall::read_places:
+        read_places(message);
+        break;
+    }
+    return answer;
+  }
+
+ private:
+  struct OpenedReader {
+    const Hdf5Dataset& dataset;
+    std::unique_ptr<LibraryReader> reader;
+  };
+
+  void open(WireReader& message) {
+    const std::string path = message.text();
+    const auto named = message.value<DataFile::Times>();
+    const std::string stage = message.text();
+    const bool keep_index = message.flag();
+    library_ =
+        direct_library(std::make_shared<const Hdf5File>(
+                           path, DataFile::Handed{.descriptor = descriptors_.data, .named = named},
+                           Stage{.folder = stage}),
+                       keep_index);
+  }
+
+  void open_reader(WireReader& message) {
+    const auto number = message.value<std::uint64_t>();
+    const Hdf5Dataset& dataset = described_.at(message.value<std::uint64_t>());
+    readers_.emplace(
+        number, OpenedReader{dataset, library_->reader(dataset, message.value<std::uint64_t>())});
+  }
+
+  void read_rows(WireReader& message) {
+    const auto& [dataset, reader] = readers_.at(message.value<std::uint64_t>());
+    const auto indices = message.list<std::int64_t>();
+    std::byte* to = window_.map(indices.size() * dataset.row_bytes);
+    std::vector<SortedRow> rows;
+    for (const std::int64_t index : indices) {
+      rows.push_back({index, to});
+      to += dataset.row_bytes;
+    }
+    reader->read(rows);
+  }
+
+  void read_places(WireReader& message) {
+    const auto& [dataset, reader] = readers_.at(message.value<std::uint64_t>());
+    const auto first = message.value<std::int64_t>();
+    const auto count = message.value<std::int64_t>();
+    reader->read_places(
+        first, count,
+        window_.map(static_cast<std::size_t>(count * dataset.inner_rows()) * dataset.row_bytes));
+  }
+
+  HelperDescriptors descriptors_;
+  SharedWindow window_;
+  std::shared_ptr<LibraryAccess> library_;
+  std::deque<Hdf5Dataset> described_;
+  std::map<std::uint64_t, OpenedReader> readers_;
+};
+
+struct Answer {
+  HelperAnswer kind = HelperAnswer::done;
+  std::vector<std::byte> bytes{};
+};
+
+Answer refusal(HelperAnswer kind, const char* what) {
+  const auto text = std::as_bytes(std::span(what, std::strlen(what)));
+  return {kind, {text.begin(), text.end()}};
+}
+
+Answer answer_to(Server& server, HelperCall call, const std::vector<std::byte>& message) {
+  try {
+    WireReader reader(message);
+    return {HelperAnswer::done, server.answer(call, reader).message};
+  } catch (const ConfigError& error) {
+    return refusal(HelperAnswer::config_error, error.what());
+  } catch (const ResourceError& error) {
+    return refusal(HelperAnswer::resource_error, error.what());
+  } catch (const std::bad_alloc&) {
+    return refusal(HelperAnswer::resource_error, "[hdf5] there is not enough memory");
+  } catch (const std::exception& error) {
+    return refusal(HelperAnswer::data_error, error.what());
+  }
+}
+
+}  // namespace
+
+int serve_helper(const HelperDescriptors& descriptors) {
+  Server server(descriptors);
+  HelperHeader call;
+  while (receive(descriptors.socket, &call, sizeof call)) {
+    std::vector<std::byte> message(call.bytes);
+    if (!receive(descriptors.socket, message.data(), message.size())) break;
+    set_limits(call);
+    const Answer answer = answer_to(server, static_cast<HelperCall>(call.kind), message);
+    const HelperHeader header{.kind = static_cast<std::uint32_t>(answer.kind),
+                              .bytes = answer.bytes.size()};
+    if (!send(descriptors.socket, &header, sizeof header) ||
+        !send(descriptors.socket, answer.bytes.data(), answer.bytes.size()))
+      break;
+  }
+  return 0;
+}
+
+}  // namespace headrace::inline v1::detail

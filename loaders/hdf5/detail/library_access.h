@@ -1,0 +1,70 @@
+#pragma once
+
+#include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/detail/sorted_rows.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::detail {
+
+/// The rows of one dataset, as the library gives them and the dtype promises. Any thread.
+class LibraryReader {
+ public:
+  virtual ~LibraryReader() = default;
+
+  /// Copies each row to its place. Throws DataError.
+  virtual void read(std::span<const SortedRow> rows) = 0;
+  /// Copies the places [first, first + count) of the first axis, one behind the other.
+  virtual void read_places(std::int64_t first, std::int64_t count, std::byte* to) = 0;
+};
+
+/// Which attributes are wanted.
+struct AttributeRequest {
+  std::vector<std::string> names;    ///< "*": all
+  std::vector<std::string> objects;  ///< "/", and paths of datasets
+};
+
+/// Everything that the HDF5 library is asked about one file: in this process, or in a helper of
+/// ours that a hostile file may end (see use_hdf5_helper()). Any thread. All of it throws DataError
+/// for what is damaged or refused.
+class LibraryAccess {
+ public:
+  virtual ~LibraryAccess() = default;
+
+  /// The datasets directly in a group, by name; `path` itself where it is none.
+  virtual std::vector<std::string> datasets_in(const std::string& path) = 0;
+  /// Those of all groups, see hdf5_datasets().
+  virtual std::vector<std::string> all_datasets() = 0;
+  /// See describe_dataset().
+  virtual Hdf5Dataset describe(const DatasetRequest& request) = 0;
+  /// Keeps the indexes of chunks that describe() built. Returns why it could not, empty when there
+  /// was nothing to tell.
+  virtual std::string save_indexes() = 0;
+  virtual std::vector<Hdf5Attribute> attributes(const AttributeRequest& request) = 0;
+  /// Of a dataset that describe() gave. The reader must not outlive this.
+  virtual std::unique_ptr<LibraryReader> reader(const Hdf5Dataset& dataset,
+                                                std::size_t cache_bytes) = 0;
+};
+
+/// A file and the library's side of it.
+struct OpenedFile {
+  std::shared_ptr<const DataFile> file;
+  std::shared_ptr<LibraryAccess> library;
+};
+
+/// Opens a file; with `keep_index`, long indexes of chunks are looked for, and kept, beside it.
+/// Throws as Hdf5Table's constructor.
+OpenedFile open_hdf5(const std::filesystem::path& path, const Stage& stage, bool keep_index);
+
+/// The same always in this process.
+std::shared_ptr<LibraryAccess> direct_library(std::shared_ptr<const Hdf5File> file,
+                                              bool keep_index);
+
+}  // namespace headrace::inline v1::detail

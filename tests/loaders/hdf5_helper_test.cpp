@@ -1,0 +1,229 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/hdf5_datasets.h>
+#include <headrace/loaders/hdf5/hdf5_helper.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
+#include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hostile_files.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace headrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+using P = H5::PredType;
+
+constexpr std::array every_way{Residence::automatic, Residence::resident, Residence::cached,
+                               Residence::pread,     Residence::file,     Residence::library};
+
+/// The library is left to helpers while this lives.
+struct InHelper {
+  InHelper() { use_hdf5_helper(); }
+  ~InHelper() { use_hdf5_helper(std::getenv("HEADRACE_TEST_HDF5_HELPER") != nullptr); }
+};
+
+/// Processes of the helper that this process has started and not yet ended.
+std::vector<pid_t> helpers() {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string pid, name, state, parent;
+    stat >> pid >> name >> state >> parent;
+    if (name == "(headrace-hdf5)" && parent == std::to_string(::getpid()))
+      found.push_back(std::stoi(pid));
+  }
+  return found;
+}
+
+/// What only the library can read, by its name, and what is read past it.
+struct Layout {
+  std::string name;
+  H5::DSetCreatPropList creation;
+  bool by_library = true;
+};
+
+std::vector<Layout> layouts() {
+  constexpr std::array<hsize_t, 2> chunk{7, 3};
+  std::vector<Layout> all{{"compact", {}}, {"unwritten", {}}, {"scaled", {}}, {"nbit", {}}};
+  all[0].creation.setLayout(H5D_COMPACT);
+  all[2].creation.setChunk(2, chunk.data());
+  H5Pset_scaleoffset(all[2].creation.getId(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+  all[3].creation.setChunk(2, chunk.data());
+  H5Pset_nbit(all[3].creation.getId());
+  all.push_back({"plain", {}, false});
+  all.push_back({"packed", {}, false});
+  all.back().creation.setChunk(2, chunk.data());
+  all.back().creation.setDeflate(4);
+  return all;
+}
+
+constexpr hsize_t file_rows = 60, row_values = 5;
+
+void write_layouts(const fs::path& path) {
+  const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+  const std::array<hsize_t, 2> extents{file_rows, row_values};
+  const std::vector<std::byte> values = noise(file_rows * row_values * 2);
+  for (const Layout& layout : layouts()) {
+    const H5::DataSet data = file.createDataSet(layout.name, P::STD_I16BE,
+                                                H5::DataSpace(2, extents.data()), layout.creation);
+    if (layout.name != "unwritten") data.write(values.data(), P::NATIVE_INT16);
+  }
+  const std::int32_t rate = 250;
+  file.createAttribute("rate", P::STD_I32LE, H5::DataSpace(H5S_SCALAR))
+      .write(P::NATIVE_INT32, &rate);
+  file.createAttribute("other", P::STD_I32LE, H5::DataSpace(H5S_SCALAR))
+      .write(P::NATIVE_INT32, &rate);
+}
+
+Hdf5Table table(const fs::path& path, const std::string& dataset, Residence residence) {
+  return Hdf5Table({.file = path,
+                    .fields = {{"x", dataset}},
+                    .memory = 1_MiB,
+                    .residence = residence,
+                    .attributes = {"rate"}});
+}
+
+/// Kilobytes of the largest process that ended so far.
+long most_of_a_child() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  return used.ru_maxrss;
+}
+
+double child_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+}  // namespace
+
+TEST_CASE("a helper gives what the library gives in this process") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  const std::vector<std::int64_t> indices = scattered(file_rows, 200);
+  for (const Layout& layout : layouts()) {
+    for (const Residence residence : every_way) {
+      if (residence == Residence::pread && layout.by_library) continue;
+      CAPTURE(layout.name);
+      CAPTURE(int(residence));
+      use_hdf5_helper(false);
+      const Hdf5Table here = table(path, layout.name, residence);
+      const auto expected = gathered(here, indices);
+      const InHelper used;
+      const Hdf5Table there = table(path, layout.name, residence);
+      CHECK(gathered(there, indices) == expected);
+      CHECK(one_by_one(there, indices) == expected);
+      CHECK(there.notes() == here.notes());
+      REQUIRE(there.attributes().size() == 1);
+      CHECK(there.attributes()[0].value.values<std::int32_t>()[0] == 250);
+      const bool through =
+          residence == Residence::library || (residence == Residence::file && layout.by_library);
+      CHECK(helpers().size() == (through ? 1 : 0));
+    }
+  }
+  CHECK(helpers().empty());
+}
+
+TEST_CASE("datasets are listed by a helper as by the library, and errors have their kinds") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  use_hdf5_helper(false);
+  const auto expected = hdf5_datasets(path);
+  CHECK(expected.size() == layouts().size());
+  const auto missing = [&] {
+    return message_of<ConfigError>([&] { table(path, "absent", Residence::automatic); });
+  };
+  const std::string here = missing();
+  const InHelper used;
+  CHECK(hdf5_datasets(path) == expected);
+  CHECK(missing() == here);
+  CHECK(contains(here, "there is no dataset \"absent\""));
+  CHECK_THROWS_AS(table(folder / "none.h5", "x", Residence::automatic), ConfigError);
+  std::ofstream(folder / "text.h5") << "no HDF5 file";
+  CHECK_THROWS_AS(table(folder / "text.h5", "x", Residence::automatic), DataError);
+}
+
+TEST_CASE("a helper that is ended is one error, and the next read begins with another") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  const InHelper used;
+  const std::vector<std::int64_t> indices = scattered(file_rows, 30);
+  const Hdf5Table rows = table(path, "scaled", Residence::library);
+  const auto expected = gathered(rows, indices);
+  for (int round = 0; round < 3; ++round) {
+    const std::vector<pid_t> running = helpers();
+    REQUIRE(running.size() == 1);
+    ::kill(running[0], SIGKILL);
+    const std::string message = message_of<DataError>([&] { gathered(rows, indices); });
+    CHECK(contains(message, "layouts.h5"));
+    CHECK(contains(message, "ended by SIGKILL while it read rows"));
+    CHECK(gathered(rows, indices) == expected);
+  }
+}
+
+TEST_CASE("no process is started unasked") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  use_hdf5_helper(false);
+  const Hdf5Table rows = table(path, "scaled", Residence::library);
+  CHECK(helpers().empty());
+  const InHelper restored;
+}
+
+TEST_CASE("files that crash the library, or never let it return, are errors by name") {
+  const TemporaryFolder folder;
+  const InHelper used;
+  for (const fs::path& path : write_hostile_files(folder.path())) {
+    CAPTURE(path.filename());
+    const double before = child_seconds();
+    int rows = 0;
+    for (const Residence residence : {Residence::automatic, Residence::file, Residence::library}) {
+      for (const std::string dataset : {"x", "h"}) {
+        try {
+          const Hdf5Table opened({.file = path,
+                                  .fields = {{"x", dataset}},
+                                  .memory = 64_MiB,
+                                  .residence = residence,
+                                  .attributes = {"*"}});
+          gathered(opened, scattered(opened.size(), 16));
+          ++rows;
+        } catch (const Error& error) {
+          CHECK_MESSAGE(contains(error.what(), path.filename().string()), error.what());
+        }
+      }
+    }
+    try {
+      hdf5_datasets(path);
+    } catch (const Error& error) {
+      CHECK(contains(error.what(), path.filename().string()));
+    }
+    CHECK(rows == 0);
+    CHECK((child_seconds() - before) < 7 * 5.0);  // a call has 4 seconds of processor time
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CHECK(most_of_a_child() < 300 * 1024);
+#endif
+}
+
+}  // namespace headrace::test
