@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -101,14 +102,17 @@ PackColumns arrays_in(const std::filesystem::path& folder) {
 PackColumns datasets_of(const std::filesystem::path& file, const std::vector<std::string>& named,
                         const LogCallback& log) {
   PackColumns columns;
+  std::exception_ptr first;
   for (const std::string& dataset : named.empty() ? hdf5_datasets(file) : named) {
     try {
       columns.push_back(std::make_unique<TableColumnOfFile>(file, dataset, log));
     } catch (const DataError& error) {
       if (!named.empty()) throw;
+      if (!first) first = std::current_exception();
       log(LogLevel::warning, fmt::format("{}: left out; {}", dataset, error.what()));
     }
   }
+  if (columns.empty() && first) std::rethrow_exception(first);
   return columns;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <exception>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -48,6 +49,7 @@ struct Dataset {
 
 std::vector<Dataset> datasets_of(const fs::path& file) {
   std::vector<Dataset> all;
+  std::exception_ptr damage;
   for (const std::string& path : hdf5_datasets(file)) {
     try {
       const Hdf5Table table({.file = file,
@@ -56,10 +58,11 @@ std::vector<Dataset> datasets_of(const fs::path& file) {
       const Schema fields = table.fields();
       if (fields[0].kind == FieldSpec::Kind::fixed && table.size() > 0)
         all.push_back({.path = path, .rows = table.size(), .row = fields[0]});
-    } catch (const Error&) {
-      continue;  // a scalar, or of a type that no record can have
+    } catch (const Error&) {  // a scalar, or of a type that no record can have, or damaged
+      damage = std::current_exception();
     }
   }
+  if (all.empty() && damage) std::rethrow_exception(damage);
   return all;
 }
 

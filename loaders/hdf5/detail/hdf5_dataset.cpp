@@ -23,20 +23,24 @@ herr_t list_dataset(hid_t, const char* name, const H5L_info_t*, void* names) {
 
 std::string names_in(const Hdf5File& file) {
   std::vector<std::string> names;
-  H5Lvisit(file.library().getId(), H5_INDEX_NAME, H5_ITER_INC, &list_dataset, &names);
+  if (H5Lvisit(file.library().getId(), H5_INDEX_NAME, H5_ITER_INC, &list_dataset, &names) < 0)
+    throw DataError("cannot be looked for, the groups of the file are damaged; copy it again");
   std::string text;
   for (const std::string& name : names)
     text += (text.empty() ? "" : ", ") + printable(name);
   return text.empty() ? "nothing" : text;
 }
 
-/// False also where a group on the way is missing.
+/// False also where a group on the way is missing or is none. Throws what the library says of a
+/// damaged one.
 bool is_in(const Hdf5File& file, const std::string& path) {
-  try {
-    return file.library().nameExists(path);
-  } catch (const H5::Exception&) {
-    return false;
+  const H5::H5File& library = file.library();
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string group = path.substr(0, slash);
+    if (!library.nameExists(group) || library.childObjType(group) != H5O_TYPE_GROUP) return false;
   }
+  return library.nameExists(path);
 }
 
 void check_storage(const H5::DSetCreatPropList& creation) {
