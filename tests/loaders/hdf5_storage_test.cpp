@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/file_bytes.h>
@@ -10,7 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -273,6 +277,84 @@ TEST_CASE("of more chunks than can be indexed those that are read are checked") 
         Hdf5Table({.file = folder / "virtual.h5", .fields = {{.dataset = "x"}}, .memory = 64_MiB});
       }),
       "more than can be indexed"));
+}
+
+TEST_CASE("a chunk that lies about its bits is refused before the library reads it") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "scaled.h5";
+  constexpr std::array<hsize_t, 2> extents{400, 10}, chunk{100, 10};
+  hsize_t stored = 0;
+  haddr_t third = 0;
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    H5::DSetCreatPropList creation;
+    creation.setChunk(2, chunk.data());
+    H5Pset_scaleoffset(creation.getId(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+    std::vector<std::int32_t> values(4000);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::int32_t>(i % 977);
+    const H5::DataSet data =
+        file.createDataSet("x", P::STD_I32LE, H5::DataSpace(2, extents.data()), creation);
+    data.write(values.data(), P::NATIVE_INT32);
+    file.flush(H5F_SCOPE_GLOBAL);
+    const std::array<hsize_t, 2> place{200, 0};
+    unsigned mask = 0;
+    H5Dget_chunk_info_by_coord(data.getId(), place.data(), &mask, &third, &stored);
+  }
+  const std::array<std::int64_t, 3> sound{0, 150, 399}, bad{0, 250, 399};
+  const auto rows = [&](Residence residence, std::span<const std::int64_t> indices) {
+    return gathered(
+        Hdf5Table({.file = path, .fields = {{"x", "x"}}, .memory = 1_MiB, .residence = residence}),
+        indices);
+  };
+  const auto expected = rows(Residence::library, sound);
+  for (const int bits : {0, 9, 11, 32, 33, 255}) {
+    CAPTURE(bits);
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(static_cast<std::streamoff>(third))
+        .put(static_cast<char>(bits));
+    CHECK(rows(Residence::library, sound) == expected);
+    for (const Residence residence : {Residence::library, Residence::file, Residence::resident})
+      CHECK(contains(message_of<DataError>([&] { rows(residence, bad); }), "scale-offset"));
+  }
+}
+
+TEST_CASE("settings of rare filters that are not those of the chunks are refused") {
+  using detail::ChunkCodec;
+  using detail::ChunkFilter;
+  const auto refused = [](const ChunkFilter& filter, std::size_t bytes) {
+    return !message_of<DataError>([&] { ChunkCodec({filter}, bytes); }).empty();
+  };
+  // Scale-offset of 100 numbers of 4 bytes.
+  const ChunkFilter scaled{6, {2, 0, 100, 0, 4, 1, 0, 0}};
+  CHECK_FALSE(refused(scaled, 400));
+  CHECK(refused(scaled, 404));
+  for (const auto& [place, value] :
+       {std::pair{0, 7U}, std::pair{1, 33U}, std::pair{2, 1U}, std::pair{3, 2U}, std::pair{4, 3U},
+        std::pair{5, 2U}, std::pair{6, 2U}}) {
+    CAPTURE(place);
+    ChunkFilter lying = scaled;
+    lying.values[static_cast<std::size_t>(place)] = value;
+    CHECK(refused(lying, 400));
+  }
+  CHECK(refused({6, {2, 0, 100}}, 400));
+  // N-bit of 100 arrays of two numbers of 4 bytes, 17 bits from bit 3.
+  const ChunkFilter packed{5, {10, 0, 100, 2, 8, 1, 4, 0, 17, 3}};
+  CHECK_FALSE(refused(packed, 800));
+  CHECK(refused(packed, 400));
+  for (const auto& [place, value] :
+       {std::pair{0, 9U}, std::pair{2, 99U}, std::pair{3, 3U}, std::pair{4, 12U}, std::pair{6, 0U},
+        std::pair{6, 3U}, std::pair{7, 5U}, std::pair{8, 30U}, std::pair{8, 0U}}) {
+    CAPTURE(place);
+    ChunkFilter lying = packed;
+    lying.values[static_cast<std::size_t>(place)] = value;
+    CHECK(refused(lying, 800));
+  }
+  const ChunkCodec codec({packed}, 800);
+  detail::CodecScratch scratch;
+  const std::vector<std::byte> bytes(100 * 2 * 17 / 8);
+  CHECK_NOTHROW(codec.check(bytes, 0, scratch));
+  CHECK_THROWS_AS(codec.check(std::span(bytes).first(bytes.size() - 1), 0, scratch), DataError);
 }
 
 TEST_CASE("selections are held against extents without running over") {

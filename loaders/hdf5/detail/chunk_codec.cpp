@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/detail/filters.h>
+#include <headrace/loaders/hdf5/detail/rare_filters.h>
 
 #include <algorithm>
 #include <bit>
@@ -71,16 +72,14 @@ ChunkCodec::ChunkCodec(std::vector<ChunkFilter> filters, std::size_t chunk_bytes
     throw DataError("has " + std::to_string(filters_.size()) +
                     " filters, the format allows 32; the file is damaged");
   }
-  for (const ChunkFilter& filter : filters_)
+  for (const ChunkFilter& filter : filters_) {
     require_settings(filter);
+    require_rare_settings(filter, chunk_bytes_);
+  }
 }
 
 bool ChunkCodec::knows(int filter) noexcept {
   return filter == static_cast<int>(FilterId::fletcher32) || undo_of(filter) != nullptr;
-}
-
-bool ChunkCodec::decodes() const noexcept {
-  return std::ranges::all_of(filters_, [](const ChunkFilter& filter) { return knows(filter.id); });
 }
 
 std::size_t ChunkCodec::most_stored() const noexcept {
@@ -92,6 +91,33 @@ void ChunkCodec::decode(std::span<const std::byte> stored, std::uint32_t skipped
   const std::span<const std::byte> chunk = undo(applied(skipped), stored, out, scratch);
   require_whole(chunk);
   if (!out.empty() && chunk.data() != out.data()) std::memcpy(out.data(), chunk.data(), out.size());
+}
+
+void ChunkCodec::check(std::span<const std::byte> stored, std::uint32_t skipped,
+                       CodecScratch& scratch) const {
+  const std::uint32_t filters = applied(skipped);
+  std::uint32_t rare = 0;
+  for (std::size_t i = 0; i < filters_.size(); ++i)
+    if (!knows(filters_[i].id)) rare |= filters & std::uint32_t{1} << i;
+  if (rare == 0) return require_whole(undo(filters, stored, {}, scratch));
+  const auto last = static_cast<std::size_t>(std::bit_width(rare)) - 1;
+  const auto behind = static_cast<std::uint32_t>(filters & ~((std::uint64_t{2} << last) - 1));
+  require_rare_chunk(filters_[last], undo(behind, stored, {}, scratch),
+                     bytes_before(last, filters));
+}
+
+/// What one of the filters was given of a chunk when it was written; 0: cannot be told.
+std::size_t ChunkCodec::bytes_before(std::size_t filter, std::uint32_t filters) const noexcept {
+  std::size_t bytes = chunk_bytes_;
+  for (std::size_t i = 0; i < filter; ++i) {
+    if ((filters >> i & 1U) == 0) continue;
+    const auto id = static_cast<FilterId>(filters_[i].id);
+    if (id == FilterId::fletcher32)
+      bytes += 4;
+    else if (id != FilterId::shuffle)
+      return 0;
+  }
+  return bytes;
 }
 
 ChunkCodec::Apart ChunkCodec::decode_apart(std::span<const std::byte> stored, std::uint32_t skipped,

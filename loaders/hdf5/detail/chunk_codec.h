@@ -82,9 +82,11 @@ class ChunkCodec {
   Apart decode_apart(std::span<const std::byte> stored, std::uint32_t skipped, std::size_t unit,
                      CodecScratch& scratch) const;
 
+  /// Throws DataError unless a chunk decodes to its size, as far as that can be told here: where a
+  /// filter is one that only the library undoes, by the settings and sizes of that.
+  void check(std::span<const std::byte> stored, std::uint32_t skipped, CodecScratch& scratch) const;
+
   bool filtered() const noexcept { return !filters_.empty(); }
-  /// Whether every filter can be undone here; else decode() must not be called.
-  bool decodes() const noexcept;
   /// Whether a chunk that skipped those filters is stored as it is.
   bool is_plain(std::uint32_t skipped) const noexcept { return applied(skipped) == 0; }
   /// More bytes than any writer's filters make of a chunk.
@@ -92,6 +94,7 @@ class ChunkCodec {
   const std::vector<ChunkFilter>& filters() const noexcept { return filters_; }
 
  private:
+  std::size_t bytes_before(std::size_t filter, std::uint32_t filters) const noexcept;
   std::uint32_t applied(std::uint32_t skipped) const noexcept;
   std::span<const std::byte> undo(std::uint32_t filters, std::span<const std::byte> stored,
                                   std::span<std::byte> out, CodecScratch& scratch) const;

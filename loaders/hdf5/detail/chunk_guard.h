@@ -15,9 +15,9 @@ namespace headrace::inline v1::detail {
 
 /// Checks the chunks that the library reads of a dataset. It takes on trust that what is stored
 /// decodes to a whole chunk; where that is less, it delivers the memory behind it as rows. So a
-/// chunk's stored size is checked before the library reads it, and where its filters are known here
-/// it is decoded here too, out of the bytes that the library is about to get. All on the HDF5
-/// thread.
+/// chunk's stored size is checked before the library reads it, and then its content, as far as that
+/// can be told here (ChunkCodec::check()), out of the bytes that the library is about to get. All
+/// on the HDF5 thread.
 class ChunkGuard {
  public:
   /// Of a dataset with `guarded` chunks. The file must outlive the guard.
@@ -41,9 +41,8 @@ class ChunkGuard {
   const Hdf5File& file_;
   std::string path_;  ///< of the dataset
   std::shared_ptr<const ChunkStore> store_;
-  std::vector<Expected> expected_;  ///< by offset; those that can be decoded here
+  std::vector<Expected> expected_;  ///< by offset; those that are not stored as they are
   std::unique_ptr<CodecScratch> scratch_;
-  ScratchBytes decoded_;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <headrace/loaders/hdf5/detail/chunk_codec.h>
+
+#include <cstddef>
+#include <span>
+
+namespace headrace::inline v1::detail {
+
+/// Filters that only the library undoes: n-bit (5), scale-offset (6), szip (4). It takes their
+/// settings and the sizes in a chunk on trust, and reads and delivers memory that is not the
+/// chunk's where they lie.
+
+/// Throws DataError unless the settings are those of chunks of that size.
+void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes);
+
+/// Throws DataError unless what such a filter made can be undone to `bytes` bytes (0: any number).
+void require_rare_chunk(const ChunkFilter& filter, std::span<const std::byte> stored,
+                        std::size_t bytes);
+
+}  // namespace headrace::inline v1::detail
