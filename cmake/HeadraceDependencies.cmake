@@ -36,6 +36,9 @@ headrace_find(opencv_imgcodecs HEADER opencv2/imgcodecs.hpp LIBRARY opencv_imgco
 # CMake's module asks for the C language and compiles probes; Debian's serial flavour has fixed names.
 headrace_find(hdf5_c HEADER hdf5.h LIBRARY hdf5_serial hdf5 SUFFIXES hdf5/serial)
 headrace_find(hdf5_cxx HEADER H5Cpp.h LIBRARY hdf5_serial_cpp hdf5_cpp SUFFIXES hdf5/serial)
+find_library(HEADRACE_HDF5_ARCHIVE NAMES libhdf5_serial.a libhdf5.a PATH_SUFFIXES hdf5/serial)
+find_library(HEADRACE_HDF5_CXX_ARCHIVE NAMES libhdf5_serial_cpp.a libhdf5_cpp.a PATH_SUFFIXES hdf5/serial)
+find_library(HEADRACE_SZIP NAMES sz)  # of the archive
 target_link_libraries(headrace::opencv_imgproc INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::opencv_imgcodecs INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::hdf5_cxx INTERFACE headrace::hdf5_c)

@@ -28,8 +28,8 @@ std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> places;
   const std::filesystem::path folder = own_file().parent_path();
   if (!folder.empty()) {
-    for (const char* beside :
-         {"headrace", "../lib/headrace", "../../lib/headrace", HEADRACE_MODULES_FROM_PROGRAMS})
+    for (const char* beside : {"headrace", "../lib/headrace", "../../lib/headrace",
+                               "../../../lib/headrace", HEADRACE_MODULES_FROM_PROGRAMS})
       places.push_back((folder / beside / file).string());
   }
   places.push_back(file);

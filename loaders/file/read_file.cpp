@@ -34,15 +34,6 @@ struct Stale {};
   cannot_read(path, text);
 }
 
-/// An interrupted call is made again.
-int open_file(const char* path) noexcept {
-  int number = -1;
-  do {
-    number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  } while (number < 0 && errno == EINTR);
-  return number;
-}
-
 /// Valid until the thread asks for another.
 const char* full_path(std::string_view root, std::string_view path) {
   static thread_local std::string full;
@@ -51,31 +42,6 @@ const char* full_path(std::string_view root, std::string_view path) {
 }
 
 }  // namespace
-
-FileDescriptor::FileDescriptor(const char* path) noexcept : number_(open_file(path)) {}
-
-FileDescriptor::~FileDescriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
-std::string error_text() {
-  return std::generic_category().message(errno);
-}
-
-std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept {
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = ::pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
-    if (got > 0) {
-      done += static_cast<std::size_t>(got);
-    } else if (got == 0) {
-      break;
-    } else if (errno != EINTR) {
-      return -1;
-    }
-  }
-  return static_cast<std::int64_t>(done);
-}
 
 bool read_listed_file_now(std::string_view root, std::string_view path, std::uint64_t bytes,
                           std::string_view field, Sample& sample) {

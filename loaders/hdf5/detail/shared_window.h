@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/loaders/file/read_file.h>
+#include <headrace/loaders/file/file_descriptor.h>
 
 #include <cstddef>
 #include <utility>

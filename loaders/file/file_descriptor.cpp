@@ -1,0 +1,48 @@
+#include <headrace/loaders/file/file_descriptor.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace headrace::inline v1::detail {
+namespace {
+
+/// An interrupted call is made again.
+int open_file(const char* path) noexcept {
+  int number = -1;
+  do {
+    number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (number < 0 && errno == EINTR);
+  return number;
+}
+
+}  // namespace
+
+FileDescriptor::FileDescriptor(const char* path) noexcept : number_(open_file(path)) {}
+
+FileDescriptor::~FileDescriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+std::string error_text() {
+  return std::generic_category().message(errno);
+}
+
+std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (got == 0) {
+      break;
+    } else if (errno != EINTR) {
+      return -1;
+    }
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace headrace::inline v1::detail {
+
+/// A file open for reading; closed with the object.
+class FileDescriptor {
+ public:
+  /// Takes the descriptor over.
+  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  /// Does not wait for pipes. number() is -1 when it cannot be opened; errno says why.
+  explicit FileDescriptor(const char* path) noexcept;
+  ~FileDescriptor();
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+/// What errno says.
+std::string error_text();
+
+/// Bytes that could be read from `offset` on, fewer than asked for only at the file's end; -1 and
+/// errno for an error.
+std::int64_t pread_all(int file, std::byte* to, std::size_t bytes, std::uint64_t offset) noexcept;
+
+}  // namespace headrace::inline v1::detail
