@@ -1,4 +1,6 @@
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/base/printable.h>
+#include <headrace/engine/base/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +15,9 @@ struct Range {
 };
 
 constexpr std::array<Range, 6> zero_width{{{0x0300, 0x036f},
-                                           {0x200b, 0x200f},
-                                           {0x202a, 0x202e},
-                                           {0x2060, 0x2069},
+                                           {0x200b, 0x200d},
+                                           {0x2060, 0x2065},
+                                           {0x206a, 0x206f},
                                            {0xfe00, 0xfe0f},
                                            {0xfeff, 0xfeff}}};
 
@@ -36,32 +38,17 @@ bool within(const std::array<Range, Count>& ranges, char32_t c) {
 }
 
 struct Character {
-  char32_t code = 0;
   std::size_t bytes = 1;
-  bool valid = false;
+  char32_t code = 0;  ///< 0 for a byte that is no UTF-8, too
 };
 
 Character first_character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-  if (length == 0 || lead > 0xf4 || text.size() < length) return {};
-  char32_t code = lead & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {};
-    code = (code << 6) | (byte & 0x3fu);
-  }
-  return {code, length, true};
-}
-
-bool is_control(const Character& c) {
-  return !c.valid || c.code < 0x20 || (c.code >= 0x7f && c.code < 0xa0) || c.code == 0x2028 ||
-         c.code == 0x2029;
+  const std::size_t bytes = utf8_sequence(text, 0);
+  return bytes == 0 ? Character{} : Character{bytes, utf8_character(text.substr(0, bytes))};
 }
 
 std::size_t columns_of(const Character& c) {
-  if (is_control(c)) return 1;
+  if (is_control(c.code)) return 1;
   if (within(zero_width, c.code)) return 0;
   return within(double_width, c.code) ? 2 : 1;
 }
@@ -87,7 +74,7 @@ std::string clean_text(std::string_view text, std::size_t columns) {
     const Character c = first_character(text);
     if (width + columns_of(c) > room) break;
     width += columns_of(c);
-    if (is_control(c)) {
+    if (is_control(c.code)) {
       result += '?';
     } else {
       result += text.substr(0, c.bytes);
@@ -96,6 +83,19 @@ std::string clean_text(std::string_view text, std::size_t columns) {
   }
   if (cut && columns > 0) result += "…";
   return result;
+}
+
+std::string clean_message(std::string_view text) {
+  constexpr int most_lines = 200;
+  std::string result;
+  for (int line = 0; line < most_lines; ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += printable(text.substr(0, end));
+    if (end == text.size()) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return result + "...";
 }
 
 }  // namespace headrace::inline v1::app

@@ -36,6 +36,7 @@ std::optional<std::string> nearest_name(std::string_view written,
   const std::string* best = nullptr;
   std::size_t least = 0;
   for (const std::string& name : names) {
+    if (name.size() > longest_compared) continue;
     const std::size_t distance = edit_distance(written, name);
     const std::size_t allowed = std::max<std::size_t>(1, std::max(name.size(), written.size()) / 3);
     if (distance > allowed || (best != nullptr && distance >= least)) continue;

@@ -27,4 +27,21 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
+char32_t utf8_character(std::string_view sequence) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 1) return byte(0);
+  char32_t character = byte(0) & (0x7fU >> sequence.size());
+  for (std::size_t i = 1; i < sequence.size(); ++i)
+    character = character << 6 | (byte(i) & 0x3fU);
+  return character;
+}
+
+bool is_control(char32_t character) noexcept {
+  const auto within = [character](char32_t first, char32_t last) {
+    return character >= first && character <= last;
+  };
+  return character < 0x20 || within(0x7f, 0x9f) || character == 0x61c || within(0x200e, 0x200f) ||
+         within(0x2028, 0x202e) || within(0x2066, 0x2069);
+}
+
 }  // namespace headrace::inline v1

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1 {
+
+/// No path is longer; names are quoted at less.
+inline constexpr std::size_t longest_printed = 4096;
+
+/// A stranger's text as messages, logs and tables may show it, in one line of UTF-8: each byte of a
+/// control character (is_control()) and of what is no UTF-8 becomes \xHH, and of a text of more
+/// than `most` bytes comes what fits into them, and "...".
+HEADRACE_API std::string printable(std::string_view text, std::size_t most = longest_printed);
+
+}  // namespace headrace::inline v1
