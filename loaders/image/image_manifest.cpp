@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 detail::ImageListing list(const detail::ManifestRequest& request,
                           std::vector<detail::ListingProof>& proofs) {
-  proofs.push_back(detail::file_proof(request.file));
-  detail::Manifest manifest = detail::read_manifest(request, proofs.back().bytes);
+  detail::Manifest manifest = detail::read_manifest(request);
+  proofs.push_back({request.file, manifest.changed_ns, manifest.bytes, manifest.checksum});
   return {std::move(manifest.files), std::move(manifest.masks), std::move(manifest.values)};
 }
 

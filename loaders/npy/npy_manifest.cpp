@@ -24,7 +24,7 @@ std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& file,
       detail::canonical_folder(root, "npy manifest", "the folder of the arrays");
   const detail::ManifestRequest request{
       .file = file, .root = below, .columns = options.columns, .classes = options.classes};
-  detail::Manifest manifest = detail::read_manifest(request, fs::file_size(file));
+  detail::Manifest manifest = detail::read_manifest(request);
   return std::make_shared<const detail::ArrayListing>(
       detail::list_arrays(std::move(manifest.files), std::move(manifest.values)));
 }

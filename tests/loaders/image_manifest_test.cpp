@@ -163,7 +163,8 @@ TEST_CASE("paths of a manifest may not leave its root") {
   CHECK(contains(refusal("../a.jpg"), "in/m.csv:2: image \"../a.jpg\": must not go up"));
   CHECK(contains(refusal("x/../../a.jpg"), "must not go up"));
   CHECK(contains(refusal((data.root / "a.jpg").string()), "must lie below"));
-  CHECK(contains(refusal(std::string("a\0.jpg", 6)), "without a zero"));
+  CHECK(contains(refusal(std::string("a\0.jpg", 6)), "must be text, got a zero"));
+  CHECK(contains(data.refusal("m.jsonl", "{\"image\": \"a\\u0000.jpg\"}\n"), "without a zero"));
   CHECK(contains(refusal(std::string(5000, 'x')), "at most 4095 bytes"));
   CHECK(contains(refusal("\x1b[31mred.jpg"), "\\x1b[31mred.jpg"));
   fs::create_symlink("../a.jpg", data.root / "in/out.jpg");

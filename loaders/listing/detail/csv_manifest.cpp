@@ -12,16 +12,18 @@ namespace {
 /// Splits a text into records of fields (RFC 4180).
 class CsvReader {
  public:
-  CsvReader(std::string_view text, char separator, const std::string& file)
-      : text_(text), separator_(separator), file_(file) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+  CsvReader(ManifestText& input, char separator, const std::string& file)
+      : input_(input), separator_(separator), file_(file) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    if (input_.ahead().starts_with(mark)) input_.skip(mark.size());
   }
 
   /// The next record; false at the end. Empty lines are passed over.
   bool next(std::vector<std::string>& fields) {
-    while (!text_.empty() && (text_[0] == '\n' || text_[0] == '\r'))
-      take_line_end();
-    if (text_.empty()) return false;
+    for (text_ = input_.ahead(); at_line_end(); text_ = input_.ahead())
+      input_.skip(take_line_end());
+    const std::size_t before = text_.size();
+    if (before == 0) return false;
     line_ = next_line_;
     std::size_t count = 0;
     for (bool more = true; more; ++count) {
@@ -29,15 +31,23 @@ class CsvReader {
       more = field(fields[count]);
     }
     fields.resize(count);
+    if (text_.empty() && !input_.ends()) refuse_long();
+    input_.skip(before - text_.size());
     return true;
   }
   std::int64_t line() const noexcept { return line_; }
 
  private:
-  void take_line_end() {
-    const bool pair = text_.starts_with("\r\n");
-    text_.remove_prefix(pair ? 2 : 1);
+  bool at_line_end() const noexcept {
+    return !text_.empty() && (text_[0] == '\n' || text_[0] == '\r');
+  }
+
+  /// Gives the bytes that it took.
+  std::size_t take_line_end() {
+    const std::size_t bytes = text_.starts_with("\r\n") ? 2 : 1;
+    text_.remove_prefix(bytes);
     ++next_line_;
+    return bytes;
   }
 
   /// Takes a field; true when another one follows in the record.
@@ -56,7 +66,7 @@ class CsvReader {
       text_.remove_prefix(1);
       return true;
     }
-    if (text_[0] == '\n' || text_[0] == '\r') {
+    if (at_line_end()) {
       take_line_end();
       return false;
     }
@@ -67,7 +77,10 @@ class CsvReader {
     text_.remove_prefix(1);
     for (;;) {
       const std::size_t end = text_.find('"');
-      if (end == std::string_view::npos) refuse_line(file_, line_, "a quoted field must end");
+      if (end == std::string_view::npos) {
+        if (!input_.ends()) refuse_long();
+        refuse_line(file_, line_, "a quoted field must end");
+      }
       const std::string_view part = text_.substr(0, end);
       next_line_ += std::count(part.begin(), part.end(), '\n');
       out += part;
@@ -78,7 +91,12 @@ class CsvReader {
     }
   }
 
-  std::string_view text_;
+  [[noreturn]] void refuse_long() const {
+    refuse_line(file_, line_, "a row must be at most 1 MiB long; is a quote left open?");
+  }
+
+  ManifestText& input_;
+  std::string_view text_;  // what is left of the record and of what is ahead of it
   char separator_;
   const std::string& file_;
   std::int64_t line_ = 0;
@@ -131,7 +149,7 @@ void check_count(const std::vector<std::string>& fields, const std::vector<std::
 
 }  // namespace
 
-void read_csv_manifest(std::string_view text, char separator, const ManifestRequest& request,
+void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest& request,
                        const ManifestTaker& taker) {
   const std::string& file = request.file;
   CsvReader reader(text, separator, file);

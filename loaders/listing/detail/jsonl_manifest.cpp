@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t longest_line = std::size_t{1} << 20;
 constexpr int deepest = 8;
 
 Json parse_line(std::string_view text, const std::string& file, std::int64_t line) {
-  if (text.size() > longest_line) refuse_line(file, line, "a line must be at most 1 MiB long");
+  if (text.size() > ManifestText::longest_row)
+    refuse_line(file, line, "a line must be at most 1 MiB long");
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > deepest) refuse_line(file, line, "must not be nested deeper than 8 levels");
     return true;
@@ -127,15 +127,15 @@ class Columns {
 
 }  // namespace
 
-void read_jsonl_manifest(std::string_view text, const ManifestRequest& request,
+void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
                          const ManifestTaker& taker) {
   std::optional<Columns> columns;
   ManifestRow row;
-  while (!text.empty()) {
+  for (std::string_view ahead = text.ahead(); !ahead.empty(); ahead = text.ahead()) {
     ++row.line;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view one = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t end = std::min(ahead.find('\n'), ahead.size());
+    const std::string_view one = ahead.substr(0, end);
+    text.skip(std::min(end + 1, ahead.size()));
     if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const Json json = parse_line(one, request.file, row.line);
     if (!columns) {

@@ -1,4 +1,6 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/utf8.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/listing/detail/label_array.h>
 #include <headrace/loaders/listing/detail/label_names.h>
 
@@ -63,6 +65,11 @@ std::vector<std::int64_t> whole_numbers(const std::string& name, const Tensor& a
 }
 
 void name_classes(RecordValues& values, const LabelArray& labels, std::size_t count) {
+  for (const std::string& name : labels.classes) {
+    if (name.size() > longest_name || !is_utf8(name))
+      refuse(labels.name, "must have classes with names in UTF-8 of at most " +
+                              std::to_string(longest_name) + " bytes, got " + quoted(name));
+  }
   values.classes = labels.classes;
   for (std::size_t label = values.classes.size(); label < count; ++label)
     values.classes.push_back("class" + std::to_string(label));

@@ -4,12 +4,15 @@
 #include <charconv>
 #include <numeric>
 #include <system_error>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 
 std::int32_t LabelNames::number(std::string_view name) {
   const auto [at, fresh] =
       numbers_.try_emplace(std::string(name), static_cast<std::int32_t>(numbers_.size()));
+  // A node of the table, and its place in it.
+  if (fresh) memory_ += sizeof(std::pair<std::string, std::int32_t>) + 32 + name.size();
   return at->second;
 }
 

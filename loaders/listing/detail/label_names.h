@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,11 +13,15 @@ namespace headrace::inline v1::detail {
 /// Labels are smaller.
 inline constexpr std::int32_t most_labels = 1'000'000;
 
+/// Bytes of a name of a class or group.
+inline constexpr std::size_t longest_name = 4096;
+
 /// Names, numbered as they are first seen and then anew in their order.
 class LabelNames {
  public:
   std::int32_t number(std::string_view name);
   std::size_t size() const noexcept { return numbers_.size(); }
+  std::size_t memory() const noexcept { return memory_; }
 
   /// The names in order (bytes); `values` are changed to their places in it.
   std::vector<std::string> settle(std::vector<std::int32_t>& values) const;
@@ -32,6 +37,7 @@ class LabelNames {
   std::vector<std::int32_t> whole_numbers() const;
 
   std::unordered_map<std::string, std::int32_t> numbers_;
+  std::size_t memory_ = 0;  // about
 };
 
 }  // namespace headrace::inline v1::detail

@@ -1,6 +1,5 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
-#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/listing/detail/manifest.h>
 #include <headrace/loaders/listing/detail/manifest_files.h>
 #include <headrace/loaders/listing/detail/value_collector.h>
@@ -11,27 +10,31 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace headrace::inline v1::detail {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_text(const std::string& file, std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  const FileDescriptor in(file.c_str());
-  if (in.number() < 0 || pread_all(in.number(), reinterpret_cast<std::byte*>(text.data()), bytes,
-                                   0) != static_cast<std::int64_t>(bytes))
-    throw ConfigError("[manifest] " + printable(file) + ": cannot be read");
-  return text;
+std::size_t half_of_memory() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) / 2 *
+         static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void read_rows(const ManifestRequest& request, std::string_view text, const ManifestTaker& taker) {
+void read_rows(const ManifestRequest& request, ManifestText& text, const ManifestTaker& taker) {
   const std::string extension = fs::path(request.file).extension().native();
   if (extension == ".csv") return read_csv_manifest(text, ',', request, taker);
   if (extension == ".tsv") return read_csv_manifest(text, '\t', request, taker);
   if (extension == ".jsonl") return read_jsonl_manifest(text, request, taker);
   throw ConfigError("[manifest] " + printable(request.file) +
                     ": must be called .csv, .tsv or .jsonl");
+}
+
+[[noreturn]] void refuse_list(const std::string& file, std::int64_t line, std::size_t bytes) {
+  throw ResourceError("[manifest] " + printable(file) + ":" + std::to_string(line) +
+                      ": the list of files up to here takes " + std::to_string(bytes >> 20) +
+                      " MiB, more than it may; divide the manifest");
 }
 
 /// What is trained on must not be tested on.
@@ -53,8 +56,9 @@ void check_splits(const Manifest& manifest, const std::string& file) {
 
 }  // namespace
 
-Manifest read_manifest(const ManifestRequest& request, std::uint64_t bytes) {
-  const std::string text = read_text(request.file, bytes);
+Manifest read_manifest(const ManifestRequest& request) {
+  ManifestText text(request.file);
+  const std::size_t most = request.memory != 0 ? request.memory : half_of_memory();
   Manifest manifest;
   ManifestFiles files(request.file, request.root);
   ValueCollector values(request);
@@ -67,6 +71,8 @@ Manifest read_manifest(const ManifestRequest& request, std::uint64_t bytes) {
     files.add(manifest.files, found.path, row.path, row.line);
     if (!found.mask.empty()) files.add(manifest.masks, found.mask, row.mask, row.line);
     values.take(row);
+    const std::size_t taken = manifest.files.memory() + manifest.masks.memory() + values.memory();
+    if (taken > most) refuse_list(request.file, row.line, taken);
   };
   read_rows(request, text, {.begin = begin, .take = take});
   if (manifest.files.size() == 0) refuse_line(request.file, 1, "must list a file, got none");
@@ -74,6 +80,9 @@ Manifest read_manifest(const ManifestRequest& request, std::uint64_t bytes) {
   if (!found.mask.empty()) manifest.masks.root = request.root;
   manifest.values = values.finish();
   check_splits(manifest, request.file);
+  manifest.bytes = text.bytes();
+  manifest.changed_ns = text.changed_ns();
+  manifest.checksum = text.checksum();
   return manifest;
 }
 

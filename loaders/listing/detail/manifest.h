@@ -4,6 +4,7 @@
 #include <headrace/loaders/listing/detail/manifest_rows.h>
 #include <headrace/loaders/listing/detail/record_values.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -14,12 +15,17 @@ struct Manifest {
   FileTable files;
   FileTable masks;
   RecordValues values;
+  // The file as it was read: its size, its time of change, the CRC-32 of its contents.
+  std::uint64_t bytes = 0;
+  std::int64_t changed_ns = 0;
+  std::uint32_t checksum = 0;
 };
 
-/// Reads a manifest of `bytes` bytes (.csv, .tsv, .jsonl) and looks at each file once. Throws
-/// ConfigError naming file, line and column for what is missing or cannot be right; for a path that
-/// leaves the root, by a link either; and for a file that is in two splits.
-Manifest read_manifest(const ManifestRequest& request, std::uint64_t bytes);
+/// Reads a manifest (.csv, .tsv, .jsonl) by pieces and looks at each file once. Throws ConfigError
+/// naming file, line and column for what is missing or cannot be right; for a path that leaves the
+/// root, by a link either; and for a file that is in two splits. Throws ResourceError for one whose
+/// list takes more memory than it may.
+Manifest read_manifest(const ManifestRequest& request);
 
 /// Canonical name of a manifest. Throws ConfigError where it is no file.
 std::string canonical_manifest(const std::filesystem::path& file);

@@ -15,7 +15,7 @@ std::string joined(std::span<const std::string> names) {
   std::string text;
   for (const std::string& name : names) {
     if (text.size() > longest_list) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + printable(name);
+    text += (text.empty() ? "" : ", ") + printable(name, longest_list);
   }
   return text;
 }
@@ -97,11 +97,6 @@ void refuse_line(const std::string& file, std::int64_t line, const std::string& 
 std::string suggestion(std::string_view written, std::span<const std::string> names) {
   const auto name = nearest_name(written, names);
   return name ? "; did you mean " + quoted(*name) + "?" : std::string();
-}
-
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 200;
-  return "\"" + printable(text.substr(0, longest)) + (text.size() > longest ? "...\"" : "\"");
 }
 
 }  // namespace headrace::inline v1::detail

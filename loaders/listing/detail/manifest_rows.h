@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/listing/detail/manifest_text.h>
 #include <headrace/loaders/listing/manifest_columns.h>
 
 #include <cstdint>
@@ -46,6 +48,8 @@ struct ManifestRequest {
   std::vector<std::string> classes{};  ///< fixes their numbers; empty: they follow from the labels
   std::vector<std::string> path_names{"path"};  ///< of the paths' column where none is named
   bool masks = false;                           ///< whether a column "mask" is looked for
+  /// Bytes that the list may take; 0: half of the machine's memory.
+  std::size_t memory = 0;
 };
 
 /// Who takes a manifest: first its columns (the request's by the names that it has, empty where it
@@ -57,11 +61,11 @@ struct ManifestTaker {
 
 /// Comma-separated (RFC 4180; a header line names the columns; `separator` may be a tab) and JSON
 /// Lines (an object a line). Columns that are not asked for are passed over. Throws ConfigError
-/// naming file, line and column: a column that is missing, a row with too few or too many fields, a
-/// value of the wrong kind.
-void read_csv_manifest(std::string_view text, char separator, const ManifestRequest& request,
+/// naming file, line and column: a column that is missing, a row with too few or too many fields or
+/// of more than 1 MiB, a value of the wrong kind.
+void read_csv_manifest(ManifestText& text, char separator, const ManifestRequest& request,
                        const ManifestTaker& taker);
-void read_jsonl_manifest(std::string_view text, const ManifestRequest& request,
+void read_jsonl_manifest(ManifestText& text, const ManifestRequest& request,
                          const ManifestTaker& taker);
 
 /// The wanted columns among those that are `there`. Throws ConfigError about the line for one that
@@ -74,8 +78,5 @@ ManifestColumns find_columns(const ManifestRequest& request, std::span<const std
 
 /// `; did you mean "..."?` where one of `names` is near what was written, else nothing.
 std::string suggestion(std::string_view written, std::span<const std::string> names);
-
-/// A name as messages show it: printable, in quotes, at most 200 bytes of it.
-std::string quoted(std::string_view text);
 
 }  // namespace headrace::inline v1::detail

@@ -11,14 +11,13 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::size_t longest_name = 4096;
-
 void check_name(std::string_view name, const std::string& column, const std::string& file,
                 std::int64_t line) {
   if (name.empty()) refuse_line(file, line, column + " must be a name or a number, got nothing");
   if (name.size() > longest_name) {
     refuse_line(file, line,
-                column + " must have at most 4096 bytes, got " + std::to_string(name.size()));
+                column + " must have at most " + std::to_string(longest_name) + " bytes, got " +
+                    std::to_string(name.size()));
   }
   if (!is_utf8(name))
     refuse_line(file, line, column + " must be UTF-8, got other bytes; save the file as UTF-8");
@@ -132,6 +131,11 @@ void ValueCollector::take_split(const ManifestRow& row) {
   }
 }
 
+std::size_t ValueCollector::memory() const noexcept {
+  return values_.memory() + memory_of(labels_) + memory_of(label_end_) + memory_of(group_split_) +
+         label_names_.memory() + group_names_.memory();
+}
+
 RecordValues ValueCollector::finish() {
   settle_labels();
   if (!values_.groups.empty()) values_.group_names = group_names_.settle(values_.groups);
@@ -142,6 +146,8 @@ void ValueCollector::settle_labels() {
   const bool flags = !found_.labels.empty();
   if (found_.label.empty() && !flags) return;
   if (flags) {
+    for (const std::string& column : found_.labels)
+      check_name(column, "a column of labels", request_.file, 1);
     values_.classes = found_.labels;
     if (!request_.classes.empty() && request_.classes != found_.labels)
       refuse_line(request_.file, 1, "the columns of labels must be the classes, in their order");

@@ -19,6 +19,8 @@ class ValueCollector {
   void begin(const ManifestColumns& found) { found_ = found; }
   void take(const ManifestRow& row);
   RecordValues finish();
+  /// That is taken so far.
+  std::size_t memory() const noexcept;
 
  private:
   void take_label(std::string_view name, std::int64_t line);
