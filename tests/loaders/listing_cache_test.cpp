@@ -1,17 +1,21 @@
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
 #include <headrace/tests/loaders/gathered.h>
+#include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 using namespace headrace;
 using test::contains;
@@ -209,4 +213,85 @@ TEST_CASE("a manifest's listing is used while length, time and contents are the 
   CHECK(cached() == std::pair(true, Labels{1, 0}));
   put("image,label,weight\na.jpg,1,1\n");
   CHECK(cached() == std::pair(false, Labels{1}));
+}
+
+namespace {
+
+/// The kept listing with `from` as `to`, of the same length, its checksum made right again.
+void forge(const fs::path& cache, const std::string& from, const std::string& to) {
+  std::string text = content_of(cache);
+  const std::size_t at = text.rfind(from);
+  REQUIRE(at != std::string::npos);
+  REQUIRE(from.size() == to.size());
+  text.replace(at, from.size(), to);
+  constexpr std::size_t head = 24;
+  const auto sum =
+      static_cast<std::uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(text.data() + head),
+                                         static_cast<uInt>(text.size() - head)));
+  std::memcpy(text.data() + 16, &sum, sizeof sum);
+  write(cache, text);
+}
+
+/// Numbers as a listing has them.
+std::string numbers(std::initializer_list<std::int32_t> values) {
+  return {reinterpret_cast<const char*>(std::data(values)), values.size() * sizeof(std::int32_t)};
+}
+
+}  // namespace
+
+TEST_CASE("a listing that says what cannot be is made anew, though its checksum is right") {
+  Folder folder;
+  folder.cached();
+  const std::string good = content_of(folder.cache());
+  const auto names = folder.names;
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    write(folder.cache(), good);
+    forge(folder.cache(), from, to);
+    CHECK_FALSE(folder.cached());
+    CHECK(folder.names == names);
+    CHECK(content_of(folder.cache()) == good);
+    return folder.log.lines.front();
+  };
+  const std::string paths = "cat/a.jpgcat/deep/b.jpgdog/c.jpg";
+  CHECK(contains(refused(paths, "../aa.jpgcat/deep/b.jpgdog/c.jpg"), "leave their folder"));
+  CHECK(contains(refused(paths, "/at/a.jpgcat/deep/b.jpgdog/c.jpg"), "leave their folder"));
+  CHECK(contains(refused(paths, "cat/a.jpgcat/de/../b.jpgog/c.jpg"), "leave their folder"));
+  CHECK(contains(refused(paths, "cow/a.jpgcat/deep/b.jpgdog/c.jpg"), "was not listed"));
+  CHECK(contains(refused(paths, std::string("cat/a.jpgcat\0deep/b.jpgdog/c.jpg", 32)), "broken"));
+  CHECK(contains(refused(numbers({0, 0, 1}), numbers({1, 0, 1})), "not those of its folders"));
+  CHECK(contains(refused(numbers({0, 0, 1}), numbers({0, 1, 0})), "not those of its folders"));
+  CHECK(contains(refused(numbers({0, 0, 1}), numbers({0, 0, 2})), "labels are broken"));
+  write(folder.cache(), good);
+  CHECK(folder.cached());
+}
+
+TEST_CASE("a name with two dots in it is a name") {
+  Folder folder;
+  write(folder.root / "data/dog/a..b.jpg", "x");
+  age(folder.root / "data");
+  CHECK_FALSE(folder.cached());
+  CHECK(folder.cached());
+  CHECK(folder.size == 4);
+}
+
+TEST_CASE("a listing of 4 GB that is none costs nothing, whatever it begins with") {
+  Folder folder;
+  folder.cached();
+  const std::string good = content_of(folder.cache());
+  const auto names = folder.names;
+  const std::size_t paths = good.rfind("cat/a.jpg");
+  // Nothing; magic and a length that fits; key and proofs as well, then paths of 4 GB.
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{24}, paths}) {
+    CAPTURE(bytes);
+    std::string start = good.substr(0, bytes);
+    const std::uint64_t size = std::uint64_t{4} << 30;
+    const std::uint64_t follows = size - 24, rest = size - paths;
+    if (bytes > 0) std::memcpy(start.data() + 8, &follows, 8);
+    if (bytes == paths) std::memcpy(start.data() + paths - 8, &rest, 8);
+    write(folder.cache(), start);
+    fs::resize_file(folder.cache(), size);
+    CHECK(test::peak_growth([&] { CHECK_FALSE(folder.cached()); }) < 64 << 20);
+    CHECK(folder.names == names);
+    CHECK(fs::file_size(folder.cache()) == good.size());
+  }
 }

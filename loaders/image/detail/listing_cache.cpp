@@ -2,8 +2,10 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/image/detail/listing_cache.h>
+#include <headrace/loaders/image/detail/listing_check.h>
 #include <headrace/loaders/image/detail/listing_file.h>
 #include <headrace/loaders/image/image_formats.h>
+#include <headrace/loaders/listing/detail/label_names.h>
 
 #include <algorithm>
 #include <chrono>
@@ -34,8 +36,8 @@ FileTable read_files(ListingReader& in) {
   FileTable files;
   files.root = in.text();
   files.paths = in.text();
-  files.path_end = in.values<std::uint64_t>();
-  files.bytes = in.values<std::uint64_t>();
+  files.path_end = in.values<std::uint64_t>(files.paths.size());
+  files.bytes = in.values<std::uint64_t>(files.path_end.size());
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < files.path_end.size(); ++i) {
     if (files.path_end[i] <= before || files.path_end[i] > files.paths.size())
@@ -63,9 +65,9 @@ void check_numbers(const std::vector<std::int32_t>& numbers, std::size_t below) 
   }
 }
 
-std::vector<DataSplit> read_splits(ListingReader& in) {
+std::vector<DataSplit> read_splits(ListingReader& in, std::size_t records) {
   std::vector<DataSplit> splits;
-  for (const std::uint8_t value : in.values<std::uint8_t>()) {
+  for (const std::uint8_t value : in.values<std::uint8_t>(records)) {
     if (value > static_cast<std::uint8_t>(DataSplit::test))
       throw UnusableListing("its splits are broken");
     splits.push_back(static_cast<DataSplit>(value));
@@ -82,16 +84,16 @@ void check_sets(const RecordValues& values) {
   if (before != values.set_classes.size()) throw UnusableListing("its labels are broken");
 }
 
-RecordValues read_values(ListingReader& in) {
+RecordValues read_values(ListingReader& in, std::size_t records) {
   RecordValues values;
-  values.classes = in.texts();
-  values.labels = in.values<std::int32_t>();
-  values.set_classes = in.values<std::int32_t>();
-  values.set_end = in.values<std::uint64_t>();
-  values.weights = in.values<float>();
-  values.group_names = in.texts();
-  values.groups = in.values<std::int32_t>();
-  values.splits = read_splits(in);
+  values.classes = in.texts(most_labels);
+  values.labels = in.values<std::int32_t>(records);
+  values.set_classes = in.values<std::int32_t>(SIZE_MAX);
+  values.set_end = in.values<std::uint64_t>(records);
+  values.weights = in.values<float>(records);
+  values.group_names = in.texts(records);
+  values.groups = in.values<std::int32_t>(records);
+  values.splits = read_splits(in, records);
   check_sets(values);
   check_numbers(values.labels,
                 values.multi_label() ? values.set_end.size() : values.classes.size());
@@ -115,14 +117,8 @@ ImageListing read_listing(ListingReader& in) {
   ImageListing listing;
   listing.images = read_files(in);
   listing.masks = read_files(in);
-  listing.values = read_values(in);
+  listing.values = read_values(in, listing.images.size());
   in.finish();
-  const std::size_t size = listing.images.size();
-  const auto fits = [size](std::size_t count) { return count == 0 || count == size; };
-  const RecordValues& values = listing.values;
-  if (size == 0 || !fits(listing.masks.size()) || !fits(values.labels.size()) ||
-      !fits(values.weights.size()) || !fits(values.groups.size()) || !fits(values.splits.size()))
-    throw UnusableListing("its tables differ in length");
   return listing;
 }
 
@@ -136,11 +132,13 @@ std::string key_of(const ListingSubject& subject) {
   return key;
 }
 
-std::optional<ImageListing> load(const std::string& cache, const ListingSubject& subject) {
+ImageListing load(const std::string& cache, const ListingSubject& subject) {
   ListingReader in(cache);
-  if (in.text() != key_of(subject)) throw UnusableListing("it is of another data set");
-  for (std::size_t n = in.count(8); n > 0; --n) {
-    ListingProof then;
+  const std::string key = key_of(subject);
+  if (in.text(std::max(key.size(), std::size_t{1} << 20)) != key)
+    throw UnusableListing("it is of another data set");
+  std::vector<ListingProof> proofs(in.count(32));
+  for (ListingProof& then : proofs) {
     then.path = in.text();
     then.changed_ns = static_cast<std::int64_t>(in.number());
     then.bytes = in.number();
@@ -148,10 +146,15 @@ std::optional<ImageListing> load(const std::string& cache, const ListingSubject&
     struct stat status {};
     if (::stat(then.path.c_str(), &status) != 0 || changed_ns(status) != then.changed_ns)
       throw UnusableListing(printable(then.path) + " has changed");
-    if (!S_ISDIR(status.st_mode) && file_proof(then.path) != then)
+    if (S_ISDIR(status.st_mode) == then.is_file())
+      throw UnusableListing(printable(then.path) + " has changed");
+    if (!then.is_file()) continue;
+    if (static_cast<std::uint64_t>(status.st_size) != then.bytes || file_proof(then.path) != then)
       throw UnusableListing(printable(then.path) + " has changed");
   }
-  return read_listing(in);
+  ImageListing listing = read_listing(in);
+  check_listing(listing, proofs);
+  return listing;
 }
 
 void save(const std::string& cache, const ListingSubject& subject,
@@ -221,7 +224,7 @@ std::shared_ptr<const ImageListing> cached_listing(
   const bool exists = !cache.empty() && ::access(cache.c_str(), F_OK) == 0;
   if (exists) {
     try {
-      return std::make_shared<const ImageListing>(*load(cache, subject));
+      return std::make_shared<const ImageListing>(load(cache, subject));
     } catch (const UnusableListing& reason) {
       say(LogLevel::warning, subject.name + ": the cached listing " + printable(cache) +
                                  " is made anew: " + reason.what());
@@ -240,7 +243,7 @@ std::shared_ptr<const ImageListing> cached_listing(
                           " images in " + std::to_string(took.count()) + " ms");
   if (cache.empty()) return listing;
   for (const ListingProof& proof : proofs) {
-    if (proof.bytes != 0 || proof.changed_ns < start_ns - too_fresh_ns) continue;
+    if (proof.is_file() || proof.changed_ns < start_ns - too_fresh_ns) continue;
     say(LogLevel::info, subject.name + ": the listing is not kept: " + printable(proof.path) +
                             " changed a moment ago");
     return listing;

@@ -20,6 +20,7 @@ struct ListingProof {
   std::uint64_t bytes = 0;     ///< of a file; 0 for a folder
   std::uint32_t checksum = 0;  ///< CRC-32 of a file's contents
 
+  bool is_file() const noexcept { return bytes != 0; }
   friend bool operator==(const ListingProof&, const ListingProof&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include <headrace/loaders/image/detail/listing_file.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -46,20 +47,29 @@ void ListingReader::bytes(void* to, std::size_t count) {
   checksum_ = libdeflate_crc32(checksum_, to, count);
 }
 
-std::size_t ListingReader::count(std::size_t size) {
+std::size_t ListingReader::count(std::size_t size, std::size_t most) {
   const std::uint64_t n = number();
   if (n > left_ / size) throw UnusableListing("it ends early");
+  if (n > most) throw UnusableListing("its tables differ in length");
   return static_cast<std::size_t>(n);
 }
 
-std::string ListingReader::text() {
-  std::string value(count(1), '\0');
-  bytes(value.data(), value.size());
+std::string ListingReader::text(std::size_t most) {
+  constexpr std::size_t piece = std::size_t{16} << 20;
+  const std::size_t size = count(1, most);
+  std::string value;
+  while (value.size() < size) {
+    const std::size_t before = value.size();
+    value.resize(before + std::min(piece, size - before));
+    bytes(value.data() + before, value.size() - before);
+    if (value.find('\0', before) != std::string::npos)
+      throw UnusableListing("its names are broken");
+  }
   return value;
 }
 
-std::vector<std::string> ListingReader::texts() {
-  std::vector<std::string> all(count(8));
+std::vector<std::string> ListingReader::texts(std::size_t most) {
+  std::vector<std::string> all(count(8, most));
   for (std::string& text_of : all)
     text_of = text();
   return all;

@@ -17,8 +17,8 @@ struct UnusableListing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Takes values out of a cache file; every length is held against what is left of the file. Throws
-/// UnusableListing.
+/// Takes values out of a cache file; every length is held against what is left of the file, and
+/// against the most that it can be, before memory is taken. Throws UnusableListing.
 class ListingReader {
  public:
   explicit ListingReader(const std::string& path);
@@ -29,16 +29,17 @@ class ListingReader {
     bytes(&value, sizeof value);
     return value;
   }
-  /// A count of things of `size` bytes each that must still fit into the file.
-  std::size_t count(std::size_t size);
-  std::string text();
+  /// A count of at most `most` things of `size` bytes each that must still fit into the file.
+  std::size_t count(std::size_t size, std::size_t most = SIZE_MAX);
+  /// Without a zero in it.
+  std::string text(std::size_t most = SIZE_MAX);
   template <class T>
-  std::vector<T> values() {
-    std::vector<T> all(count(sizeof(T)));
+  std::vector<T> values(std::size_t most) {
+    std::vector<T> all(count(sizeof(T), most));
     bytes(all.data(), all.size() * sizeof(T));
     return all;
   }
-  std::vector<std::string> texts();
+  std::vector<std::string> texts(std::size_t most);
   /// That everything was taken and is what was written.
   void finish() const;
 
