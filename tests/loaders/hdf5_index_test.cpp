@@ -4,9 +4,12 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
 #include <headrace/tests/loaders/hdf5_matrix.h>
+#include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -42,6 +45,37 @@ void flip_byte(const fs::path& path, std::streamoff at) {
   const auto byte = static_cast<char>(file.get() ^ 0x55);
   file.seekp(at);
   file.put(byte);
+}
+
+/// Exchanges a byte and one behind it.
+void swap_bytes(const fs::path& path, std::streamoff at, std::streamoff apart) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(at);
+  const auto first = static_cast<char>(file.get());
+  file.seekg(at + apart);
+  const auto second = static_cast<char>(file.get());
+  file.seekp(at);
+  file.put(second);
+  file.seekp(at + apart);
+  file.put(first);
+}
+
+/// Of the first dataset in an index file.
+std::string key_in(const fs::path& kept) {
+  std::ifstream file(kept, std::ios::binary);
+  std::uint32_t length = 0;
+  file.seekg(44);
+  file.read(reinterpret_cast<char*>(&length), sizeof length);
+  std::string key(std::min(length, 1000U), '\0');
+  file.read(key.data(), static_cast<std::streamsize>(key.size()));
+  return key;
+}
+
+/// What the index file beside `path` has for a key, if it is believed.
+std::vector<detail::ChunkPlace> places_in(const fs::path& path, const std::string& key) {
+  ChunkIndexFile file(path, detail::Hdf5File(path).identity());
+  const auto* found = file.find(key, 3000);
+  return found != nullptr ? *found : std::vector<detail::ChunkPlace>{};
 }
 
 }  // namespace
@@ -124,6 +158,83 @@ TEST_CASE("a kept index with the file's size and time but other contents is not 
   CHECK(after.changed_ns == before.changed_ns);
   CHECK_FALSE(after == before);
   CHECK(ChunkIndexFile(path, before).find("", 0) == nullptr);
+}
+
+TEST_CASE("an index whose places are mixed up is built anew, though its checksums are right") {
+  const TemporaryFolder folder;
+  const auto path = many_chunks(folder);
+  const auto indices = scattered(6000, 300);
+  const auto expected = gathered(open(path), indices);
+  const auto identity = detail::Hdf5File(path).identity();
+  const std::string key = key_in(ChunkIndexFile::path_of(path));
+  const auto places = places_in(path, key);
+  REQUIRE(places.size() == 3000);
+  std::vector<std::vector<detail::ChunkPlace>> forgeries(4, places);
+  std::ranges::reverse(forgeries[0]);
+  std::ranges::rotate(forgeries[1], forgeries[1].begin() + 1);
+  for (std::size_t i = 0; i + 1 < places.size(); i += 8)
+    std::swap(forgeries[2][i], forgeries[2][i + 1]);
+  forgeries[3].assign(3000, places[7]);
+  for (const auto& forged : forgeries) {
+    ChunkIndexFile file(path, identity);
+    file.put(key, forged);
+    REQUIRE(file.save().empty());
+    REQUIRE(places_in(path, key) == forged);
+    CHECK(gathered(open(path), indices) == expected);
+    CHECK(places_in(path, key) == places);
+  }
+}
+
+TEST_CASE("a seal binds an index to its dataset, its places and the data there") {
+  const TemporaryFolder folder;
+  const auto path = many_chunks(folder);
+  const auto kept = ChunkIndexFile::path_of(path);
+  open(path);
+  const std::string key = key_in(kept);
+  const auto places = places_in(path, key);
+  REQUIRE(places.size() == 3000);
+  CHECK(places_in(path, key + ",").empty());
+  CHECK(ChunkIndexFile(path, detail::Hdf5File(path).identity()).find(key, 2999) == nullptr);
+
+  // Two neighbours change places in the index.
+  const auto end = static_cast<std::streamoff>(fs::file_size(kept));
+  for (std::streamoff i = 0; i < 16; ++i)
+    swap_bytes(kept, end - 32 + i, 16);
+  CHECK(places_in(path, key).empty());
+  open(path);
+  CHECK(places_in(path, key) == places);
+
+  // The data of chunks that are looked at change, in a file of the same size, time, beginning and
+  // end.
+  const auto time = fs::last_write_time(path);
+  const auto before = detail::Hdf5File(path).identity();
+  constexpr std::uint64_t ends = 64 << 10;
+  for (std::size_t i = 0; i < 32; ++i) {
+    const auto at = places[(2 * i + 1) * 3000 / 64].offset;
+    if (at > ends && at + ends < fs::file_size(path))
+      flip_byte(path, static_cast<std::streamoff>(at));
+  }
+  fs::last_write_time(path, time);
+  REQUIRE(detail::Hdf5File(path).identity() == before);
+  CHECK(places_in(path, key).empty());
+}
+
+TEST_CASE("an index file of 4 GB that is none costs nothing, whatever it begins with") {
+  const TemporaryFolder folder;
+  const auto path = many_chunks(folder);
+  const auto indices = scattered(6000, 50);
+  const auto expected = gathered(open(path), indices);
+  const auto kept = ChunkIndexFile::path_of(path);
+  // All but the places; head; magic and identity; magic; nothing.
+  for (const std::uintmax_t bytes : {fs::file_size(kept) - 3000 * 16, std::uintmax_t{44},
+                                     std::uintmax_t{36}, std::uintmax_t{8}, std::uintmax_t{0}}) {
+    CAPTURE(bytes);
+    open(path);
+    fs::resize_file(kept, bytes);
+    fs::resize_file(kept, std::uintmax_t{4} << 30);
+    CHECK(peak_growth([&] { CHECK(gathered(open(path), indices) == expected); }) < 64 << 20);
+    CHECK(fs::file_size(kept) < 1 << 20);
+  }
 }
 
 TEST_CASE("a damaged kept index is built anew, wherever the damage is") {

@@ -1,23 +1,31 @@
+#include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/hdf5/detail/chunk_index_file.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <random>
+#include <span>
 #include <utility>
 
 #include <libdeflate.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr char magic[8] = {'H', 'R', 'I', 'N', 'D', 'E', 'X', '1'};
-constexpr std::size_t sum_bytes = 4;
+constexpr char magic[8] = {'H', 'R', 'I', 'N', 'D', 'E', 'X', '2'};
+constexpr std::size_t head_bytes = sizeof(magic) + 28 + 8;
+constexpr std::size_t most_directory = std::size_t{1} << 20;
+constexpr std::size_t most_key = std::size_t{64} << 10;
+/// Of indexes that nobody asked for: what is more is built anew when somebody does.
+constexpr std::size_t most_carried = std::size_t{256} << 20;
 
 std::uint32_t crc(std::span<const std::byte> bytes) {
   return libdeflate_crc32(0, bytes.data(), bytes.size());
@@ -44,7 +52,6 @@ class Reader {
     bytes_ = bytes_.subspan(bytes);
     return taken;
   }
-  std::size_t left() const noexcept { return bytes_.size(); }
   bool failed() const noexcept { return short_; }
 
  private:
@@ -73,16 +80,28 @@ FileIdentity read_identity(Reader& from) {
   return identity;
 }
 
-std::vector<std::byte> whole_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return {};
-  const std::streamoff size = in.tellg();
-  constexpr std::streamoff most = std::streamoff{1} << 31;
-  if (size <= 0 || size > most) return {};
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  return in.gcount() == size ? bytes : std::vector<std::byte>{};
+bool read_at(const FileDescriptor& file, std::span<std::byte> to, std::uint64_t offset) {
+  return pread_all(file.number(), to.data(), to.size(), offset) ==
+         static_cast<std::int64_t>(to.size());
+}
+
+/// Binds places to a dataset and to what lies there: some chunks, evenly spread over those that
+/// were written. None where the data cannot be read.
+std::optional<std::uint32_t> seal_of(const std::string& key, std::span<const ChunkPlace> places,
+                                     const std::filesystem::path& data_file) {
+  constexpr std::size_t looks = 32, most_bytes = 256;
+  const FileDescriptor data(data_file.c_str());
+  if (data.number() < 0) return std::nullopt;
+  std::uint32_t seal = crc(std::as_bytes(std::span(key)));
+  seal = libdeflate_crc32(seal, places.data(), places.size_bytes());
+  std::array<std::byte, most_bytes> bytes{};
+  for (std::size_t i = 0; i < std::min(looks, places.size()); ++i) {
+    const ChunkPlace& place = places[(2 * i + 1) * places.size() / (2 * looks)];
+    const auto part = std::span(bytes).first(std::min<std::size_t>(place.bytes, most_bytes));
+    if (!read_at(data, part, place.offset)) return std::nullopt;
+    seal = libdeflate_crc32(seal, part.data(), part.size());
+  }
+  return seal;
 }
 
 /// Writes all and brings it on the disk; errno of what failed, else 0.
@@ -109,68 +128,100 @@ std::filesystem::path ChunkIndexFile::path_of(const std::filesystem::path& data_
   return data_file.string() + ".headrace-index";
 }
 
-ChunkIndexFile::ChunkIndexFile(const std::filesystem::path& data_file, const FileIdentity& identity)
-    : path_(path_of(data_file)), identity_(identity) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path_, none)) return;
-  entries_ = parse(whole_file(path_), identity_);
+ChunkIndexFile::ChunkIndexFile(std::filesystem::path data_file, const FileIdentity& identity)
+    : data_file_(std::move(data_file)), path_(path_of(data_file_)), identity_(identity) {
+  read_directory();
 }
 
-std::vector<ChunkIndexFile::Entry> ChunkIndexFile::parse(std::span<const std::byte> bytes,
-                                                         const FileIdentity& identity) {
-  if (bytes.size() < sizeof(magic) + sum_bytes ||
-      std::memcmp(bytes.data(), magic, sizeof(magic)) != 0)
-    return {};
+void ChunkIndexFile::read_directory() {
+  const FileDescriptor file(path_.c_str());
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  std::vector<std::byte> head(head_bytes);
+  if (!read_at(file, head, 0) || std::memcmp(head.data(), magic, sizeof(magic)) != 0) return;
+  Reader start(std::span<const std::byte>(head).subspan(sizeof(magic)));
+  if (read_identity(start) != identity_) return;
+  const auto datasets = start.value<std::uint32_t>();
+  const auto bytes = start.value<std::uint32_t>();
+  if (bytes > most_directory) return;
+  head.resize(head_bytes + bytes + sizeof(std::uint32_t));
+  const std::span<std::byte> rest = std::span(head).subspan(head_bytes);
+  if (!read_at(file, rest, head_bytes)) return;
   std::uint32_t sum = 0;
-  std::memcpy(&sum, bytes.data() + bytes.size() - sum_bytes, sum_bytes);
-  bytes = bytes.first(bytes.size() - sum_bytes);
-  if (crc(bytes) != sum) return {};
-  Reader from(bytes.subspan(sizeof(magic)));
-  if (read_identity(from) != identity) return {};
-  const auto datasets = from.value<std::uint32_t>();
+  std::memcpy(&sum, rest.data() + bytes, sizeof(sum));
+  if (crc(std::span(head).first(head_bytes + bytes)) != sum) return;
+
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  std::uint64_t end = head.size();
   std::vector<Entry> entries;
-  for (std::uint32_t i = 0; i < datasets && !from.failed(); ++i) {
-    const auto key = from.part(from.value<std::uint32_t>());
-    const auto chunks = from.value<std::uint64_t>();
-    if (from.failed() || chunks > from.left() / sizeof(ChunkPlace)) return {};
-    Entry entry{{reinterpret_cast<const char*>(key.data()), key.size()}, {}};
-    entry.places.resize(chunks);
-    const auto places = from.part(chunks * sizeof(ChunkPlace));
-    if (!places.empty()) std::memcpy(entry.places.data(), places.data(), places.size());
+  Reader from(rest.first(bytes));
+  for (std::uint32_t i = 0; i < datasets; ++i) {
+    const auto length = from.value<std::uint32_t>();
+    const auto key = from.part(std::min<std::size_t>(length, most_key));
+    Entry entry{{reinterpret_cast<const char*>(key.data()), key.size()}};
+    entry.chunks = from.value<std::uint64_t>();
+    entry.seal = from.value<std::uint32_t>();
+    entry.at = end;
+    if (from.failed() || entry.chunks > (size - end) / sizeof(ChunkPlace)) return;
+    end += entry.chunks * sizeof(ChunkPlace);
     entries.push_back(std::move(entry));
   }
-  return from.failed() ? std::vector<Entry>{} : entries;
+  if (end == size) entries_ = std::move(entries);
 }
 
-const std::vector<ChunkPlace>* ChunkIndexFile::find(const std::string& key,
-                                                    std::size_t chunks) const {
+/// Takes an entry's places from the file, if they are there.
+bool ChunkIndexFile::load(Entry& entry) const {
+  if (entry.at == 0) return true;
+  const FileDescriptor file(path_.c_str());
+  entry.places.resize(entry.chunks);
+  if (!read_at(file, std::as_writable_bytes(std::span(entry.places)), entry.at)) return false;
+  entry.at = 0;
+  return true;
+}
+
+const std::vector<ChunkPlace>* ChunkIndexFile::find(const std::string& key, std::size_t chunks) {
   const auto found =
       std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.key == key; });
-  return found != entries_.end() && found->places.size() == chunks ? &found->places : nullptr;
+  if (found == entries_.end() || found->chunks != chunks || !load(*found)) return nullptr;
+  return seal_of(key, found->places, data_file_) == found->seal ? &found->places : nullptr;
 }
 
 void ChunkIndexFile::put(std::string key, std::vector<ChunkPlace> places) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.key == key; });
-  entries_.push_back({std::move(key), std::move(places)});
+  const auto seal = seal_of(key, places, data_file_);
+  if (!seal || key.size() > most_key) return;
+  const std::uint64_t chunks = places.size();
+  entries_.push_back({std::move(key), chunks, *seal, 0, std::move(places)});
   changed_ = true;
 }
 
 std::vector<std::byte> ChunkIndexFile::text() const {
   static_assert(sizeof(ChunkPlace) == 16);
+  Writer directory, places;
+  std::uint32_t datasets = 0;
+  for (Entry entry : entries_) {
+    const bool asked = entry.at == 0;
+    if (!asked && entry.chunks > (most_carried - std::min(most_carried, places.bytes.size())) / 16)
+      continue;
+    if (!load(entry)) continue;
+    directory.value(static_cast<std::uint32_t>(entry.key.size()));
+    directory.part(std::as_bytes(std::span(entry.key)));
+    directory.value(entry.chunks);
+    directory.value(entry.seal);
+    places.part(std::as_bytes(std::span(entry.places)));
+    ++datasets;
+  }
   Writer to;
   to.part(std::as_bytes(std::span(magic)));
   to.value(identity_.bytes);
   to.value(identity_.changed_s);
   to.value(identity_.changed_ns);
   to.value(identity_.fingerprint);
-  to.value(static_cast<std::uint32_t>(entries_.size()));
-  for (const Entry& entry : entries_) {
-    to.value(static_cast<std::uint32_t>(entry.key.size()));
-    to.part(std::as_bytes(std::span(entry.key)));
-    to.value(static_cast<std::uint64_t>(entry.places.size()));
-    to.part(std::as_bytes(std::span(entry.places)));
-  }
+  to.value(datasets);
+  to.value(static_cast<std::uint32_t>(directory.bytes.size()));
+  to.part(directory.bytes);
   to.value(crc(to.bytes));
+  to.part(places.bytes);
   return std::move(to.bytes);
 }
 
@@ -190,6 +241,19 @@ std::string ChunkIndexFile::save() const {
     return std::strerror(error);
   }
   return {};
+}
+
+bool agrees(const std::vector<ChunkPlace>& places,
+            const std::function<ChunkPlace(std::size_t chunk)>& place_of) {
+  constexpr int looks = 64;
+  if (places.empty()) return true;
+  const auto right = [&](std::size_t chunk) { return place_of(chunk) == places[chunk]; };
+  if (!right(0) || !right(places.size() - 1)) return false;
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> any(0, places.size() - 1);
+  for (int i = 0; i < looks; ++i)
+    if (!right(any(random))) return false;
+  return true;
 }
 
 }  // namespace headrace::inline v1::detail

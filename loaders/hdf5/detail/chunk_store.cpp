@@ -32,8 +32,13 @@ std::vector<ChunkPlace> ChunkIndexes::places(const H5::DataSet& data, const Chun
                                              const std::string& key) {
   if (!keep_ || grid.chunks() < least_kept) return index_chunks({file_, data, grid});
   if (!saved_) saved_.emplace(file_.path(), file_.identity());
-  if (const auto* found = saved_->find(key, grid.chunks())) return *found;
-  std::vector<ChunkPlace> built = index_chunks({file_, data, grid});
+  const ChunkedData in{file_, data, grid};
+  const auto place_of = [&](std::size_t chunk) {
+    return find_chunks(in, {chunk, chunk + 1}).front();
+  };
+  if (const auto* found = saved_->find(key, grid.chunks()); found && agrees(*found, place_of))
+    return *found;
+  std::vector<ChunkPlace> built = index_chunks(in);
   saved_->put(key, built);
   return built;
 }
