@@ -1,3 +1,4 @@
+#include <headrace/engine/base/printable.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/detail/safetensors_stream.h>
 #include <headrace/training/safetensors.h>
@@ -57,7 +58,7 @@ at::Tensor read_tensor(const detail::SafetensorsEntry& entry, const detail::File
   file.read(data);
   if (entry.dtype == "BOOL" &&
       std::ranges::any_of(data, [](std::byte b) { return b > std::byte{1}; }))
-    throw CheckpointError(who + ": tensor \"" + entry.name +
+    throw CheckpointError(who + ": tensor \"" + printable(entry.name, 200) +
                           "\" of dtype BOOL holds values other than 0 and 1");
   return tensor;
 }
@@ -73,6 +74,21 @@ std::uint64_t length_of_header(const detail::FileStream& file, const std::string
                           ") or the limit (" + std::to_string(detail::max_safetensors_header) +
                           ") allows");
   return length;
+}
+
+// By pieces: a length that is none, before a file of zeros, costs one of them.
+std::string read_header(const detail::FileStream& file, const std::string& who) {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+  std::string text;
+  for (std::uint64_t left = length_of_header(file, who); left > 0;) {
+    const std::size_t before = text.size();
+    text.resize(before + std::min(left, piece));
+    file.read(std::as_writable_bytes(std::span(text).subspan(before)));
+    left -= text.size() - before;
+    if (text.front() != '{' || text.find('\0', before) != std::string::npos)
+      throw CheckpointError(who + ": the header must begin with { and hold no zero");
+  }
+  return text;
 }
 
 }  // namespace
@@ -134,8 +150,7 @@ SafetensorsLayout safetensors_layout(const TensorFile& file) {
 
 TensorFile read_safetensors(const FileStream& file, const std::string& name) {
   const std::string who = "[safetensors] " + name;
-  std::string text(length_of_header(file, who), '\0');
-  file.read(std::as_writable_bytes(std::span(text)));
+  const std::string text = read_header(file, who);
   const std::uint64_t data_bytes = file.size - sizeof(std::uint64_t) - text.size();
   const SafetensorsHeader header = parse_safetensors_header(text, data_bytes, who);
   TensorFile read{.tensors = {}, .metadata = header.metadata};

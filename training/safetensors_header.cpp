@@ -1,3 +1,4 @@
+#include <headrace/engine/base/printable.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/safetensors_header.h>
 
@@ -33,6 +34,10 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 15> item_sizes{
 constexpr std::size_t max_rank = 64;
 constexpr std::string_view metadata_name = "__metadata__";
 
+std::string shown(std::string_view name) {
+  return "\"" + printable(name, 200) + "\"";
+}
+
 // Follows the parser's events through the three shapes a header may have, and refuses all else as
 // it comes: nothing is built for what the format does not know.
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
@@ -55,7 +60,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(std::string& key) override {
-    if (!names_at(place_).insert(key).second) refuse("the name \"" + key + "\" twice");
+    if (!names_at(place_).insert(key).second) refuse("the name " + shown(key) + " twice");
     key_ = key;
     if (place_ == Place::names) {
       place_ = Place::name;
@@ -64,7 +69,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
       if (key != metadata_name) header_.entries.push_back({.name = key});
     } else if (place_ == Place::entry && key != "dtype" && key != "shape" &&
                key != "data_offsets") {
-      refuse("the unknown key \"" + key + "\" in tensor \"" + header_.entries.back().name + "\"");
+      refuse("the unknown key " + shown(key) + " in tensor " + shown(header_.entries.back().name));
     }
     return true;
   }
@@ -75,7 +80,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     } else if (place_ == Place::entry && key_ == "dtype") {
       header_.entries.back().dtype = value;
     } else {
-      refuse("the string \"" + value.substr(0, 40) + "\" where none belongs");
+      refuse("the string " + shown(value) + " where none belongs");
     }
     return true;
   }
@@ -100,7 +105,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "shape") {
       for (const std::uint64_t side : numbers_) {
         if (side > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-          refuse("a side of " + std::to_string(side) + " in tensor \"" + entry.name + "\"");
+          refuse("a side of " + std::to_string(side) + " in tensor " + shown(entry.name));
         entry.shape.push_back(static_cast<std::int64_t>(side));
       }
     } else {
@@ -115,7 +120,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_object() override {
     if (place_ == Place::entry && names_at(Place::entry).size() != 3)
-      refuse("tensor \"" + header_.entries.back().name + "\" without dtype, shape or data_offsets");
+      refuse("tensor " + shown(header_.entries.back().name) +
+             " without dtype, shape or data_offsets");
     place_ = place_ == Place::names ? Place::end : Place::names;
     return true;
   }
@@ -160,8 +166,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 std::uint64_t byte_size(const SafetensorsEntry& entry, const std::string& who) {
   std::uint64_t size = safetensors_item_size(entry.dtype);
   if (size == 0)
-    throw CheckpointError(who + ": tensor \"" + entry.name + "\" has the unknown dtype \"" +
-                          entry.dtype + "\"");
+    throw CheckpointError(who + ": tensor " + shown(entry.name) + " has the unknown dtype " +
+                          shown(entry.dtype));
   // A zero among the sides does not excuse the product of the others: it must fit as well.
   bool empty = false;
   for (const std::int64_t side : entry.shape) {
@@ -169,7 +175,7 @@ std::uint64_t byte_size(const SafetensorsEntry& entry, const std::string& who) {
       empty = true;
     else if (__builtin_mul_overflow(size, static_cast<std::uint64_t>(side), &size) ||
              size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      throw CheckpointError(who + ": the size of tensor \"" + entry.name + "\" overflows");
+      throw CheckpointError(who + ": the size of tensor " + shown(entry.name) + " overflows");
   }
   return empty ? 0 : size;
 }
@@ -179,14 +185,15 @@ void check_ranges(const SafetensorsHeader& header, std::uint64_t data_bytes,
   std::uint64_t expected = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     if (entry.begin != expected || entry.end < entry.begin)
-      throw CheckpointError(who + ": the data of tensor \"" + entry.name +
-                            "\" must begin at byte " + std::to_string(expected) +
+      throw CheckpointError(who + ": the data of tensor " + shown(entry.name) +
+                            " must begin at byte " + std::to_string(expected) +
                             " without hole or overlap, got [" + std::to_string(entry.begin) + ", " +
                             std::to_string(entry.end) + ")");
     const std::uint64_t size = byte_size(entry, who);
     if (entry.end - entry.begin != size)
-      throw CheckpointError(who + ": tensor \"" + entry.name + "\" needs " + std::to_string(size) +
-                            " bytes, its range has " + std::to_string(entry.end - entry.begin));
+      throw CheckpointError(who + ": tensor " + shown(entry.name) + " needs " +
+                            std::to_string(size) + " bytes, its range has " +
+                            std::to_string(entry.end - entry.begin));
     expected = entry.end;
   }
   if (expected != data_bytes)
@@ -205,6 +212,15 @@ std::uint64_t safetensors_item_size(std::string_view dtype) {
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& who) {
   if (!json.starts_with('{')) throw CheckpointError(who + ": the header must begin with {");
+  // The parser takes a zero for the end of its text, and line ends for blanks.
+  if (const auto zero = json.find('\0'); zero != std::string_view::npos)
+    throw CheckpointError(who + ": the header must be text, got a zero at byte " +
+                          std::to_string(zero));
+  const std::size_t end = json.find_last_of('}') + 1;
+  if (const auto more = json.find_first_not_of(' ', end); end > 0 && more != std::string_view::npos)
+    throw CheckpointError(who + ": behind the header there may be spaces alone, got byte " +
+                          std::to_string(static_cast<unsigned char>(json[more])) + " at " +
+                          std::to_string(more));
   HeaderReader reader(who);
   nlohmann::json::sax_parse(json, &reader);
   SafetensorsHeader header = reader.take();

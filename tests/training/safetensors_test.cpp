@@ -1,3 +1,4 @@
+#include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/safetensors.h>
@@ -6,6 +7,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -157,6 +159,33 @@ TEST_CASE("headers of another form are refused") {
   check_refused(R"({"__metadata__":[]})", "", "an array where");
   check_refused(R"({"a":"F32"})", "", "the string");
   check_refused(std::string(R"({"a":)") + std::string(100'000, '{'), "", "broken at byte");
+}
+
+TEST_CASE("behind a header there are spaces and nothing else") {
+  using std::string_literals::operator""s;
+  const auto spaced = file_of(minimal_header + "   ", minimal_data);
+  CHECK(parse_safetensors(spaced, "fine").tensors.size() == 1);
+  check_refused(minimal_header + "\0"s, minimal_data, "hold no zero");
+  check_refused(minimal_header + "\0\0\0\0\0\0\0"s, minimal_data, "hold no zero");
+  check_refused(minimal_header + "\0}"s, minimal_data, "hold no zero");
+  check_refused(minimal_header + "\n", minimal_data, "spaces alone, got byte 10 at 54");
+  check_refused(minimal_header + " \t ", minimal_data, "spaces alone, got byte 9");
+  check_refused(minimal_header + "x", minimal_data, "spaces alone");
+  check_refused(minimal_header + "{", minimal_data, "spaces alone");
+}
+
+TEST_CASE("a sparse file of 4 GB is refused at once, with little memory") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "weights.safetensors";
+  const std::uint64_t longest = 100'000'000;
+  const std::string length(reinterpret_cast<const char*>(&longest), sizeof longest);
+  for (const std::string& start : {std::string(), length, length + "{", length + minimal_header}) {
+    CAPTURE(start.size());
+    std::ofstream(path, std::ios::binary) << start;
+    std::filesystem::resize_file(path, std::uintmax_t{4} << 30);
+    CHECK(headrace::test::peak_growth(
+              [&] { CHECK_THROWS_AS(read_safetensors(path), CheckpointError); }) < 64 << 20);
+  }
 }
 
 TEST_CASE("a name that stands twice is refused, on every level") {
