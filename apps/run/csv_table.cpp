@@ -1,9 +1,8 @@
 #include <headrace/apps/run/csv_table.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -95,8 +94,7 @@ CsvTable read_csv(std::string_view text) {
 }
 
 CsvTable read_csv_file(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return read_csv(std::string{std::istreambuf_iterator<char>(stream), {}});
+  return read_csv(read_whole_text(file, "csv"));
 }
 
 }  // namespace headrace::inline v1::app

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -29,11 +28,6 @@ std::vector<std::string> names_of(const MetricRow& row) {
   for (const auto& [name, value] : row)
     names.push_back(name);
   return names;
-}
-
-std::string content_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 std::string cell_of(const CsvTable& table, const std::string& column) {
@@ -79,7 +73,7 @@ CsvWriter::CsvWriter(fs::path file) : file_(std::move(file)) {}
 
 // What was there before stays as it is where a row can follow it; else it is written anew.
 void CsvWriter::make_room(const MetricRow& row, std::size_t key) {
-  const std::string before = content_of(file_);
+  const std::string before = read_whole_text(file_, "run folder");
   CsvTable table = read_csv(before);
   if (columns_.empty() && key > 0)
     while (ends_with_row(table, row, key))

@@ -150,12 +150,16 @@ DataSet in_table(const fs::path& features, const fs::path& labels) {
   return set;
 }
 
+// Whether one of the first two lines, as far as they are no longer than lines may be, names arrays.
 bool lists_arrays(const fs::path& list) {
-  std::ifstream file(list);
-  std::string line;
-  for (int i = 0; i < 2 && std::getline(file, line); ++i)
-    if (lower_case(line).find(".npy") != std::string::npos) return true;
-  return false;
+  constexpr std::size_t most = std::size_t{2} << 20;
+  std::string text(most, '\0');
+  std::ifstream file(list, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::size_t second = std::min(text.find('\n'), text.size() - 1) + 1;
+  text.resize(std::min(text.find('\n', second), text.size()));
+  return lower_case(text).find(".npy") != std::string::npos;
 }
 
 bool is_hidden(const fs::path& file) {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <exception>
 #include <limits>
 
 #include <fmt/format.h>
@@ -135,11 +135,11 @@ nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
 
 std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "result.json";
-  std::ifstream stream(file);
-  if (!stream) return std::nullopt;
+  std::error_code unknown;
+  if (!std::filesystem::exists(file, unknown)) return std::nullopt;
   try {
-    return outcome_of(nlohmann::json::parse(stream));
-  } catch (const nlohmann::json::exception& error) {
+    return outcome_of(nlohmann::json::parse(read_whole_text(file, "resume")));
+  } catch (const std::exception& error) {
     throw Failure(
         ExitCode::checkpoint,
         fmt::format("[resume] {} must be what a finished member wrote, got: {}; remove it "

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -40,11 +39,6 @@ class SharedText {
  private:
   headrace::detail::FileDescriptor file_;
 };
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 constexpr int killed = 128 + SIGKILL;  // as the kernel does where there is no memory
 
@@ -101,7 +95,7 @@ MeasuredMemory measure_apart(const TrainingJob& job, const MeasureOptions& optio
   const SharedText answer("headrace-measured");
   std::ofstream(asked.path()) << job.yaml;
   const ChildResult child = run_child(words_of(options, member, asked, answer));
-  if (child.status == 0) return parse_measured_memory(content_of(answer.path()));
+  if (child.status == 0) return parse_measured_memory(read_whole_text(answer.path(), "memory"));
   return {.failed = "the process that was to measure it " + ending_of(child),
           .without_resources =
               child.status == static_cast<int>(ExitCode::resources) || child.status == killed};
@@ -112,10 +106,10 @@ std::optional<MeasuredMemory> read_measured_memory(const fs::path& file, const T
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
   try {
-    MeasuredMemory measured = parse_measured_memory(content_of(file));
+    MeasuredMemory measured = parse_measured_memory(read_whole_text(file, "memory"));
     if (measured.of == words_for(job, key)) return measured;
-  } catch (const ConfigError&) {
-    // Of another release: measured again.
+  } catch (const Error&) {
+    // Of another release, or no such file at all: measured again.
   }
   return std::nullopt;
 }

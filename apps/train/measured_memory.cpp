@@ -2,6 +2,8 @@
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -84,6 +86,13 @@ std::string to_json(const MeasuredMemory& memory) {
 }
 
 MeasuredMemory parse_measured_memory(std::string_view text) {
+  const auto bytes = [](const json& of, const char* name) {
+    return of.at(name).get_ref<const json::number_unsigned_t&>();
+  };
+  const auto count = [&bytes](const json& of, const char* name) {
+    constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+    return static_cast<std::int64_t>(std::min(bytes(of, name), most));
+  };
   MeasuredMemory memory;
   try {
     const json document = json::parse(text);
@@ -91,24 +100,24 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
     memory.of = document.at("of").get<std::string>();
     for (const json& one : document.at("stages")) {
       MeasuredStage stage{.name = one.at("name").get<std::string>(),
-                          .weights = one.at("weights_bytes").get<std::uint64_t>(),
-                          .gradients = one.at("gradients_bytes").get<std::uint64_t>(),
-                          .moments = one.at("moments_bytes").get<std::uint64_t>(),
-                          .average = one.at("average_bytes").get<std::uint64_t>(),
-                          .checkpoint = one.at("checkpoint_bytes").get<std::uint64_t>(),
-                          .evaluated = one.at("evaluated").get<std::int64_t>(),
-                          .exceeded_rows = one.at("exceeded_rows").get<std::int64_t>(),
-                          .least_rows = one.at("least_rows").get<std::int64_t>(),
+                          .weights = bytes(one, "weights_bytes"),
+                          .gradients = bytes(one, "gradients_bytes"),
+                          .moments = bytes(one, "moments_bytes"),
+                          .average = bytes(one, "average_bytes"),
+                          .checkpoint = bytes(one, "checkpoint_bytes"),
+                          .evaluated = count(one, "evaluated"),
+                          .exceeded_rows = count(one, "exceeded_rows"),
+                          .least_rows = count(one, "least_rows"),
                           .ended = one.at("ended").get<std::string>()};
       for (const json& point : one.at("points"))
-        stage.points.push_back({.rows = point.at("rows").get<std::int64_t>(),
-                                .evaluation_rows = point.at("evaluation_rows").get<std::int64_t>(),
-                                .training = point.at("training_bytes").get<std::uint64_t>(),
-                                .evaluation = point.at("evaluation_bytes").get<std::uint64_t>(),
-                                .beside = point.at("beside_bytes").get<std::uint64_t>(),
-                                .kept_of_row = point.at("kept_of_row_bytes").get<std::uint64_t>(),
+        stage.points.push_back({.rows = count(point, "rows"),
+                                .evaluation_rows = count(point, "evaluation_rows"),
+                                .training = bytes(point, "training_bytes"),
+                                .evaluation = bytes(point, "evaluation_bytes"),
+                                .beside = bytes(point, "beside_bytes"),
+                                .kept_of_row = bytes(point, "kept_of_row_bytes"),
                                 .step_s = point.at("step_s").get<double>(),
-                                .steps = point.at("steps").get<std::int64_t>()});
+                                .steps = count(point, "steps")});
       memory.stages.push_back(std::move(stage));
     }
   } catch (const json::exception& error) {

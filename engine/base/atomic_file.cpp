@@ -115,11 +115,24 @@ bool is_stale(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::byte> read_whole_file(const fs::path& path, std::string_view who) {
+std::vector<std::byte> read_whole_file(const fs::path& path, std::string_view who,
+                                       std::uint64_t most) {
   PlainFile file(path, O_RDONLY | O_NONBLOCK, who);
-  std::vector<std::byte> bytes(file.size());
+  const std::uint64_t size = file.size();
+  if (size > most) {
+    file.refuse("must be at most " + std::to_string(most) + " bytes, got " + std::to_string(size) +
+                "; is it another file?");
+  }
+  std::vector<std::byte> bytes(size);
   file.read(bytes);
   return bytes;
+}
+
+std::string read_whole_text(const fs::path& path, std::string_view who, std::uint64_t most) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) return {};
+  const std::vector<std::byte> bytes = read_whole_file(path, who, most);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 void write_file_atomically(const fs::path& path, const FileContent& content,

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 using headrace::read_whole_file;
+using headrace::read_whole_text;
 using headrace::remove_stale_temporaries;
 using headrace::ResourceError;
 using headrace::write_file_atomically;
@@ -118,6 +120,27 @@ TEST_CASE("a disk that takes no more keeps the old file and names the cause") {
   CHECK(message.starts_with("[somebody] " + path.string()));
   CHECK((read_whole_file(path) == bytes_of("old")));
   CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("what is read whole is small: a sparse file of 4 GB is refused at once") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "memory.json";
+  write_file_atomically(path, "{}");
+  CHECK(read_whole_text(path) == "{}");
+  CHECK(read_whole_text(path, "somebody", 2) == "{}");
+  CHECK_THROWS_AS(read_whole_text(path, "somebody", 1), ResourceError);
+  CHECK(read_whole_text(folder.path() / "none").empty());
+  std::filesystem::resize_file(path, std::uintmax_t{4} << 30);
+  std::string message;
+  CHECK(headrace::test::peak_growth([&] {
+          try {
+            read_whole_text(path, "somebody");
+          } catch (const ResourceError& error) {
+            message = error.what();
+          }
+        }) < 16 << 20);
+  CHECK(message.starts_with("[somebody] " + path.string() +
+                            ": must be at most 67108864 bytes, got 4294967296"));
 }
 
 TEST_CASE("a folder that is not there is named") {

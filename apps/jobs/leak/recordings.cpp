@@ -1,12 +1,12 @@
 #include <headrace/apps/jobs/leak/recordings.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/audio/audio_decoder.h>
 #include <headrace/loaders/audio/resample.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <numbers>
@@ -22,18 +22,13 @@ constexpr double hiss = 1e-3;
 constexpr double quietest_db = -12.0;
 constexpr std::int64_t reach = 64;  ///< of the noise's filter, either way
 
-std::vector<char> read_file(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Decodes files and brings them to the job's rate; keeps the filters of a rate.
 class Reader {
  public:
   void append(const std::filesystem::path& path, std::vector<float>& to) {
     try {
-      const std::vector<char> file = read_file(path);
-      AudioDecoder decoder(std::as_bytes(std::span(file)));
+      const std::vector<std::byte> file = read_whole_file(path, "prepare");
+      AudioDecoder decoder(file);
       std::vector<float> samples(static_cast<std::size_t>(decoder.header().frames));
       decoder.read(0, samples);
       const Resampler& rates = resampler(decoder.header().sample_rate);

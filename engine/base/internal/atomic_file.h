@@ -42,9 +42,18 @@ HEADRACE_API void write_file_atomically(const std::filesystem::path& path,
 HEADRACE_API void write_file_atomically(const std::filesystem::path& path, std::string_view text,
                                         const AtomicFileOptions& options = {});
 
-/// All of a regular file. Throws ResourceError that begins with "[who]".
+/// What is read whole is small.
+inline constexpr std::uint64_t most_whole_file = std::uint64_t{64} << 20;
+
+/// All of a regular file of at most `most` bytes. Throws ResourceError that begins with "[who]".
 HEADRACE_API std::vector<std::byte> read_whole_file(const std::filesystem::path& path,
-                                                    std::string_view who = "file");
+                                                    std::string_view who = "file",
+                                                    std::uint64_t most = most_whole_file);
+
+/// The same as text; empty where there is no such file.
+HEADRACE_API std::string read_whole_text(const std::filesystem::path& path,
+                                         std::string_view who = "file",
+                                         std::uint64_t most = most_whole_file);
 
 /// Removes temporary files that processes which no longer run have left in `folder`; gives their
 /// names. Throws std::filesystem::filesystem_error for a folder that cannot be read.
