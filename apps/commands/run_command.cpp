@@ -1,4 +1,5 @@
 #include <headrace/apps/commands/run_command.h>
+#include <headrace/apps/terminal/text_width.h>
 
 #include <cstdio>
 #include <exception>
@@ -11,7 +12,7 @@ int run_command(const std::string& program, const std::function<ExitCode()>& com
     return static_cast<int>(command());
   } catch (const std::exception& error) {
     const ExitCode code = exit_code_of(error);
-    std::string text = error.what();
+    std::string text = clean_message(error.what());
     while (!text.empty() && text.back() == '\n')
       text.pop_back();
     std::fprintf(stderr, "%s: %s%s\n", program.c_str(),

@@ -1,4 +1,5 @@
 #include <headrace/apps/config/fields.h>
+#include <headrace/engine/base/printable.h>
 
 #include <algorithm>
 #include <string_view>
@@ -123,7 +124,7 @@ struct Fields::YamlForm {
     if (!docs) return {};
     std::string said = comment_of(field.options);
     if (reasons == nullptr || !reasons->contains(path)) return said;
-    return said + (said.empty() ? "chosen: " : "; chosen: ") + reasons->at(path);
+    return said + (said.empty() ? "chosen: " : "; chosen: ") + printable(reasons->at(path));
   }
 };
 

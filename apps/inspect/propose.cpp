@@ -3,6 +3,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
+#include <headrace/engine/base/printable.h>
 
 #include <utility>
 
@@ -35,7 +36,7 @@ std::string propose_configuration(const std::vector<Job>& jobs, std::string_view
   const Proposal proposal = job.propose(facts);
   std::string text = fmt::format("# {}: {}\n#\n", job.name, job.help);
   for (const std::string& line : describe(facts))
-    text += "# " + line + '\n';
+    text += "# " + printable(line) + '\n';
   Fields fields;
   proposal.config->describe_keys(fields);
   return text +

@@ -1,5 +1,5 @@
 #include <headrace/apps/run/data_log.h>
-#include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/base/printable.h>
 
 #include <cstdio>
 #include <mutex>
@@ -24,7 +24,7 @@ Receiver& receiver() {
 }  // namespace
 
 void log_data(headrace::LogLevel level, std::string_view line) {
-  const std::string text = clean_text(line);
+  const std::string text = printable(line);
   const std::lock_guard lock(receiver().mutex);
   if (receiver().to) {
     receiver().to(level, text);

@@ -1,5 +1,6 @@
 #include <headrace/apps/task/data_facts.h>
 #include <headrace/apps/task/find_arrays.h>
+#include <headrace/engine/base/printable.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
@@ -12,13 +13,14 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_named = 8;
+constexpr std::size_t longest_name = 60;
 
 std::string class_line(const DataFacts& facts) {
   std::string line = fmt::format("{} classes: ", facts.classes.size());
   for (std::size_t i = 0; i < facts.classes.size(); ++i) {
     if (i == most_named) return line + fmt::format(" and {} more", facts.classes.size() - i);
-    line +=
-        fmt::format("{}{} {}", i == 0 ? "" : ", ", facts.classes[i].first, facts.classes[i].second);
+    line += fmt::format("{}{} {}", i == 0 ? "" : ", ",
+                        printable(facts.classes[i].first, longest_name), facts.classes[i].second);
   }
   return line;
 }
@@ -74,7 +76,7 @@ std::vector<std::string> describe(const DataFacts& facts) {
                                                 : ": \"headrace inspect\" names them "
                                                   "all"));
   for (std::size_t i = 0; i < std::min<std::size_t>(facts.bad.size(), 3); ++i)
-    lines.push_back("bad: " + facts.bad[i]);
+    lines.push_back("bad: " + printable(facts.bad[i]));
   lines.push_back(fmt::format("this machine: {} cores, {} for this process, {}", facts.cores,
                               monitor::format_bytes(facts.memory), facts.gpu ? "a GPU" : "no GPU"));
   return lines;

@@ -3,6 +3,7 @@
 #include <headrace/apps/task/named_place.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,18 +12,28 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
 using Labelled = std::shared_ptr<const LabelledSource>;
 
+// The first few of them.
+std::string names_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20, longest = 60;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == most) return text + fmt::format(" and {} more", names.size() - i);
+    text += (i == 0 ? "" : ", ") + printable(names[i], longest);
+  }
+  return text;
+}
+
 void require_same_classes(const Labelled& part, const Labelled& train, const char* section) {
   if (part->classes() == train->classes()) return;
   throw DataError(fmt::format(
       "[data] {}: must have the classes of data.train ({}), got {}; give both the same classes",
-      section, fmt::join(train->classes(), ", "), fmt::join(part->classes(), ", ")));
+      section, names_of(train->classes()), names_of(part->classes())));
 }
 
 void require_two_classes(const LabelledSource& train) {
@@ -30,7 +41,7 @@ void require_two_classes(const LabelledSource& train) {
   throw DataError(fmt::format(
       "[data] {}: must have at least two classes to tell apart, got one, \"{}\"; name the column "
       "of the labels (data.train.columns.label), or the folder above the class folders",
-      train.name(), train.classes().front()));
+      train.name(), printable(train.classes().front(), 200)));
 }
 
 const std::filesystem::path& place_of(const DataSet& set) {
@@ -94,7 +105,7 @@ void require_other_groups(const LabelledSource& part, const LabelledSource& trai
       throw DataError(fmt::format(
           "[data] {}: must have other groups than data.train, both have \"{}\"; take its records "
           "out of one of them",
-          section, name));
+          section, printable(name, 200)));
 }
 
 void require_same_labels(const LabelledSource& part, const LabelledSource& train,

@@ -23,13 +23,15 @@ void finish_line(std::string& text, std::string line) {
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   if (columns_.empty()) throw std::invalid_argument("a table needs a column");
+  for (Column& column : columns_)
+    column.heading = clean_text(column.heading, widest_cell);
 }
 
 Table& Table::row(std::vector<std::string> cells) {
   if (cells.size() > columns_.size()) throw std::invalid_argument("more cells than columns");
   cells.resize(columns_.size());
   for (std::string& cell : cells)
-    cell = clean_text(cell);
+    cell = clean_text(cell, widest_cell);
   rows_.push_back(std::move(cells));
   return *this;
 }

@@ -10,9 +10,11 @@ namespace headrace::inline v1::app {
 enum class Align { left, right };
 
 /// Text in aligned columns: a header, a rule, rows. Cells may hold any UTF-8; control characters
-/// become '?'.
+/// become '?', and what is wider than widest_cell is cut.
 class Table {
  public:
+  static constexpr std::size_t widest_cell = 100;
+
   /// A column without a heading is fine; a table needs at least one column.
   struct Column {
     std::string heading{};

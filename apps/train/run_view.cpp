@@ -113,8 +113,9 @@ RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level,
 }
 
 void RunView::Impl::tell(const std::string& line) {
-  block_->print(utc_time() + " info " + line);
-  file_log_->info(line);
+  const std::string text = clean_message(line);
+  block_->print(utc_time() + " info " + text);
+  file_log_->info(text);
 }
 
 void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
@@ -263,19 +264,19 @@ RunView::RunView(RunFolder& folder, bool on_gpu, LogLevel level, const MetricsLo
 RunView::~RunView() = default;
 
 void RunView::info(const std::string& line) {
-  impl_->log().info(line);
+  impl_->log().info(clean_message(line));
 }
 void RunView::warn(const std::string& line) {
-  impl_->log().warn(line);
+  impl_->log().warn(clean_message(line));
 }
 void RunView::tell(const std::string& line) {
   impl_->tell(line);
 }
 void RunView::note(const std::string& line) {
-  impl_->file_log().info(line);
+  impl_->file_log().info(clean_message(line));
 }
 void RunView::note_error(const std::string& line) {
-  impl_->file_log().error(line);
+  impl_->file_log().error(clean_message(line));
 }
 void RunView::data_read(std::uint64_t bytes, double seconds) {
   if (bytes == 0) return;

@@ -100,3 +100,44 @@ TEST_CASE("options that a configuration has as keys are refused beside one") {
   CHECK(contains(said("--mask-suffix"), "set data.mask_suffix"));
   CHECK(contains(said("--root"), "set data.root"));
 }
+
+TEST_CASE("names of strangers are shown in short and act on nothing") {
+  const TemporaryFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "images", 9);
+  std::string list = "image,label\n";
+  int row = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "images"))
+    if (entry.is_regular_file())
+      list += fs::relative(entry.path(), folder.path()).string() + ",\"" +
+              (row++ % 2 == 0 ? "cat\nkind: other\x1b[31m\xe2\x80\xae" : std::string(4000, 'x')) +
+              "\"\n";
+  write(folder.path() / "list.csv", list);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"inspect", "list.csv", "--sheet", ""},
+        {"new", "classification", "--data", "list.csv"}}) {
+    const Finished found = run_headrace(folder.path(), words);
+    REQUIRE_MESSAGE(found.status == 0, found.err);
+    CHECK(contains(found.out, "xxxxxxxxxx"));
+    CHECK_FALSE(contains(found.out, "\nkind: other"));
+    for (const std::string& text : {found.out, found.err}) {
+      CHECK_FALSE(contains(text, "\x1b"));
+      CHECK_FALSE(contains(text, "\xe2\x80\xae"));
+      CHECK_FALSE(contains(text, std::string(200, 'x')));
+    }
+  }
+  write(folder.path() / "bad.csv", "image,label\nno\x1b[2J\xc2\x9b.png,1\n");
+  const Finished bad = run_headrace(folder.path(), {"inspect", "bad.csv"});
+  CHECK(bad.status == 2);
+  CHECK(contains(bad.err, "no\\x1b[2J\\xc2\\x9b.png: cannot be found"));
+}
+
+TEST_CASE("a sparse manifest of 4 GB ends the program at once") {
+  const TemporaryFolder folder;
+  for (const char* name : {"list.csv", "list.jsonl"}) {
+    write(folder.path() / name, "");
+    fs::resize_file(folder.path() / name, std::uintmax_t{4} << 30);
+    const Finished found = run_headrace(folder.path(), {"inspect", name});
+    CHECK(found.status == 2);
+    CHECK(contains(found.err, std::string(name) + ": must be text, got a zero at byte 0"));
+  }
+}

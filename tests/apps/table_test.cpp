@@ -19,6 +19,15 @@ TEST_CASE("a table lines up its columns and leaves no blanks at line ends") {
   CHECK(table.text(2).starts_with("  stage"));
 }
 
+TEST_CASE("a table is not as wide as the longest name that comes") {
+  const std::string name(10'000'000, 'x');
+  Table table({{name, Align::left}, {"label"}});
+  table.row({name, "1"}).row({"short", "2"});
+  const std::string text = table.text();
+  CHECK(text.size() < 5 * (Table::widest_cell + 20));
+  CHECK(text.find(std::string(Table::widest_cell - 1, 'x') + "…      1") != std::string::npos);
+}
+
 TEST_CASE("a table refuses more cells than columns") {
   Table table({{"a"}});
   CHECK_THROWS_AS(table.row({"1", "2"}), std::invalid_argument);
@@ -56,4 +65,15 @@ TEST_CASE("text is cut to its columns and loses its control characters") {
   CHECK(clean_text("日本語", 4) == "日…");
   CHECK(clean_text("a\x1b[2Jb\r\n\xff") == "a?[2Jb???");
   CHECK(clean_text("abc", 0).empty());
+  CHECK(clean_text("\xc2\x9b\xe2\x80\xaegpj.exe\xe2\x81\xa9") == "??gpj.exe?");
+  CHECK(text_width("\xe2\x80\xae") == 1);
+}
+
+TEST_CASE("a message keeps its lines and nothing that acts on a terminal") {
+  CHECK(clean_message("first\nsecond\n") == "first\nsecond\n");
+  CHECK(clean_message("a\x1b[31m\xc2\x9b\r\nb\xff") == "a\\x1b[31m\\xc2\\x9b\\x0d\nb\\xff");
+  CHECK(clean_message(std::string(10'000'000, 'x')).size() < 5000);
+  const std::string many = clean_message(std::string(10'000'000, '\n'));
+  CHECK(many == std::string(200, '\n') + "...");
+  CHECK(clean_message("").empty());
 }
