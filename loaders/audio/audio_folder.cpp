@@ -80,7 +80,7 @@ void AudioFolder::list_below(const std::string& folder, std::uint64_t largest_fi
 }
 
 std::string AudioFolder::name() const {
-  return "audio folder " + root_;
+  return "audio folder " + detail::printable(root_);
 }
 
 Schema AudioFolder::fields() const {
@@ -113,7 +113,7 @@ std::size_t AudioFolder::resident_bytes() const {
 }
 
 std::string AudioFolder::origin(std::int64_t index) const {
-  return files_[static_cast<std::size_t>(index)].path;
+  return detail::printable(files_[static_cast<std::size_t>(index)].path);
 }
 
 }  // namespace headrace::inline v1

@@ -1,6 +1,7 @@
 #include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/loaders/file/cached_file.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ int open_file(const std::filesystem::path& folder) {
   std::string pattern = (folder / "headrace-cache-XXXXXX").native();
   const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (named < 0) {
-    throw ResourceError("[cache] " + folder.native() +
+    throw ResourceError("[cache] " + detail::printable(folder.native()) +
                         ": a file must be made there, got: " + detail::error_text());
   }
   ::unlink(pattern.c_str());
@@ -228,8 +229,8 @@ bool CacheStore::reserve(std::size_t bytes) {
 
 void CacheStore::give_up(const std::string& reason) const {
   if (table_->failed.exchange(true) || !options_.log) return;
-  options_.log(LogLevel::warning, "cache: the file in " + options_.folder.native() + " cannot be " +
-                                      reason + "; nothing more is kept");
+  options_.log(LogLevel::warning, "cache: the file in " + printable(options_.folder.native()) +
+                                      " cannot be " + reason + "; nothing more is kept");
 }
 
 bool CacheStore::store(Entry& entry, const Sample& sample) {

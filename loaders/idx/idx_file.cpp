@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/tensor/huge_pages.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 
@@ -31,7 +32,7 @@ class Reader {
   explicit Reader(const std::filesystem::path& path) : path_(path) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(path, none)) {
-      throw ConfigError("[idx] " + path.string() +
+      throw ConfigError("[idx] " + detail::printable(path.native()) +
                         ": must be an IDX file, there is no such file; check the path");
     }
     stored_ = std::filesystem::file_size(path, none);
@@ -67,7 +68,8 @@ class Reader {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw DataError("[idx] " + path_.string() + ": " + what + "; fetch the file again");
+    throw DataError("[idx] " + detail::printable(path_.native()) + ": " + what +
+                    "; fetch the file again");
   }
 
  private:
@@ -87,7 +89,7 @@ class Reader {
     if (error == EINTR) throw Interrupted();
     const std::string text = std::string(what) + " (" + std::strerror(error) + ")";
     if (error == EMFILE || error == ENFILE || error == ENOMEM) {
-      throw ResourceError("[idx] " + path_.string() + ": " + text +
+      throw ResourceError("[idx] " + detail::printable(path_.native()) + ": " + text +
                           "; raise the limits of the process");
     }
     fail(text);
@@ -151,7 +153,7 @@ Header read_header(Reader& reader, std::size_t most_bytes, const std::string& fi
     reader.fail("declares " + to_string(shape) + " elements, more than it can hold");
   }
   if (bytes > most_bytes) {
-    throw ResourceError("[idx] " + file + ": holds " + std::to_string(bytes) +
+    throw ResourceError("[idx] " + detail::printable(file) + ": holds " + std::to_string(bytes) +
                         " bytes, the limit is " + std::to_string(most_bytes) + "; raise it");
   }
   return {dtype, shape, bytes};
@@ -176,7 +178,8 @@ Tensor as_int64(const Tensor& labels, const std::filesystem::path& file) {
     case DType::int32:
       return widened<std::int32_t>(labels);
     default:
-      throw DataError("[idx] " + file.string() + ": labels must be integers of shape [n], got " +
+      throw DataError("[idx] " + detail::printable(file.native()) +
+                      ": labels must be integers of shape [n], got " +
                       std::string(name_of(labels.dtype())) + " " + to_string(labels.shape()) +
                       "; name the file of labels");
   }
@@ -186,17 +189,17 @@ std::vector<TableColumn> read_pair(const IdxDatasetOptions& options) {
   Tensor images = read_idx(options.images, options.most_bytes);
   Tensor labels = as_int64(read_idx(options.labels, options.most_bytes), options.labels);
   if (images.shape()[0] != labels.shape()[0]) {
-    throw DataError("[idx] " + options.images.string() + " has " +
-                    std::to_string(images.shape()[0]) + " rows but " + options.labels.string() +
-                    " has " + std::to_string(labels.shape()[0]) +
-                    "; name a pair that belongs together");
+    throw DataError("[idx] " + detail::printable(options.images.native()) + " has " +
+                    std::to_string(images.shape()[0]) + " rows but " +
+                    detail::printable(options.labels.native()) + " has " +
+                    std::to_string(labels.shape()[0]) + "; name a pair that belongs together");
   }
   return {{"image", std::move(images)}, {"label", std::move(labels)}};
 }
 
 Tensor read_once(const std::filesystem::path& file, std::size_t most_bytes) {
   Reader reader(file);
-  const Header header = read_header(reader, most_bytes, file.string());
+  const Header header = read_header(reader, most_bytes, file.native());
   Tensor array = huge_zeros(header.dtype, header.shape);
   reader.read(array.raw(), header.bytes);
   reader.require_end();
@@ -215,10 +218,11 @@ Tensor read_idx(const std::filesystem::path& file, std::size_t most_bytes) {
       continue;
     }
   }
-  throw DataError("[idx] " + file.string() + ": reading was interrupted a hundred times");
+  throw DataError("[idx] " + detail::printable(file.native()) +
+                  ": reading was interrupted a hundred times");
 }
 
 IdxDataset::IdxDataset(const IdxDatasetOptions& options)
-    : Table(read_pair(options), "idx " + options.images.string()) {}
+    : Table(read_pair(options), "idx " + detail::printable(options.images.native())) {}
 
 }  // namespace headrace::inline v1

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/file/read_file.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 #include <headrace/loaders/memory/npy_file.h>
@@ -57,7 +58,7 @@ DType dtype_of(std::string_view code) {
                                                                       {"b1", DType::boolean}}};
   for (const auto& [name, dtype] : known)
     if (code == name) return dtype;
-  refuse("the type must be a number or boolean, got \"" + std::string(code) + "\"");
+  refuse("the type must be a number or boolean, got " + detail::quoted(code));
 }
 
 void read_type(std::string_view text, Header& header) {
@@ -131,7 +132,7 @@ std::size_t checked_bytes(const Header& header, std::uint64_t file_bytes) {
 }
 
 [[noreturn]] void cannot_open(const std::filesystem::path& file, int error) {
-  const std::string what = "[npy] " + file.string() + ": ";
+  const std::string what = "[npy] " + detail::printable(file.native()) + ": ";
   if (error == ENOENT || error == ENOTDIR || error == EISDIR)
     throw ConfigError(what + "there is no such file; check the path");
   const std::string text = what + "cannot be opened: " + std::generic_category().message(error);
@@ -164,7 +165,7 @@ NpyFile::NpyFile(const std::filesystem::path& file) {
     const std::int64_t rows = core->header.shape[0];
     core->row_bytes = rows > 0 ? bytes / static_cast<std::size_t>(rows) : 0;
   } catch (const DataError& error) {
-    throw DataError("[npy] " + file.string() + ": " + error.what());
+    throw DataError("[npy] " + detail::printable(file.native()) + ": " + error.what());
   }
   core->shape = Shape(std::span<const std::int64_t>(core->header.shape));
   core_ = std::move(core);
@@ -197,7 +198,7 @@ void NpyFile::read_rows(std::int64_t first, std::int64_t count, void* to) const 
     if (read_bytes(core_->file.number(), to, bytes, at) != bytes)
       throw DataError("it has become shorter since it was opened");
   } catch (const DataError& error) {
-    throw DataError("[npy] " + core_->path.string() + ": " + error.what());
+    throw DataError("[npy] " + detail::printable(core_->path.native()) + ": " + error.what());
   }
   const std::size_t value_bytes = size_of(core_->header.dtype);
   if (core_->header.swap) detail::reverse_bytes(to, bytes / value_bytes, value_bytes);
@@ -205,9 +206,9 @@ void NpyFile::read_rows(std::int64_t first, std::int64_t count, void* to) const 
 
 void NpyFile::check_rows(std::int64_t first, std::int64_t count) const {
   if (first >= 0 && count >= 0 && first <= core_->shape[0] - count) return;
-  throw DataError("[npy] " + core_->path.string() + ": rows " + std::to_string(first) + " to " +
-                  std::to_string(first + count) + " were asked for, it has " +
-                  std::to_string(core_->shape[0]));
+  throw DataError("[npy] " + detail::printable(core_->path.native()) + ": rows " +
+                  std::to_string(first) + " to " + std::to_string(first + count) +
+                  " were asked for, it has " + std::to_string(core_->shape[0]));
 }
 
 }  // namespace headrace::inline v1

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/memory/detail/stage_file.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class Descriptor {
 };
 
 std::string who(const std::filesystem::path& name, const Stage& stage) {
-  return "[stage] " + name.string() + " to " + stage.folder.string() + ": ";
+  return "[stage] " + printable(name.native()) + " to " + printable(stage.folder.native()) + ": ";
 }
 
 /// A new file without a name; where the file system has none such, one that loses its name at once.
