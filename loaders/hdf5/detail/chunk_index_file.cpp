@@ -104,6 +104,12 @@ std::optional<std::uint32_t> seal_of(const std::string& key, std::span<const Chu
   return seal;
 }
 
+bool all_inside(std::span<const ChunkPlace> places, std::uint64_t file_bytes) {
+  return std::ranges::all_of(places, [file_bytes](const ChunkPlace& place) {
+    return place.offset <= file_bytes && place.bytes <= file_bytes - place.offset;
+  });
+}
+
 /// Writes all and brings it on the disk; errno of what failed, else 0.
 int write_synced(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -182,7 +188,9 @@ bool ChunkIndexFile::load(Entry& entry) const {
 const std::vector<ChunkPlace>* ChunkIndexFile::find(const std::string& key, std::size_t chunks) {
   const auto found =
       std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.key == key; });
-  if (found == entries_.end() || found->chunks != chunks || !load(*found)) return nullptr;
+  if (found == entries_.end() || found->chunks != chunks || !load(*found) ||
+      !all_inside(found->places, identity_.bytes))
+    return nullptr;
   return seal_of(key, found->places, data_file_) == found->seal ? &found->places : nullptr;
 }
 
