@@ -2,6 +2,7 @@
 #include <headrace/apps/commands/pack_table_columns.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/printable.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/monitor/format.h>
@@ -46,7 +47,7 @@ void add(CLI::App& line, PackTableOptions& options) {
 }
 
 void say(std::string_view line) {
-  fmt::print(stderr, "pack table: {}\n", line);
+  fmt::print(stderr, "pack table: {}\n", printable(line));
 }
 
 double seconds_since(Clock::time_point begun) {

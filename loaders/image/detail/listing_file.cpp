@@ -15,6 +15,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr std::array<char, 8> magic = {'h', 'r', 'l', 'i', 's', 't', '2', '\n'};
+constexpr std::size_t at_once = std::size_t{64} << 10;
 constexpr std::size_t header_bytes = 24;  // magic, bytes of what follows, CRC-32 of it, zero
 
 }  // namespace
@@ -34,17 +35,35 @@ ListingReader::ListingReader(const std::string& path) : file_(path.c_str()), at_
     throw UnusableListing("not a listing of this version");
   if (left_ != static_cast<std::uint64_t>(status.st_size) - header_bytes)
     throw UnusableListing("its length is not what it says");
+  end_ = at_ + left_;
 }
 
 void ListingReader::bytes(void* to, std::size_t count) {
   if (count == 0) return;
   if (count > left_) throw UnusableListing("it ends early");
-  if (pread_all(file_.number(), static_cast<std::byte*>(to), count, at_) !=
-      static_cast<std::int64_t>(count))
-    throw UnusableListing("it cannot be read");
-  at_ += count;
+  const std::span out(static_cast<std::byte*>(to), count);
+  const std::size_t kept = std::min(count, ahead_.size());
+  std::copy_n(ahead_.begin(), kept, out.begin());
+  ahead_ = ahead_.subspan(kept);
+  if (kept < count) {
+    const std::span rest = out.subspan(kept);
+    if (rest.size() >= at_once) {
+      read(rest);
+    } else {
+      buffer_.resize(std::min<std::uint64_t>(at_once, end_ - at_));
+      read(buffer_);
+      std::copy_n(buffer_.begin(), rest.size(), rest.begin());
+      ahead_ = std::span(buffer_).subspan(rest.size());
+    }
+  }
   left_ -= count;
   checksum_ = libdeflate_crc32(checksum_, to, count);
+}
+
+void ListingReader::read(std::span<std::byte> to) {
+  if (pread_all(file_.number(), to.data(), to.size(), at_) != static_cast<std::int64_t>(to.size()))
+    throw UnusableListing("it cannot be read");
+  at_ += to.size();
 }
 
 std::size_t ListingReader::count(std::size_t size, std::size_t most) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,9 +45,14 @@ class ListingReader {
   void finish() const;
 
  private:
+  void read(std::span<std::byte> to);
+
   FileDescriptor file_;
   std::uint64_t left_ = 0;
-  std::uint64_t at_ = 0;
+  std::uint64_t at_ = 0;  // where the file is read on
+  std::uint64_t end_ = 0;
+  std::vector<std::byte> buffer_;
+  std::span<const std::byte> ahead_;  // what of it was not taken
   std::uint32_t expected_ = 0;
   std::uint32_t checksum_ = 0;
 };

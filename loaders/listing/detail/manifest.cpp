@@ -71,6 +71,7 @@ Manifest read_manifest(const ManifestRequest& request) {
     files.add(manifest.files, found.path, row.path, row.line);
     if (!found.mask.empty()) files.add(manifest.masks, found.mask, row.mask, row.line);
     values.take(row);
+    if (manifest.files.size() % 1024 != 0) return;
     const std::size_t taken = manifest.files.memory() + manifest.masks.memory() + values.memory();
     if (taken > most) refuse_list(request.file, row.line, taken);
   };
