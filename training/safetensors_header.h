@@ -31,9 +31,9 @@ struct SafetensorsHeader {
 HEADRACE_API std::uint64_t safetensors_item_size(std::string_view dtype);
 
 /// Reads and checks the JSON of a header whose data are `data_bytes` long: only what the format
-/// allows, nothing but spaces behind it, no name twice, known types, shapes whose size in bytes neither overflows nor differs
-/// from their range, and ranges that cover the data without hole or overlap. Throws
-/// `CheckpointError` that begins with `who`.
+/// allows, nothing but spaces behind it, no name twice, known types, shapes whose size in bytes
+/// neither overflows nor differs from their range, and ranges that cover the data without hole or
+/// overlap. Throws `CheckpointError` that begins with `who`.
 HEADRACE_API SafetensorsHeader parse_safetensors_header(std::string_view json,
                                                         std::uint64_t data_bytes,
                                                         const std::string& who);
