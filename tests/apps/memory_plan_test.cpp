@@ -97,6 +97,20 @@ TEST_CASE("what was measured goes to another process and back") {
   CHECK_THROWS_AS(parse_measured_memory("{\"stages\": 1}"), headrace::ConfigError);
 }
 
+TEST_CASE("what was measured holds counts, and nothing else for them") {
+  const std::string text = to_json(MeasuredMemory{.stages = {measured()}});
+  const std::string key = "\"evaluated\": ";
+  const std::size_t at = text.find(key) + key.size();
+  const std::size_t end = text.find_first_of(",\n", at);
+  for (const char* wrong : {"-1", "1e300", "0.5", "\"1\"", "null", "99999999999999999999999"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(parse_measured_memory(text.substr(0, at) + wrong + text.substr(end)),
+                    headrace::ConfigError);
+  }
+  CHECK(parse_measured_memory(text.substr(0, at) + "7" + text.substr(end)).stages[0].evaluated ==
+        7);
+}
+
 TEST_CASE("the sizes that are tried begin with that of the configuration") {
   CHECK(rows_to_measure(128) == std::vector<std::int64_t>{128, 64, 32});
   CHECK(rows_to_measure(8) == std::vector<std::int64_t>{8, 4, 2});
