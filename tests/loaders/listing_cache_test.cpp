@@ -1,5 +1,7 @@
+#include <headrace/loaders/image/image_files.h>
 #include <headrace/loaders/image/image_folder.h>
 #include <headrace/loaders/image/image_manifest.h>
+#include <headrace/loaders/image/image_pairs.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/peak_memory.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -293,5 +295,36 @@ TEST_CASE("a listing of 4 GB that is none costs nothing, whatever it begins with
     CHECK(test::peak_growth([&] { CHECK_FALSE(folder.cached()); }) < 64 << 20);
     CHECK(folder.names == names);
     CHECK(fs::file_size(folder.cache()) == good.size());
+  }
+}
+
+TEST_CASE("listings of pairs and of files without classes are used again, too") {
+  const test::TemporaryFolder root;
+  write(root / "in/a.jpg", "a");
+  write(root / "in/deep/b.jpg", "bb");
+  write(root / "masks/a.png", "m");
+  write(root / "masks/deep/b.png", "mm");
+  write(root / "both/c.jpg", "c");
+  write(root / "both/c_mask.png", "m");
+  age(root.path());
+  Log log;
+  const auto options = [&](const char* name) {
+    log.lines.clear();
+    return ListingOptions{.cache = root / name, .log = log.callback()};
+  };
+  for (const bool again : {false, true}) {
+    const ImageFiles files(root / "in", options("files.listing"));
+    CHECK(files.size() == 2);
+    CHECK(log.has("listed") != again);
+    const ImagePairs pairs(
+        {.images = root / "in", .masks = root / "masks", .listing = options("pairs.listing")});
+    CHECK(pairs.size() == 2);
+    CHECK(log.has("listed") != again);
+    const ImagePairs both({.images = root / "both",
+                           .masks = root / "both",
+                           .mask_suffix = "_mask",
+                           .listing = options("both.listing")});
+    CHECK(both.size() == 1);
+    CHECK(log.has("listed") != again);
   }
 }
