@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_encoder.h>
 #include <headrace/loaders/hdf5/detail/hdf5_types.h>
 #include <headrace/loaders/hdf5/hdf5_thread.h>
@@ -128,8 +129,9 @@ void sync(const std::filesystem::path& path) {
   const int error = errno;
   if (descriptor >= 0) ::close(descriptor);
   if (!done) {
-    throw ResourceError("[hdf5] " + path.string() + ": could not be brought on the disk (" +
-                        std::strerror(error) + "); check its free space");
+    throw ResourceError("[hdf5] " + detail::printable(path.native()) +
+                        ": could not be brought on the disk (" + std::strerror(error) +
+                        "); check its free space");
   }
 }
 
@@ -174,12 +176,13 @@ struct Hdf5Writer::Core {
   const H5::H5Object& object(const std::string& dataset) {
     if (dataset == "/") return *file;
     const auto found = targets.find(dataset);
-    if (found == targets.end()) throw DataError("dataset \"" + dataset + "\" was not added");
+    if (found == targets.end())
+      throw DataError("dataset \"" + detail::printable(dataset) + "\" was not added");
     return found->second.data;
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw ConfigError("[hdf5] " + path.string() + ": " + what);
+    throw ConfigError("[hdf5] " + detail::printable(path.native()) + ": " + what);
   }
 };
 
@@ -195,7 +198,7 @@ Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
 
 void Hdf5Writer::add(const std::string& path, DType dtype, std::int64_t rows, const Shape& row,
                      const Hdf5Layout& layout) {
-  const std::string dataset = "dataset \"" + path + "\" ";
+  const std::string dataset = "dataset \"" + detail::printable(path) + "\" ";
   if (rows < 0) core_->fail(dataset + "needs a number of rows, got " + std::to_string(rows));
   if (layout.chunk_rows < 0 || (layout.chunk_rows == 0 && layout.codec != Hdf5Codec::none)) {
     core_->fail(dataset + "needs chunks of at least one row to be packed, got " +
@@ -212,25 +215,25 @@ void Hdf5Writer::add(const std::string& path, DType dtype, std::int64_t rows, co
 void Hdf5Writer::append(const std::string& path, const Tensor& rows) {
   const auto found = core_->targets.find(path);
   if (found == core_->targets.end())
-    core_->fail("dataset \"" + path + "\" was not added; add it first");
+    core_->fail("dataset \"" + detail::printable(path) + "\" was not added; add it first");
   Target& target = found->second;
   const Shape& shape = rows.shape();
   if (rows.dtype() != target.dtype || shape.rank() < 1 || shape.row() != target.row) {
-    core_->fail("dataset \"" + path + "\" takes rows of " + std::string(name_of(target.dtype)) +
-                " " + to_string(target.row) + ", got " + std::string(name_of(rows.dtype())) + " " +
-                to_string(shape) + "; convert them");
+    core_->fail("dataset \"" + detail::printable(path) + "\" takes rows of " +
+                std::string(name_of(target.dtype)) + " " + to_string(target.row) + ", got " +
+                std::string(name_of(rows.dtype())) + " " + to_string(shape) + "; convert them");
   }
   if (shape[0] > target.rows - target.written) {
-    core_->fail("dataset \"" + path + "\" has room for " +
+    core_->fail("dataset \"" + detail::printable(path) + "\" has room for " +
                 std::to_string(target.rows - target.written) + " more rows, got " +
                 std::to_string(shape[0]) + "; announce more");
   }
   if (shape[0] == 0) return;
   if (target.layout.chunk_rows > 0) {
-    core_->attempt("writing dataset \"" + path + "\"",
+    core_->attempt("writing dataset \"" + detail::printable(path) + "\"",
                    [&] { append_chunked(*core_->thread, target, rows); });
   } else {
-    core_->run("writing dataset \"" + path + "\"", [&] { write(target, rows); });
+    core_->run("writing dataset \"" + detail::printable(path) + "\"", [&] { write(target, rows); });
   }
   target.written += shape[0];
 }
@@ -241,7 +244,7 @@ void Hdf5Writer::attribute(const std::string& name, std::string_view text) {
 
 void Hdf5Writer::attribute(const std::string& object, const std::string& name,
                            std::string_view text) {
-  core_->run("writing attribute \"" + name + "\"", [&] {
+  core_->run("writing attribute \"" + detail::printable(name) + "\"", [&] {
     const H5::StrType type(H5::PredType::C_S1, text.empty() ? 1 : text.size());
     type.setCset(H5T_CSET_UTF8);
     core_->object(object)
@@ -252,7 +255,7 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
 
 void Hdf5Writer::attribute(const std::string& object, const std::string& name,
                            const Tensor& value) {
-  core_->run("writing attribute \"" + name + "\"", [&] {
+  core_->run("writing attribute \"" + detail::printable(name) + "\"", [&] {
     const detail::Hid made = detail::file_type(value.dtype());
     const H5::DataType type(made.get());
     const auto& shape = value.shape();
@@ -267,8 +270,9 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
 void Hdf5Writer::finish() {
   for (const auto& [path, target] : core_->targets) {
     if (target.written != target.rows) {
-      core_->fail("dataset \"" + path + "\" was announced with " + std::to_string(target.rows) +
-                  " rows, got " + std::to_string(target.written) + "; append the rest");
+      core_->fail("dataset \"" + detail::printable(path) + "\" was announced with " +
+                  std::to_string(target.rows) + " rows, got " + std::to_string(target.written) +
+                  "; append the rest");
     }
   }
   core_->run("completing it", [this] { core_->file->flush(H5F_SCOPE_GLOBAL); });

@@ -29,7 +29,7 @@ std::vector<DatasetRequest> requests_of(const OpenedFile& file, const Hdf5TableO
   std::vector<DatasetRequest> requests;
   for (const Hdf5Field& field : options.fields) {
     if (field.axes < 0) {
-      throw ConfigError(who(options) + "field \"" + field.dataset +
+      throw ConfigError(who(options) + "field \"" + printable(field.dataset) +
                         "\": axes must not be negative, got " + std::to_string(field.axes));
     }
     for (const std::string& dataset : file.library->datasets_in(field.dataset)) {
@@ -65,9 +65,9 @@ std::int64_t repeat_of(const Hdf5Dataset& dataset, const Hdf5Dataset& samples,
   const bool outer =
       std::equal(dataset.leading.begin(), dataset.leading.end(), samples.leading.begin());
   if (!outer) {
-    throw ConfigError(who + "dataset \"" + samples.path + "\" has " + places_of(samples) +
-                      " rows but \"" + dataset.path + "\" has " + places_of(dataset) +
-                      "; fields of one table need the same number");
+    throw ConfigError(who + "dataset \"" + printable(samples.path) + "\" has " +
+                      places_of(samples) + " rows but \"" + printable(dataset.path) + "\" has " +
+                      places_of(dataset) + "; fields of one table need the same number");
   }
   return dataset.rows > 0 ? samples.rows / dataset.rows : 1;
 }
@@ -81,8 +81,9 @@ std::vector<Hdf5Dataset> describe_file(const OpenedFile& file,
     Hdf5Dataset added = file.library->describe(request);
     for (const Hdf5Dataset& other : datasets) {
       if (other.field != added.field) continue;
-      throw ConfigError(who(options) + "datasets \"" + other.path + "\" and \"" + added.path +
-                        "\" both want the field name \"" + added.field + "\"; name one of them");
+      throw ConfigError(who(options) + "datasets \"" + printable(other.path) + "\" and \"" +
+                        printable(added.path) + "\" both want the field name \"" +
+                        printable(added.field) + "\"; name one of them");
     }
     datasets.push_back(std::move(added));
   }
@@ -109,7 +110,7 @@ void add_file(TablePlan& plan, std::vector<Hdf5Dataset> datasets, const std::str
       if (before.dtype != datasets[i].dtype || before.row != datasets[i].row ||
           field.repeat != repeats[i]) {
         throw ConfigError(
-            who + "dataset \"" + datasets[i].path + "\" has rows of " +
+            who + "dataset \"" + printable(datasets[i].path) + "\" has rows of " +
             std::string(name_of(datasets[i].dtype)) + " " + to_string(datasets[i].row) + " for " +
             std::to_string(repeats[i]) + " samples each, in the first file they are " +
             std::string(name_of(before.dtype)) + " " + to_string(before.row) + " for " +
