@@ -7,7 +7,6 @@
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -32,31 +31,18 @@ struct Look {
   std::string bad;
 };
 
-// The pixels are wanted by nobody: the smallest scale still reads the file to its end.
-void decode_small(ImageDecoder& decoder, const ImageHeader& header) {
-  constexpr int side = 8;
-  std::array<std::uint8_t, 3 * side * side> pixels;
-  const int width = header.shown_width();
-  const int height = header.shown_height();
-  decoder.decode({0, 0, double(width), double(height), {.width = width, .height = height}},
-                 {.rgb = pixels.data(), .height = side, .width = side});
-}
-
 Look look_at(const ImageSource& source, std::int64_t index, Sample& sample, ImageDecoder& decoder) {
   Look look;
   look.bytes = source.image_bytes(index) + source.mask_bytes(index);
   try {
     source.read(index, sample);
-    look.header = decoder.open(file_of(sample, "image"));
-    decode_small(decoder, look.header);
+    look.header = decoder.check(file_of(sample, "image"));
     if (!source.has_masks()) return look;
-    const ImageHeader mask = decoder.open(file_of(sample, "mask"));
+    const ImageHeader mask = decoder.check(file_of(sample, "mask"));
     const ImageHeader& image = look.header;
     if (mask.width != image.shown_width() || mask.height != image.shown_height()) {
       look.bad = fmt::format("mask must be {} x {} as its image is shown, got {} x {}",
                              image.shown_width(), image.shown_height(), mask.width, mask.height);
-    } else {
-      decode_small(decoder, mask);
     }
   } catch (const DataError& error) {
     look.bad = error.what();

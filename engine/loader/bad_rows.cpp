@@ -14,6 +14,7 @@ struct Caught {
   std::exception_ptr error = std::current_exception();
   std::string text;
   bool about_data = false;  ///< the rule for bad samples applies
+  bool about_configuration = false;
   bool about_resources = false;
   bool about_device = false;
 
@@ -29,8 +30,8 @@ struct Caught {
       text = e.what();
       about_resources = dynamic_cast<const ResourceError*>(&e) != nullptr;
       about_device = dynamic_cast<const DeviceError*>(&e) != nullptr;
-      about_data = !about_resources && !about_device &&
-                   dynamic_cast<const ConfigError*>(&e) == nullptr &&
+      about_configuration = dynamic_cast<const ConfigError*>(&e) != nullptr;
+      about_data = !about_resources && !about_device && !about_configuration &&
                    dynamic_cast<const PipelineError*>(&e) == nullptr;
     } catch (...) {
       text = "an exception that is no std::exception";
@@ -48,6 +49,7 @@ std::exception_ptr with_stage(const std::string& stage, const Origin& origin,
     } catch (...) {
       const Caught caught;
       const DataError error(stage, origin, caught.text);
+      if (caught.about_configuration) std::throw_with_nested(ConfigError(error.what()));
       if (caught.about_resources) std::throw_with_nested(ResourceError(error.what()));
       if (caught.about_device) std::throw_with_nested(DeviceError(error.what()));
       std::throw_with_nested(error);

@@ -91,6 +91,11 @@ ImageHeader CropIndexedJpeg::open(std::span<const std::byte> file) {
           .orientation = state.index.orientation};
 }
 
+void CropIndexedJpeg::check() {
+  state_->scan_once();
+  state_->index.check(state_->scan);
+}
+
 std::span<const std::byte> CropIndexedJpeg::jpeg() const noexcept {
   return state_->file.first(state_->index.jpeg_bytes);
 }

@@ -29,6 +29,10 @@ class HEADRACE_API CropIndexedJpeg {
   /// is damaged or claims what cannot be.
   ImageHeader open(std::span<const std::byte> file);
 
+  /// Reads the coded data of the open file once and holds every entry of its index against it.
+  /// Throws DataError where they differ.
+  void check();
+
   /// The open file without its index.
   std::span<const std::byte> jpeg() const noexcept;
 

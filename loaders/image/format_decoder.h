@@ -25,6 +25,10 @@ class FormatDecoder {
   /// The same as stored values at full size. Throws DataError also where the file keeps none.
   virtual DecodedLabels decode_labels(const Region& region) = 0;
 
+  /// Reads all of the open file, `whole` its region, and throws DataError for damage that decode()
+  /// of a part does not see. In the place of a decode: open() again for pixels.
+  virtual void check(const Region& whole) { decode(whole, scales() ? 8 : 1); }
+
   /// Whether the open file keeps 8-bit red, green and blue exactly, so that decode() gives them.
   virtual bool keeps_colours() const { return false; }
   /// Whether decode() reduces by 2, 4 and 8.

@@ -13,6 +13,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace headrace::inline v1 {
 namespace {
@@ -62,6 +63,12 @@ ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
   header_ = decoders_[row]->open(file);
   decoder_ = decoders_[row].get();
   return header_;
+}
+
+ImageHeader ImageDecoder::check(std::span<const std::byte> file) {
+  const ImageHeader header = open(file);
+  std::exchange(decoder_, nullptr)->check({.width = header.width, .height = header.height});
+  return header;
 }
 
 FormatDecoder& ImageDecoder::opened() const {

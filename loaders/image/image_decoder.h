@@ -52,6 +52,9 @@ class HEADRACE_API ImageDecoder {
 
   /// Reads the header; `file` must outlive the decode. Throws DataError.
   ImageHeader open(std::span<const std::byte> file);
+  /// open(), and reads the file to its end: damage that a crop does not see is a DataError here.
+  /// Nothing is open afterwards. Costs a whole decode at the smallest scale.
+  ImageHeader check(std::span<const std::byte> file);
   /// Decodes only what the window needs, resizes and writes it as it is to be shown (EXIF
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
   /// anything.

@@ -37,6 +37,9 @@ struct ImageLimits {
   static constexpr int side = 65536;
   static constexpr std::int64_t pixels = std::int64_t{1} << 28;
   static constexpr int scans = 100;  ///< of a progressive JPEG
+  /// Blocks of 8 x 8 coefficients that all scans of a JPEG go over, together: some three seconds of
+  /// one core. Twenty scans of 2^26 pixels, each of one component, are a third of it.
+  static constexpr std::int64_t scan_blocks = std::int64_t{1} << 26;
 };
 
 /// Throws DataError unless both sides are positive and within ImageLimits; `format` is what the

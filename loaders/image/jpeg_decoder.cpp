@@ -5,6 +5,7 @@
 #include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/detail/jpeg_memory.h>
+#include <headrace/loaders/image/detail/jpeg_scans.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/pixel_buffer.h>
 
@@ -16,13 +17,6 @@
 
 namespace headrace::inline v1 {
 namespace {
-
-void count_scans(j_common_ptr info) {
-  auto* decompress = reinterpret_cast<j_decompress_ptr>(info);
-  if (decompress->input_scan_number > ImageLimits::scans) {
-    detail::jpeg_fail(info, "more scans than the limit of 100");
-  }
-}
 
 boolean end_of_data(j_decompress_ptr info) {
   detail::jpeg_fail(reinterpret_cast<j_common_ptr>(info), "the file ends before its image does");
@@ -94,17 +88,21 @@ struct JpegDecoder::State {
     Region wanted;
     std::uint8_t* out = nullptr;
     std::size_t stride = 0;
-    int first_column = 0;           ///< of `out`, set by the decode
-    std::span<const JpegRow> rows;  ///< where the data is not in the file
+    bool packed = false;              ///< `out` has 3 bytes a pixel, else 4
+    std::span<const JpegRow> rows{};  ///< where the data is not in the file
+    bool by_library = false;          ///< its entropy decoder is the one to use
+    int first_column = 0;             ///< of `out`, set by the decode
+    bool in_doubt = false;  ///< set by the decode: what our own left over, the library judges
   };
 
   jpeg_decompress_struct info{};
   detail::JpegError error{};
   detail::JpegMemory memory;
   detail::JpegEntropy entropy;
-  jpeg_progress_mgr progress{};
+  detail::JpegScans scans;
   jpeg_source_mgr source{};
   detail::PixelBuffer pixels;
+  std::span<const std::byte> file;
   bool is_open = false;
 
   State();
@@ -114,10 +112,12 @@ struct JpegDecoder::State {
   /// of it.
   template <class Work>
   void guarded(Work work);
-  ImageHeader open(std::span<const std::byte> file);
-  void start(int scale, bool packed, std::span<const JpegRow> rows = {});
+  ImageHeader open(std::span<const std::byte> bytes);
+  bool start(const Job& job);
   DecodedPixels decode(const Region& region, int scale, std::span<const JpegRow> rows);
+  void perform(Job& job);
   void run(Job& job);
+  bool finish(bool ours);
   void forget();
   void read_rows(std::uint8_t* out, std::size_t stride, int count);
 };
@@ -129,7 +129,6 @@ JpegDecoder::State::State() {
   source.skip_input_data = skip_data;
   source.resync_to_restart = jpeg_resync_to_restart;
   source.term_source = nothing;
-  progress.progress_monitor = count_scans;
   if (setjmp(error.jump) != 0) {
     jpeg_destroy_decompress(&info);
     throw ResourceError("JPEG: no memory for a decoder");
@@ -137,7 +136,7 @@ JpegDecoder::State::State() {
   jpeg_create_decompress(&info);
   memory.attach(info);
   info.src = &source;
-  info.progress = &progress;
+  scans.attach(info);
 }
 
 /// Ends what was begun, and the tables with it: they lie in the image's memory.
@@ -161,18 +160,22 @@ void JpegDecoder::State::guarded(Work work) {
   work();
 }
 
-void JpegDecoder::State::start(int scale, bool packed, std::span<const JpegRow> rows) {
+/// Whether the entropy decoder is ours.
+bool JpegDecoder::State::start(const Job& job) {
+  scans.begin();
   info.scale_num = 1;
-  info.scale_denom = static_cast<unsigned>(scale);
+  info.scale_denom = static_cast<unsigned>(job.scale);
   info.dct_method = JDCT_ISLOW;
   info.do_fancy_upsampling = TRUE;
   const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
-  info.out_color_space = cmyk ? JCS_CMYK : packed ? JCS_RGB : JCS_EXT_RGBX;
+  info.out_color_space = cmyk ? JCS_CMYK : job.packed ? JCS_RGB : JCS_EXT_RGBX;
   jpeg_start_decompress(&info);
-  const bool attached = entropy.attach(info, rows);
-  if (!attached && !rows.empty()) {
+  detail::require_all_scans(info);
+  const bool ours = !job.by_library && entropy.attach(info, job.rows);
+  if (!ours && !job.rows.empty()) {
     detail::jpeg_fail(reinterpret_cast<j_common_ptr>(&info), "a crop index needs a baseline image");
   }
+  return ours;
 }
 
 void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int count) {
@@ -185,8 +188,28 @@ void JpegDecoder::State::read_rows(std::uint8_t* out, std::size_t stride, int co
   }
 }
 
+/// Decodes once, or once more where our own decoder cannot say whether what it left over is damage:
+/// the library overlooks some bytes before a marker and warns of others.
+void JpegDecoder::State::perform(Job& job) {
+  is_open = false;
+  guarded([this, &job] { run(job); });
+  if (!job.in_doubt) return;
+  open(file);
+  job.by_library = true;
+  is_open = false;
+  guarded([this, &job] { run(job); });
+}
+
+/// Behind the last row: reads on to the end marker, which is where the library warns of what does
+/// not belong there. False where that is not known.
+bool JpegDecoder::State::finish(bool ours) {
+  const bool known = !ours || entropy.finish(info);
+  if (known) jpeg_finish_decompress(&info);
+  return known;
+}
+
 void JpegDecoder::State::run(Job& job) {
-  start(job.scale, false, job.rows);
+  const bool ours = start(job);
   const Region& wanted = job.wanted;
   const int right =
       std::min<int>(wanted.x + wanted.width + smooth_reach, static_cast<int>(info.output_width));
@@ -202,6 +225,8 @@ void JpegDecoder::State::run(Job& job) {
                   static_cast<int>(info.output_width), info.saw_Adobe_marker != 0);
     }
   }
+  const bool to_end = info.output_scanline == info.output_height && job.rows.empty();
+  job.in_doubt = to_end && !finish(ours);
   jpeg_abort_decompress(&info);
 }
 
@@ -214,9 +239,9 @@ JpegDecoder& JpegDecoder::this_thread() {
 }
 
 /// Reads the markers up to the data.
-ImageHeader JpegDecoder::State::open(std::span<const std::byte> file) {
+ImageHeader JpegDecoder::State::open(std::span<const std::byte> bytes) {
   forget();
-  pixels.trim();
+  file = bytes;
   source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
   source.bytes_in_buffer = file.size();
   guarded([this] { jpeg_read_header(&info, TRUE); });
@@ -231,6 +256,7 @@ ImageHeader JpegDecoder::State::open(std::span<const std::byte> file) {
 
 ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
   State& state = *state_;
+  state.pixels.trim();
   const ImageHeader header = state.open(file);
   if (!has_end(file.last(state.source.bytes_in_buffer))) {
     throw DataError("JPEG: the file ends before its image does (no end marker in " +
@@ -246,6 +272,7 @@ ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
 }
 
 ImageHeader JpegDecoder::open_part(std::span<const std::byte> markers) {
+  state_->pixels.trim();
   const ImageHeader header = state_->open(markers);
   state_->is_open = true;
   return header;
@@ -279,7 +306,6 @@ DecodedPixels JpegDecoder::decode_part(const Region& region, int scale,
 DecodedPixels JpegDecoder::State::decode(const Region& region, int scale,
                                          std::span<const JpegRow> rows) {
   if (!is_open) throw DataError("JPEG: decode() without an open file");
-  is_open = false;
   if (region.x + region.width > static_cast<int>(info.image_width) ||
       region.y + region.height > static_cast<int>(info.image_height)) {
     throw DataError("JPEG: a region reaches beyond its image");
@@ -296,7 +322,7 @@ DecodedPixels JpegDecoder::State::decode(const Region& region, int scale,
   const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 2 * smooth_reach + 4 * 8;
   job.stride = detail::PixelBuffer::padded(columns * 4);
   job.out = pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
-  guarded([this, &job] { run(job); });
+  perform(job);
   return {.data = job.out + 4 * static_cast<std::size_t>(job.wanted.x - job.first_column),
           .stride = job.stride,
           .scale = scale,
@@ -319,12 +345,9 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
     }
     return;
   }
-  state.is_open = false;
-  state.guarded([&state, rgb, stride, height] {
-    state.start(1, true);
-    state.read_rows(rgb, stride, height);
-    jpeg_abort_decompress(&state.info);
-  });
+  State::Job job{
+      .wanted = {.width = width, .height = height}, .out = rgb, .stride = stride, .packed = true};
+  state.perform(job);
 }
 
 std::size_t JpegDecoder::bytes() const noexcept {

@@ -47,8 +47,10 @@ DecodedPixels ModulePicture::decode() {
   const std::string format(header_.format);
   const Codecs& codecs = the_codecs();
   if (codecs.decode == nullptr) {
-    throw DataError(format + ": needs the module " + module_file + ", which cannot be opened (" +
-                    codecs.reason + "); install it, or convert the files to JPEG or PNG");
+    throw ConfigError("[decode] " + format + ": needs the module " + module_file +
+                      ", which cannot be opened (" + codecs.reason +
+                      "); install the package libopencv-imgcodecs406, and the module beside the "
+                      "program, or convert the files to JPEG or PNG");
   }
   const std::size_t stride = PixelBuffer::padded(static_cast<std::size_t>(header_.width) * 4);
   std::uint8_t* out = pixels_.reserve(stride * static_cast<std::size_t>(header_.height));

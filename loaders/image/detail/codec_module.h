@@ -20,8 +20,8 @@ class ModulePicture {
   ImageHeader open(std::span<const std::byte> file, std::string_view format, std::int64_t width,
                    std::int64_t height);
 
-  /// Decodes the whole open file. Throws DataError naming the format where the module cannot be
-  /// found.
+  /// Decodes the whole open file. Throws DataError, and ConfigError naming format, module and
+  /// package where the module cannot be opened: no other file would fare better.
   DecodedPixels decode();
   /// The one value of all channels. Throws DataError for colours.
   DecodedLabels decode_labels();

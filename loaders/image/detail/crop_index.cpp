@@ -58,12 +58,6 @@ class PackedBits {
   int held_ = 0;
 };
 
-struct Boundaries {
-  std::vector<std::size_t> rows;  ///< first byte of each row
-  std::vector<CropIndex::Entry> entries;
-  std::size_t longest_row = 0;  ///< bits
-};
-
 CropIndex::Entry entry_at(const JpegBitReader& bits, const JpegScan::Predictors& before) {
   for (const int dc : before) {
     if (dc < -1024 || dc > 1023) refuse("a DC value is out of range");
@@ -71,24 +65,43 @@ CropIndex::Entry entry_at(const JpegBitReader& bits, const JpegScan::Predictors&
   return {bits.place(), before};
 }
 
-Boundaries find_boundaries(const JpegScan& scan, int segment_mcus) {
-  Boundaries found;
+/// Reads the coded data once and calls `visit(row, segment, entry)` before each segment and, with
+/// the number of segments, behind each row.
+template <class Visit>
+void each_boundary(const JpegScan& scan, int segment_mcus, const Visit& visit) {
   JpegBitReader bits(scan.file.data(), scan.entropy_first, scan.file.size() - 2);
   JpegScan::Predictors before{};
   for (int y = 0; y < scan.mcus_y; ++y) {
-    const std::size_t first = bits.place().byte;
-    found.rows.push_back(first - scan.entropy_first);
+    int segment = 0;
     for (int x = 0; x < scan.mcus_x; ++x) {
-      if (x % segment_mcus == 0) found.entries.push_back(entry_at(bits, before));
+      if (x % segment_mcus == 0) visit(y, segment++, entry_at(bits, before));
       scan.skip_mcu(bits, before);
     }
-    found.entries.push_back(entry_at(bits, before));
-    const BitPlace end = bits.place();
-    found.longest_row =
-        std::max(found.longest_row, (end.byte - first) * 8 + static_cast<std::size_t>(end.bit));
+    visit(y, segment, entry_at(bits, before));
   }
   const std::size_t rest = scan.file.size() - 2 - bits.place().byte;
   if (rest > 1 || (rest == 1 && bits.place().bit == 0)) refuse("bytes follow the last MCU");
+}
+
+bool has_end_marker(std::span<const std::uint8_t> jpeg) {
+  return jpeg.size() >= 4 && jpeg[jpeg.size() - 2] == 0xff && jpeg[jpeg.size() - 1] == 0xd9;
+}
+
+struct Boundaries {
+  std::vector<std::size_t> rows;  ///< first byte of each row
+  std::vector<CropIndex::Entry> entries;
+  std::size_t longest_row = 0;  ///< bits
+};
+
+Boundaries find_boundaries(const JpegScan& scan, int segment_mcus) {
+  Boundaries found;
+  each_boundary(scan, segment_mcus, [&](int, int segment, const CropIndex::Entry& entry) {
+    if (segment == 0) found.rows.push_back(entry.place.byte - scan.entropy_first);
+    found.entries.push_back(entry);
+    const std::size_t bytes = entry.place.byte - scan.entropy_first - found.rows.back();
+    found.longest_row =
+        std::max(found.longest_row, bytes * 8 + static_cast<std::size_t>(entry.place.bit));
+  });
   return found;
 }
 
@@ -149,12 +162,21 @@ void CropIndex::read(std::span<const std::uint8_t> file) {
   entries = {first + 4 * row_count, (bits + 7) / 8};
 }
 
+void CropIndex::check(const JpegScan& scan) const {
+  if (!has_end_marker(scan.file)) refuse("the image has no end marker");
+  each_boundary(scan, segment_mcus, [&](int row, int segment, const Entry& entry) {
+    const Entry kept = at(row, segment);
+    if (kept.place == entry.place && kept.before == entry.before) return;
+    refuse("row " + std::to_string(row) + ", segment " + std::to_string(segment) +
+           " is not where the image has it");
+  });
+}
+
 std::vector<std::uint8_t> CropIndex::make(std::span<const std::byte> jpeg, int orientation,
                                           int segment_pixels) {
   JpegScan scan;
   scan.parse(jpeg);
-  if (jpeg.size() < 4 || jpeg.size() > 0x7fffffffU || scan.file[jpeg.size() - 2] != 0xff ||
-      scan.file[jpeg.size() - 1] != 0xd9)
+  if (jpeg.size() > 0x7fffffffU || !has_end_marker(scan.file))
     refuse("the image has no end marker, or more than 2 GiB");
   const int segment = std::max(1, segment_pixels / scan.mcu_width());
   const Boundaries found = find_boundaries(scan, segment);

@@ -48,6 +48,10 @@ struct CropIndex {
   /// Throws DataError.
   void read(std::span<const std::uint8_t> file);
 
+  /// Holds every entry against the data of the JPEG that the index stands behind, read once. Throws
+  /// DataError for the first that differs, and for a JPEG that cannot be indexed.
+  void check(const JpegScan& scan) const;
+
   /// The bytes to stand behind a JPEG, made by reading its entropy-coded data once. Throws
   /// DataError for a file that cannot be indexed.
   static std::vector<std::uint8_t> make(std::span<const std::byte> jpeg, int orientation,

@@ -185,6 +185,15 @@ void JpegEntropy::end_row(j_decompress_ptr info) {
   }
 }
 
+bool JpegEntropy::finish(jpeg_decompress_struct& info) const {
+  if (8 * (end_ - bits_.at) + bits_.count >= 8 || rest_.size() < 2 || rest_[0] != 0xff)
+    return false;
+  if (rest_[1] == 0) return false;
+  info.src->next_input_byte = rest_.data();
+  info.src->bytes_in_buffer = rest_.size();
+  return true;
+}
+
 /// Makes room at the front of `data_` and fills it, without the zero that follows each FF. A marker
 /// ends the data.
 void JpegEntropy::fetch(j_decompress_ptr info) {

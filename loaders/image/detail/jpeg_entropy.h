@@ -56,6 +56,11 @@ class JpegEntropy {
   /// decoder's source, or, where there are `rows`, stands there: one for each row of MCUs.
   bool attach(jpeg_decompress_struct& info, std::span<const JpegRow> rows = {});
 
+  /// Behind the last MCU of an attached image whose data came from the decoder's source: moves the
+  /// source on to the marker that ends the data. False where anything but the last byte's filling
+  /// stands before it.
+  bool finish(jpeg_decompress_struct& info) const;
+
  private:
   static constexpr std::size_t most_of_mcu = 10 * 64 * 4;  ///< bytes, and what is loaded beyond
   static constexpr std::size_t chunk = std::size_t{16} << 10;

@@ -24,6 +24,14 @@ DecodedPixels JpegFormat::decode_part(const Region& region, int scale) {
   return pixels;
 }
 
+void JpegFormat::check(const Region& whole) {
+  if (indexed_) {
+    parts_.check();
+    jpeg_.open(parts_.jpeg());
+  }
+  jpeg_.decode(whole, 8);
+}
+
 bool JpegFormat::decode_whole(std::uint8_t* rgb) {
   if (indexed_) jpeg_.open(parts_.jpeg());
   jpeg_.decode_whole(rgb);

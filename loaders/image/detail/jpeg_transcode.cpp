@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
 #include <headrace/loaders/image/detail/jpeg_output.h>
+#include <headrace/loaders/image/detail/jpeg_scans.h>
 #include <headrace/loaders/image/exif.h>
 #include <headrace/loaders/image/image_header.h>
 
@@ -18,12 +19,6 @@ namespace {
 
 /// Coefficients of larger images are not held.
 constexpr long most_memory = 1L << 30;
-
-void count_scans(j_common_ptr info) {
-  if (info->is_decompressor &&
-      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > ImageLimits::scans)
-    jpeg_fail(info, "more scans than the limit of 100");
-}
 
 class Transcoder {
  public:
@@ -43,7 +38,7 @@ class Transcoder {
   jpeg_decompress_struct in_{};
   jpeg_compress_struct out_{};
   JpegError error_{};
-  jpeg_progress_mgr progress_{};
+  JpegScans scans_;
   jvirt_barray_ptr* coefficients_ = nullptr;
   JpegOutput output_;
 };
@@ -51,7 +46,6 @@ class Transcoder {
 Transcoder::Transcoder() {
   error_.attach(in_.err);
   error_.attach(out_.err);
-  progress_.progress_monitor = count_scans;
   if (setjmp(error_.jump) != 0) {
     jpeg_destroy_compress(&out_);
     jpeg_destroy_decompress(&in_);
@@ -60,7 +54,7 @@ Transcoder::Transcoder() {
   jpeg_create_decompress(&in_);
   jpeg_create_compress(&out_);
   in_.mem->max_memory_to_use = most_memory;
-  in_.progress = &progress_;
+  scans_.attach(in_);
 }
 
 Transcoder::~Transcoder() {
@@ -75,6 +69,7 @@ void Transcoder::read(const std::byte* data, std::size_t size) {
       std::int64_t{in_.image_width} * in_.image_height > ImageLimits::pixels)
     jpeg_fail(reinterpret_cast<j_common_ptr>(&in_), "larger than the limits");
   coefficients_ = jpeg_read_coefficients(&in_);
+  require_all_scans(in_);
 }
 
 // EXIF 2.3: one entry in IFD 0, tag 0x0112.

@@ -9,7 +9,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <string>
 #include <utility>
 
 namespace headrace::inline v1 {
@@ -43,10 +43,10 @@ class Checker {
   std::string problem(std::int64_t index, std::int64_t original, std::int64_t& crops) {
     try {
       pack_.read(index, packed_);
-      if (originals_ == nullptr || pack_.record(index).content == ImagePack::Content::shrunk) {
-        whole();
+      ours_.check(packed_["image"].as_bytes());
+      if (pack_.has_masks()) check_mask();
+      if (originals_ == nullptr || pack_.record(index).content == ImagePack::Content::shrunk)
         return {};
-      }
       originals_->read(original, source_);
       if (pack_.has_masks() && !same_bytes("mask")) return "mask is not that of the original";
       if (pack_.record(index).content == ImagePack::Content::original && !same_bytes("image"))
@@ -67,13 +67,12 @@ class Checker {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
-  void whole() {
-    const ImageHeader header = ours_.open(packed_["image"].as_bytes());
-    const int width = header.shown_width();
-    const int height = header.shown_height();
-    pixels_[0].resize(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-    ours_.decode({0, 0, double(width), double(height), {.width = width, .height = height}},
-                 {.rgb = pixels_[0].data(), .height = height, .width = width});
+  void check_mask() {
+    try {
+      ours_.check(packed_["mask"].as_bytes());
+    } catch (const DataError& error) {
+      throw DataError(std::string("mask: ") + error.what());
+    }
   }
 
   bool same_crop(std::int64_t index, int number) {

@@ -29,9 +29,10 @@ struct PackCheck {
   std::vector<std::string> problems;  ///< of the first 100: name and what is wrong
 };
 
-/// Reads every record of a pack, holds it against its checksum and decodes it; with `originals`,
-/// also compares the pixels of random crops with those of the original files. Throws DataError
-/// where pack and originals do not hold the same names.
+/// Reads every record of a pack, holds it against its checksum and reads its files to their ends, a
+/// crop index entry by entry (ImageDecoder::check()); with `originals`, also compares the pixels of
+/// random crops with those of the original files. Throws DataError where pack and originals do not
+/// hold the same names.
 HEADRACE_API PackCheck verify_pack(const ImagePack& pack, const ListedImages* originals,
                                    const PackCheckOptions& options = {});
 

@@ -23,19 +23,17 @@ struct Pixels {
   int height = 0;
 };
 
-/// The whole picture as it is to be shown, `width` x `height`.
-Pixels decode(std::span<const std::byte> file, int longest_side) {
+/// The whole picture as it is to be shown, shrunk to a longest side below its own.
+Pixels shrunk(std::span<const std::byte> file, int longest_side) {
   ImageDecoder& decoder = ImageDecoder::this_thread();
   const ImageHeader header = decoder.open(file);
   const int width = header.shown_width();
   const int height = header.shown_height();
   const int longest = std::max(width, height);
   Pixels pixels{.rgb = {}, .width = width, .height = height};
-  if (longest_side > 0 && longest > longest_side) {
-    const double scale = double(longest_side) / longest;
-    pixels.width = std::max(1, static_cast<int>(std::lround(width * scale)));
-    pixels.height = std::max(1, static_cast<int>(std::lround(height * scale)));
-  }
+  const double scale = double(longest_side) / longest;
+  pixels.width = std::max(1, static_cast<int>(std::lround(width * scale)));
+  pixels.height = std::max(1, static_cast<int>(std::lround(height * scale)));
   pixels.rgb.resize(std::size_t(pixels.width) * std::size_t(pixels.height) * 3);
   const ImageWindow window{0, 0, double(width), double(height), {.width = width, .height = height}};
   decoder.decode(window, {.rgb = pixels.rgb.data(),
@@ -55,7 +53,7 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
   bool is_jpeg = header.format == "JPEG";
   const int longest = std::max(header.width, header.height);
   if (options.longest_side > 0 && longest > options.longest_side) {
-    const Pixels pixels = decode(file, options.longest_side);
+    const Pixels pixels = shrunk(file, options.longest_side);
     image = encode_jpeg(pixels.rgb.data(), pixels.width, pixels.height, options.quality);
     entry.width = static_cast<std::uint32_t>(pixels.width);
     entry.height = static_cast<std::uint32_t>(pixels.height);
@@ -63,13 +61,14 @@ std::vector<std::byte> convert(std::span<const std::byte> file, const PackOption
     is_jpeg = true;
     file = image;
   }
+  if (image.empty()) ImageDecoder::this_thread().check(file);
   if (options.crop_index && is_jpeg) {
     try {
       std::vector<std::byte> indexed = make_crop_indexed(file, options.index);
       entry.content = PackContent::crop_indexed;
       return indexed;
     } catch (const DataError&) {
-      decode(file, 0);  // a broken file says so here; a sound one that has no index stays as it is
+      // A sound file that has no index stays as it is.
     }
   }
   return image.empty() ? copy(file) : image;
@@ -129,7 +128,7 @@ PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
     record.image = convert(file, options, record.entry);
     if (source.has_masks()) {
       const std::span<const std::byte> mask = sample["mask"].as_bytes();
-      ImageDecoder::this_thread().open(mask);
+      ImageDecoder::this_thread().check(mask);
       record.input_bytes += mask.size();
       record.mask = copy(mask);
     }

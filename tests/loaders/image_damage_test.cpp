@@ -1,0 +1,136 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/image/image_decoder.h>
+#include <headrace/loaders/image/make_crop_index.h>
+#include <headrace/tests/loaders/damaged_photographs.h>
+
+#include <optional>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using headrace::test::Bytes;
+using headrace::test::Pixels;
+using headrace::test::PlainVerdict;
+
+namespace {
+
+/// All pixels; nothing where the file is refused.
+std::optional<Pixels> whole(const Bytes& file) {
+  try {
+    ImageDecoder& decoder = ImageDecoder::this_thread();
+    const ImageHeader header = decoder.open(file);
+    Pixels rgb(std::size_t{3} * static_cast<std::size_t>(header.width) *
+               static_cast<std::size_t>(header.height));
+    decoder.decode({0,
+                    0,
+                    double(header.width),
+                    double(header.height),
+                    {.width = header.width, .height = header.height}},
+                   {.rgb = rgb.data(), .height = header.height, .width = header.width});
+    return rgb;
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
+/// Whether a look at the smallest scale refuses the file.
+bool small_is_refused(const Bytes& file) {
+  try {
+    ImageDecoder::this_thread().check(file);
+    return false;
+  } catch (const DataError&) {
+    return true;
+  }
+}
+
+bool is_indexed(const Bytes& file) {
+  try {
+    make_crop_indexed(file);
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+Bytes without_end(Bytes file) {
+  file.resize(file.size() - 2);
+  return file;
+}
+
+Bytes with_bytes(Bytes file, std::initializer_list<int> more) {
+  for (const int byte : more)
+    file.push_back(static_cast<std::byte>(byte));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("whatever libjpeg-turbo warns of in a thousand damaged photographs is refused, whole") {
+  int complaints = 0;
+  int silent = 0;
+  for (const test::Photograph& photograph : test::photographs()) {
+    CAPTURE(photograph.kind);
+    const std::optional<Pixels> sound = whole(photograph.file);
+    REQUIRE(sound.has_value());
+    CHECK(*sound == test::plain_verdict(photograph.file).rgb);
+    CHECK_FALSE(small_is_refused(photograph.file));
+    CHECK(is_indexed(photograph.file));
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+      CAPTURE(seed);
+      const Bytes file = test::damaged(photograph.file, seed);
+      const PlainVerdict plain = test::plain_verdict(file);
+      if (plain.too_large) continue;
+      const std::optional<Pixels> ours = whole(file);
+      if (plain.complains) {
+        ++complaints;
+        CHECK_FALSE(ours.has_value());
+        CHECK(small_is_refused(file));
+        CHECK_FALSE(is_indexed(file));
+      } else if (ours.has_value()) {
+        ++silent;
+        CHECK(*ours == plain.rgb);
+        CHECK_FALSE(small_is_refused(file));
+      }
+    }
+  }
+  CHECK(complaints > 500);
+  CHECK(silent > 100);
+}
+
+TEST_CASE("what follows the last row of a JPEG is looked at, what follows its end is not") {
+  for (const test::Photograph& photograph : test::photographs()) {
+    CAPTURE(photograph.kind);
+    const Bytes& file = photograph.file;
+    const Bytes open = without_end(file);
+    Bytes twenty = open;
+    twenty.resize(twenty.size() + 20, std::byte{7});
+    CHECK_FALSE(whole(with_bytes(twenty, {0xff, 0xd9})).has_value());
+    CHECK_FALSE(whole(with_bytes(open, {0xff, 0xd3, 1, 2, 3, 0xff, 0xd9})).has_value());
+    // Fill bytes, a comment and a preview behind the end are no damage.
+    for (const Bytes& sound :
+         {with_bytes(open, {0xff, 0xff, 0xff, 0xd9}),
+          with_bytes(open, {0xff, 0xfe, 0, 4, 'h', 'i', 0xff, 0xd9}),
+          with_bytes(file, {0, 0, 0, 1, 2, 3}), with_bytes(file, {0xff, 0xd8, 0xff, 0xe0, 9, 9})}) {
+      const std::optional<Pixels> pixels = whole(sound);
+      REQUIRE(pixels.has_value());
+      CHECK(*pixels == test::plain_verdict(file).rgb);
+    }
+  }
+}
+
+TEST_CASE("bytes before the end marker are damage where libjpeg-turbo says so") {
+  const Bytes file = test::photographs().front().file;
+  int refused = 0;
+  for (int count = 1; count <= 24; ++count) {
+    Bytes padded = without_end(file);
+    padded.resize(padded.size() + static_cast<std::size_t>(count));
+    const Bytes ended = with_bytes(padded, {0xff, 0xd9});
+    const PlainVerdict plain = test::plain_verdict(ended);
+    CAPTURE(count);
+    CHECK(whole(ended).has_value() == !plain.complains);
+    refused += plain.complains ? 1 : 0;
+  }
+  CHECK(refused > 10);
+  CHECK(refused < 24);
+}
