@@ -71,8 +71,11 @@ void describe(Fields& fields, LoaderData& data) {
                  keys.only({hdf5, pack},
                            "hdf5 or pack (pictures in a folder are many files: pack them first)"));
   describe_images(fields, data);
-  describe_cache(fields, data.cache,
-                 keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack"));
+  const auto of_images = [&keys] {
+    return keys.only({images, manifest, pairs, pack}, "images, manifest, pairs or pack");
+  };
+  describe_cache(fields, data.cache, of_images());
+  describe(fields, data.decode, of_images());
   describe_prefetch(fields, data.prefetch);
 }
 

@@ -3,6 +3,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
+#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/tensor/device.h>
 
@@ -34,6 +35,7 @@ struct LoaderData {
   std::filesystem::path root;         ///< manifest: of its paths; none: its own folder
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; none: nowhere
   CacheSettings cache;                               ///< images: of decoded pictures
+  DecodeSettings decode;                             ///< images: how far files are trusted
   int prefetch = 4;                                  ///< batches ahead of the consumer
 };
 

@@ -12,6 +12,7 @@ PictureFeed picture_feed(const LoaderConfig& config) {
   return {.image = config.image,
           .augment = config.augment,
           .cache = config.data.cache,
+          .decode = with_limit(config.data.decode, config.memory, config.threads),
           .delay = config.delay};
 }
 

@@ -23,6 +23,7 @@ bool flips_for_free(const DecodeImage& decode) {
 DecodeImage take_decoder(const PictureFeed& feed, AugmentList& list) {
   const ImageConfig& image = feed.image;
   DecodeImage decode{.device = {.kind = image.decode}, .device_share = image.device_share};
+  feed.decode.apply(decode);
   const int side = image.resize > 0 ? image.resize : image.side;
   decode.crop = ResizeTo{.height = side, .width = side};
   if (image.resize == 0 && !list.empty() && list.front().operation->geometry) {

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/cache_settings.h>
+#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
@@ -27,6 +28,7 @@ struct PictureFeed {
   ImageConfig image{};
   AugmentList augment{};
   CacheSettings cache{};
+  DecodeSettings decode{};
   PlantedDelays delay{};
   MaskFeed mask{};
 };

@@ -56,7 +56,10 @@ PlannedSource planned(const RecordSet& set, const std::vector<std::int64_t>& row
 TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
                    const ChannelStatistics& statistics) {
   const bool arrays = holds_arrays(task.config.task.data);
-  return {.task = task.config.task,
+  TaskSettings settings = task.config.task;
+  settings.data.decode =
+      with_limit(settings.data.decode, task.config.memory.limit, task.config.threads);
+  return {.task = std::move(settings),
           .delay = task.config.delay,
           .seed = task.config.seed,
           .classes = classes,

@@ -197,10 +197,14 @@ void describe(Fields& fields, TaskData& data, bool masks) {
   };
   if (masks) {
     describe_cache(fields, data.cache);
+    describe(fields, data.decode);
   } else {
-    describe_cache(
-        fields, data.cache,
-        only([](RecordsIn source) { return !holds_arrays(source); }, "images, manifest or pack"));
+    const auto of_pictures = [&only] {
+      return only([](RecordsIn source) { return !holds_arrays(source); },
+                  "images, manifest or pack");
+    };
+    describe_cache(fields, data.cache, of_pictures());
+    describe(fields, data.decode, of_pictures());
     describe_resident(fields, data.resident,
                       only([](RecordsIn source) { return holds_arrays(source); }, "npy or hdf5"));
     describe_stage(fields, data.stage,

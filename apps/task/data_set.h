@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/cache_settings.h>
+#include <headrace/apps/feed/decode_settings.h>
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/task/split.h>
 
@@ -39,6 +40,7 @@ struct TaskData {
   SplitSettings split{};
   std::filesystem::path listings = "runs/listings";  ///< kept between runs; empty: none
   CacheSettings cache{};
+  DecodeSettings decode{};
   Bytes resident{2ULL << 30};     ///< npy, hdf5: most of each set that is kept in memory
   std::filesystem::path stage{};  ///< hdf5: folder that files are copied to; empty: none
   int prefetch = 4;               ///< batches ahead of the trainer

@@ -39,6 +39,7 @@ ListedSamples listed_samples(const TaskFeed& feed, const std::shared_ptr<const S
   return picture_samples({.image = feed.task.image.decode,
                           .augment = feed.task.augment,
                           .cache = feed.task.data.cache,
+                          .decode = feed.task.data.decode,
                           .delay = feed.delay,
                           .mask = feed.mask},
                          records);
@@ -86,6 +87,8 @@ Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFe
   };
   if (feed.arrays) return in_batches(array_samples(feed, records, false).pipeline);
   DecodeImage decode = evaluation_decoder(feed.task.image, feed.whole);
+  feed.task.data.decode.apply(decode);
+  decode.check_first_epoch = false;
   take_masks(decode, feed.mask, *records);
   const bool mapped = !decode.masks.empty() && feed.mask.map.has_value();
   Pipeline pipeline = Pipeline::from(std::move(records));

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/detail/batch_decoder.h>
 #include <headrace/loaders/image/device_decode.h>
@@ -8,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <span>
+
+#include <unistd.h>
 
 namespace headrace::inline v1 {
 namespace {
@@ -29,6 +32,15 @@ detail::BatchDecoder::Fields fields_of(const std::string& field) {
 }
 
 }  // namespace
+
+std::size_t default_sample_limit(std::size_t memory, int threads) {
+  if (memory == 0) {
+    memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+             static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  }
+  const int workers = threads > 0 ? threads : usable_cores();
+  return std::min<std::size_t>(512_MiB, memory / 8 / static_cast<std::size_t>(workers));
+}
 
 /// What was drawn for a sample.
 struct DecodeImage::Draw {
@@ -95,13 +107,23 @@ std::size_t DecodeImage::working_bytes(const Schema&) const {
   // stretches. Of a mask the crop's labels are held, as large as the file has them.
   const auto [height, width] = size_of(crop);
   const std::size_t pixels = static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
-  return pixels * 4 * 8 + (masks.empty() ? 0 : pixels * 2 * 16);
+  const std::size_t scratch = pixels * 4 * 8 + (masks.empty() ? 0 : pixels * 2 * 16);
+  return scratch + (sample_limit > 0 ? sample_limit : default_sample_limit());
+}
+
+/// The header of a file, which in the first epoch is read to its end before, if that is asked for.
+ImageHeader DecodeImage::open(const Tensor& file, std::int64_t epoch) const {
+  ImageDecoder& decoder = ImageDecoder::this_thread();
+  static const std::size_t by_default = default_sample_limit();
+  const std::size_t most_bytes = sample_limit > 0 ? sample_limit : by_default;
+  if (check_first_epoch && epoch == 0) decoder.check(file.as_bytes(), most_bytes);
+  return decoder.open(file.as_bytes(), most_bytes);
 }
 
 void DecodeImage::operator()(Sample& sample, Random& random) const {
   const Tensor file = sample[field];
   ImageDecoder& decoder = ImageDecoder::this_thread();
-  const ImageHeader header = decoder.open(file.as_bytes());
+  const ImageHeader header = open(file, sample.origin().epoch);
   const ImageWindow window = place(crop, header.shown_width(), header.shown_height(), random);
   const bool flipped = random.chance(flip);
   const auto [height, width] = size_of(crop);
@@ -177,20 +199,19 @@ void DecodeImage::decode_masks(Sample& sample, const ImageWindow& window, const 
     const Tensor file = sample[mask];
     Tensor& labels = sample.make(mask, mask_dtype, Shape{height, width});
     try {
-      ImageDecoder& decoder = ImageDecoder::this_thread();
-      const ImageHeader found = decoder.open(file.as_bytes());
+      const ImageHeader found = open(file, sample.origin().epoch);
       if (found.shown_width() != header.shown_width() ||
           found.shown_height() != header.shown_height()) {
         throw DataError("must have the sides of its picture as it is shown, " +
                         sides(header.shown_height(), header.shown_width()) + ", got " +
                         sides(found.shown_height(), found.shown_width()));
       }
-      decoder.decode_labels(window, {.labels = labels.raw(),
-                                     .dtype = mask_dtype,
-                                     .height = height,
-                                     .width = width,
-                                     .flip = flipped,
-                                     .colours = mask_colours});
+      ImageDecoder::this_thread().decode_labels(window, {.labels = labels.raw(),
+                                                         .dtype = mask_dtype,
+                                                         .height = height,
+                                                         .width = width,
+                                                         .flip = flipped,
+                                                         .colours = mask_colours});
     } catch (const DataError& error) {
       clear(labels);
       throw DataError("mask \"" + mask + "\": " + error.what());

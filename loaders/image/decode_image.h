@@ -9,6 +9,7 @@
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/field.h>
 #include <headrace/loaders/image/crop.h>
+#include <headrace/loaders/image/image_header.h>
 #include <headrace/loaders/image/mask_colours.h>
 #include <headrace/loaders/image/resize.h>
 
@@ -20,6 +21,10 @@
 #include <vector>
 
 namespace headrace::inline v1 {
+
+/// DecodeImage::sample_limit where none is given: an eighth of `memory` over `threads`, at most 512
+/// MiB. 0: the machine's memory, the cores that the process may use.
+HEADRACE_API std::size_t default_sample_limit(std::size_t memory = 0, int threads = 0);
 
 /// Turns the bytes of an image file (ragged uint8) into uint8 [height, width, 3], red-green-blue,
 /// in one pass: the crop is drawn from the header, only its part is decoded, resized, flipped and
@@ -41,6 +46,13 @@ struct HEADRACE_API DecodeImage {
   /// What the colours of mask files stand for; other colours are refused. Empty: masks store
   /// labels.
   std::vector<MaskColour> mask_colours = {};
+  /// Bytes that decoding one file may take, beside the file and the picture that is made; a file
+  /// that needs more is a bad sample before it is taken. So much is forecast for each thread. 0:
+  /// default_sample_limit().
+  std::size_t sample_limit = 0;
+  /// In epoch 0 each file is read to its end before its crop is made, so that damage which the crop
+  /// does not see makes it a bad sample there (docs/images.md).
+  bool check_first_epoch = false;
   /// CUDA: plain JPEG is decoded there by nvJPEG, at full size, resized and flipped, straight into
   /// the batch (docs/images.md); masks and all else there is stay on the CPU. Batches must be
   /// delivered to that device, and no operation on samples may follow. Pixels differ a little from
@@ -60,12 +72,14 @@ struct HEADRACE_API DecodeImage {
   /// Throws ConfigError for parameters that cannot be right, where a field is not ragged uint8, and
   /// where a device is asked for and nvJPEG is not installed; DeviceError where it is not there.
   Schema schema(const Schema& in) const;
+  /// Of one thread, at most.
   std::size_t working_bytes(const Schema& in) const;
   void operator()(Sample& sample, Random& random) const;
   std::optional<DeviceWork> device_work() const;
 
  private:
   struct Draw;
+  ImageHeader open(const Tensor& file, std::int64_t epoch) const;
   void check_device() const;
   std::int64_t file_room() const;
   bool is_for_device(std::int64_t index) const;

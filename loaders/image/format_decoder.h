@@ -25,6 +25,9 @@ class FormatDecoder {
   /// The same as stored values at full size. Throws DataError also where the file keeps none.
   virtual DecodedLabels decode_labels(const Region& region) = 0;
 
+  /// Bytes that the decoder will hold for decode() of the open file, beside the file: counted from
+  /// its header, nothing is taken for it. An empty region: what is held whatever the region.
+  virtual std::size_t needed_bytes(const Region& region, int scale) const = 0;
   /// Reads all of the open file, `whole` its region, and throws DataError for damage that decode()
   /// of a part does not see. In the place of a decode: open() again for pixels.
   virtual void check(const Region& whole) { decode(whole, scales() ? 8 : 1); }

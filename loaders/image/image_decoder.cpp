@@ -52,9 +52,10 @@ ImageDecoder& ImageDecoder::this_thread() {
   return decoder;
 }
 
-ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
+ImageHeader ImageDecoder::open(std::span<const std::byte> file, std::size_t most_bytes) {
   decoder_ = nullptr;
   file_ = file;
+  most_bytes_ = most_bytes;
   const ImageFormat* format = format_of(file);
   if (format == nullptr) refuse_unknown(file);
   const auto row = static_cast<std::size_t>(format - image_formats().data());
@@ -65,10 +66,27 @@ ImageHeader ImageDecoder::open(std::span<const std::byte> file) {
   return header_;
 }
 
-ImageHeader ImageDecoder::check(std::span<const std::byte> file) {
-  const ImageHeader header = open(file);
-  std::exchange(decoder_, nullptr)->check({.width = header.width, .height = header.height});
+ImageHeader ImageDecoder::check(std::span<const std::byte> file, std::size_t most_bytes) {
+  const ImageHeader header = open(file, most_bytes);
+  const Region whole{.width = header.width, .height = header.height};
+  require_room(whole, decoder_->scales() ? 8 : 1);
+  std::exchange(decoder_, nullptr)->check(whole);
   return header;
+}
+
+/// Before memory is taken.
+void ImageDecoder::require_room(const Region& region, int scale) const {
+  const std::size_t needed = opened().needed_bytes(region, scale);
+  if (needed <= most_bytes_) return;
+  const auto mib = [](std::size_t bytes) {
+    return std::to_string((bytes + 0xfffff) >> 20) + " MiB";
+  };
+  throw DataError(std::string(header_.format) + ": decoding it must take at most " +
+                  mib(most_bytes_) + " (sample_limit), got a file of " +
+                  std::to_string(header_.width) + " x " + std::to_string(header_.height) +
+                  " pixels that takes " + mib(needed) +
+                  "; raise the limit, or store it smaller (progressive JPEG and interlaced PNG are "
+                  "held whole, baseline and plain ones in part)");
 }
 
 FormatDecoder& ImageDecoder::opened() const {
@@ -80,6 +98,7 @@ FormatDecoder& ImageDecoder::opened() const {
 DecodedLabels ImageDecoder::stored_labels(const Region& region,
                                           std::span<const MaskColour> colours) const {
   FormatDecoder& decoder = opened();
+  require_room(region, 1);
   if (colours.empty()) return decoder.decode_labels(region);
   if (!decoder.keeps_colours()) {
     throw DataError(std::string(header_.format) +
@@ -105,6 +124,7 @@ void ImageDecoder::decode_labels(const ImageWindow& window, const LabelTarget& t
 void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
   FormatDecoder& decoder = opened();
   const bool plain = header_.orientation == 1 && !target.flip && is_whole(window, target, header_);
+  require_room({}, 1);
   if (plain && decoder.decode_whole(target.rgb)) return;
   detail::StoredWindow stored =
       detail::to_stored(window, target.height, target.width, target.flip, header_);
@@ -115,6 +135,7 @@ void ImageDecoder::decode(const ImageWindow& window, const Target& target) {
 /// Decodes what the window needs at 1/scale, and resizes it.
 void ImageDecoder::show(detail::StoredWindow& window, int scale, const Target& target) {
   const Region region = detail::cut_to_reach(window, scale);
+  require_room(region, scale);
   const DecodedPixels pixels = opened().decode(region, scale);
   detail::shrink(window, scale);
   const ResizeSource source{pixels.data, pixels.stride, pixels.region.x, pixels.region.y};

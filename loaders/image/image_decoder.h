@@ -50,11 +50,12 @@ class HEADRACE_API ImageDecoder {
   /// The calling thread's own.
   static ImageDecoder& this_thread();
 
-  /// Reads the header; `file` must outlive the decode. Throws DataError.
-  ImageHeader open(std::span<const std::byte> file);
+  /// Reads the header; `file` must outlive the decode, for which the decoder will hold no more than
+  /// `most_bytes` beside it: what needs more is a DataError before it is taken. Throws DataError.
+  ImageHeader open(std::span<const std::byte> file, std::size_t most_bytes = ImageLimits::memory);
   /// open(), and reads the file to its end: damage that a crop does not see is a DataError here.
   /// Nothing is open afterwards. Costs a whole decode at the smallest scale.
-  ImageHeader check(std::span<const std::byte> file);
+  ImageHeader check(std::span<const std::byte> file, std::size_t most_bytes = ImageLimits::memory);
   /// Decodes only what the window needs, resizes and writes it as it is to be shown (EXIF
   /// orientation applied). Once for each open(). Throws DataError; then the target may hold
   /// anything.
@@ -77,10 +78,12 @@ class HEADRACE_API ImageDecoder {
 
  private:
   FormatDecoder& opened() const;
+  void require_room(const Region& region, int scale) const;
   DecodedLabels stored_labels(const Region& region, std::span<const MaskColour> colours) const;
   void show(detail::StoredWindow& window, int scale, const Target& target);
 
   std::span<const std::byte> file_;
+  std::size_t most_bytes_ = 0;
   ImageHeader header_;
   std::vector<std::unique_ptr<FormatDecoder>> decoders_;  ///< by the format's row, once wanted
   FormatDecoder* decoder_ = nullptr;                      ///< of the open file; null: none is open

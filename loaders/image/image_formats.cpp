@@ -23,6 +23,9 @@ class Plain final : public FormatDecoder {
   DecodedLabels decode_labels(const Region& region) override {
     return decoder_.decode_labels(region);
   }
+  std::size_t needed_bytes(const Region& region, int /*scale*/) const override {
+    return decoder_.needed_bytes(region);
+  }
   bool keeps_colours() const override { return decoder_.keeps_colours(); }
 
  private:

@@ -36,6 +36,8 @@ struct ImageHeader {
 struct ImageLimits {
   static constexpr int side = 65536;
   static constexpr std::int64_t pixels = std::int64_t{1} << 28;
+  /// Bytes that a decoder holds for one picture, where nothing less is asked for.
+  static constexpr std::size_t memory = std::size_t{3} << 30;
   static constexpr int scans = 100;  ///< of a progressive JPEG
   /// Blocks of 8 x 8 coefficients that all scans of a JPEG go over, together: some three seconds of
   /// one core. Twenty scans of 2^26 pixels, each of one component, are a third of it.

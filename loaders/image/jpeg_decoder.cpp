@@ -79,6 +79,12 @@ int ceil_div(int a, int b) {
   return (a + b - 1) / b;
 }
 
+/// Of a row of pixels. The crop starts at an iMCU, which has at most 4 x 8 columns.
+std::size_t row_bytes(int width) {
+  return detail::PixelBuffer::padded(4 *
+                                     static_cast<std::size_t>(width + 2 * smooth_reach + 4 * 8));
+}
+
 }  // namespace
 
 struct JpegDecoder::State {
@@ -318,9 +324,7 @@ DecodedPixels JpegDecoder::State::decode(const Region& region, int scale,
   Job job{.scale = scale, .wanted = {.x = first_x / scale, .y = region.y / scale}, .rows = rows};
   job.wanted.width = last_x - job.wanted.x;
   job.wanted.height = last_y - job.wanted.y;
-  // The crop starts at an iMCU, which has at most 4 x 8 columns.
-  const std::size_t columns = static_cast<std::size_t>(job.wanted.width) + 2 * smooth_reach + 4 * 8;
-  job.stride = detail::PixelBuffer::padded(columns * 4);
+  job.stride = row_bytes(job.wanted.width);
   job.out = pixels.reserve(job.stride * static_cast<std::size_t>(job.wanted.height));
   perform(job);
   return {.data = job.out + 4 * static_cast<std::size_t>(job.wanted.x - job.first_column),
@@ -348,6 +352,16 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
   State::Job job{
       .wanted = {.width = width, .height = height}, .out = rgb, .stride = stride, .packed = true};
   state.perform(job);
+}
+
+std::size_t JpegDecoder::coefficient_bytes() const {
+  return state_->is_open ? detail::coefficient_bytes(state_->info) : 0;
+}
+
+std::size_t JpegDecoder::pixel_bytes(const Region& region, int scale) noexcept {
+  // A column and a row more, where the region does not begin at a multiple of the scale.
+  return row_bytes(ceil_div(region.width, scale) + 1) *
+         static_cast<std::size_t>(region.height > 0 ? ceil_div(region.height, scale) + 1 : 0);
 }
 
 std::size_t JpegDecoder::bytes() const noexcept {

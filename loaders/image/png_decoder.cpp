@@ -174,6 +174,16 @@ DecodedPixels PngDecoder::decode(const Region& region) {
   return {.data = out, .stride = stride, .scale = 1, .region = rows};
 }
 
+std::size_t PngDecoder::needed_bytes(const Region& region) const {
+  const State& state = *state_;
+  if (state.png == nullptr) return 0;
+  const Region rows = state.rows_of(region);
+  const auto count = static_cast<std::size_t>(rows.y + rows.height);
+  return detail::PixelBuffer::padded(static_cast<std::size_t>(rows.width) * 4) *
+             static_cast<std::size_t>(rows.height) +
+         count * sizeof(png_bytep);
+}
+
 bool PngDecoder::keeps_colours() const {
   const State& state = *state_;
   if (state.png == nullptr) return false;

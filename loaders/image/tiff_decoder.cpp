@@ -197,6 +197,17 @@ DecodedPixels TiffDecoder::decode(const Region& region) {
   return {.data = out, .stride = stride, .scale = 1, .region = rows};
 }
 
+std::size_t TiffDecoder::needed_bytes(const Region& region) const {
+  const State& state = *state_;
+  if (!state.file.is_open()) return 0;
+  const auto planes = static_cast<std::size_t>(state.layout.planes ? state.colours.needed() : 1);
+  const std::size_t row =
+      detail::PixelBuffer::padded(static_cast<std::size_t>(state.layout.width) * 4);
+  // One block more for libtiff: as it is stored, or half undone.
+  return detail::PixelBuffer::padded(state.layout.block_bytes) * (planes + 1) +
+         row * static_cast<std::size_t>(region.height);
+}
+
 bool TiffDecoder::keeps_colours() const {
   const detail::TiffLayout& layout = state_->layout;
   return state_->file.is_open() && layout.photometric == PHOTOMETRIC_RGB && layout.bits == 8 &&

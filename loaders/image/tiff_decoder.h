@@ -27,6 +27,8 @@ class HEADRACE_API TiffDecoder {
   ImageHeader open(std::span<const std::byte> file);
   /// Decodes the strips or tiles that `region` lies in.
   DecodedPixels decode(const Region& region);
+  /// Bytes that this takes, counted from the header; 0 without an open file.
+  std::size_t needed_bytes(const Region& region) const;
   /// The same as stored values: of grey and palette files their samples, of colour files the one
   /// value of all channels.
   DecodedLabels decode_labels(const Region& region);

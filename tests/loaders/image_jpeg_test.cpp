@@ -245,6 +245,10 @@ TEST_CASE("more than a hundred scans are refused") {
                                         .scan_count = static_cast<int>(scans.size())},
                                        test::picture(64, 48, 1));
   CHECK(mentions(failure(file), "more scans than the limit of 100"));
+  scans.clear();
+  add(0, 0, 0, 0);
+  for (int k = 1; k < 64; ++k)
+    add(k, k, 0, 0);
   const Bytes few = test::encode_jpeg(
       {.width = 64, .height = 48, .components = 1, .scans = scans.data(), .scan_count = 64},
       test::picture(64, 48, 1));

@@ -3,6 +3,7 @@
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/image_pack.h>
 #include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/loaders/image/pack/verify_pack.h>
 #include <headrace/tests/loaders/file_bytes.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/image_files.h>
@@ -12,7 +13,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,7 +72,53 @@ std::uint64_t peak_bytes() {
   return 0;
 }
 
+/// Changes the image of record `number` and makes every checksum of the pack right again.
+void forge_image(Bytes& pack, std::size_t number,
+                 const std::function<void(std::span<std::byte>)>& change) {
+  PackHeader header = PackHeader::decode(std::span(pack).first(PackFormat::page));
+  std::byte* index = pack.data() + PackFormat::page;
+  std::byte* at = index + number * PackFormat::entry_bytes;
+  PackEntry entry = PackEntry::decode(at);
+  const std::span image = std::span(pack).subspan(entry.offset, entry.image_bytes);
+  change(image);
+  entry.image_checksum = detail::checksum_of(image.data(), image.size());
+  entry.encode(at);
+  header.index_checksum = detail::checksum_of(index, header.index_bytes);
+  const auto page = header.encode();
+  std::memcpy(pack.data(), page.data(), page.size());
+}
+
+/// Turns a bit of the crop index's entries over, and makes its checksum right again.
+void forge_crop_index(std::span<std::byte> file) {
+  constexpr std::size_t footer_bytes = 48;
+  constexpr std::size_t checksum_at = 36;
+  std::byte* footer = file.data() + file.size() - footer_bytes;
+  std::uint32_t jpeg_bytes = 0;
+  std::memcpy(&jpeg_bytes, footer + 16, sizeof jpeg_bytes);
+  footer[-9] ^= std::byte{4};
+  const std::uint32_t checksum = detail::checksum_of(
+      file.data() + jpeg_bytes, file.size() - footer_bytes - jpeg_bytes + checksum_at);
+  std::memcpy(footer + checksum_at, &checksum, sizeof checksum);
+}
+
 }  // namespace
+
+TEST_CASE("a pack whose checksums are right but whose crop index is forged is named") {
+  const test::TemporaryFolder root;
+  for (const char* name : {"1.jpg", "2.jpg", "3.jpg"})
+    write_bytes(root / "cat" / name,
+                test::encode_jpeg({.width = 200, .height = 160}, test::picture(200, 160, 3)));
+  pack_images(ImageFolder(root.path()), {.file = root / "sound.pack", .crop_index = true});
+  Bytes pack = file_bytes(root / "sound.pack");
+  CHECK(verify_pack(ImagePack(root / "sound.pack"), nullptr).damaged == 0);
+  forge_image(pack, 1, forge_crop_index);
+  write_bytes(root / "forged.pack", pack);
+  const PackCheck check = verify_pack(ImagePack(root / "forged.pack"), nullptr);
+  CHECK(check.damaged == 1);
+  REQUIRE(check.problems.size() == 1);
+  CAPTURE(check.problems.front());
+  CHECK(test::contains(check.problems.front(), "2.jpg: JPEG: the crop index is damaged"));
+}
 
 TEST_CASE("a sparse pack that claims a gigabyte of names takes no memory for them") {
   const test::TemporaryFolder root;

@@ -43,6 +43,12 @@ class ModulePicture {
 /// The decoder of a format that OpenCV's codecs know: always the whole picture.
 class ModuleDecoder : public FormatDecoder {
  public:
+  /// Our pixels, and OpenCV's picture twice over: a codec may have one of its own.
+  std::size_t needed_bytes(const Region& /*region*/, int /*scale*/) const final {
+    const ImageHeader& header = picture_.header();
+    return std::size_t{4 + 2 * 4} * static_cast<std::size_t>(header.width) *
+           static_cast<std::size_t>(header.height);
+  }
   DecodedPixels decode(const Region& /*region*/, int /*scale*/) final { return picture_.decode(); }
 
  protected:

@@ -24,6 +24,11 @@ DecodedPixels JpegFormat::decode_part(const Region& region, int scale) {
   return pixels;
 }
 
+std::size_t JpegFormat::needed_bytes(const Region& region, int scale) const {
+  const std::size_t pixels = JpegDecoder::pixel_bytes(region, scale);
+  return indexed_ ? pixels : pixels + jpeg_.coefficient_bytes();
+}
+
 void JpegFormat::check(const Region& whole) {
   if (indexed_) {
     parts_.check();

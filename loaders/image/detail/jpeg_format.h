@@ -12,6 +12,7 @@ class JpegFormat final : public FormatDecoder {
   ImageHeader open(std::span<const std::byte> file) override;
   DecodedPixels decode(const Region& region, int scale) override;
   DecodedLabels decode_labels(const Region& region) override;
+  std::size_t needed_bytes(const Region& region, int scale) const override;
   void check(const Region& whole) override;
   bool scales() const override { return true; }
   bool decode_whole(std::uint8_t* rgb) override;
