@@ -1,5 +1,6 @@
-// What a random crop of a photograph costs one thread: after a whole decode, decoded alone, and
-// from a crop-indexed file. Files and windows are the same for all and in memory.
+// What a random crop of a photograph costs one thread: after a whole decode, decoded alone, from a
+// crop-indexed file, and with the file read to its end first; and what the look behind the last row
+// costs a whole decode. Files and windows are the same for all and in memory.
 #include <headrace/benchmarks/harness/report.h>
 #include <headrace/benchmarks/loader/workload.h>
 #include <headrace/engine/base/random.h>
@@ -90,6 +91,27 @@ std::function<double()> crops_after_whole(const Pictures& pictures) {
   };
 }
 
+std::function<double()> crops_checked(const Pictures& pictures) {
+  return [&pictures, to = pictures.target()]() mutable {
+    return each_crop(pictures, [&](const Bytes& file, std::int64_t number) {
+      ImageDecoder::this_thread().check(file);
+      crop_alone(pictures, file, number, true, to);
+    });
+  };
+}
+
+/// All rows, and what follows them; or all but the last one, so that nothing behind them is looked
+/// at. The data of the last row of MCUs is decoded either way.
+std::function<double()> whole(const Pictures& pictures, int rows_left_out) {
+  return [&pictures, rows_left_out] {
+    return each_crop(pictures, [&](const Bytes& file, std::int64_t) {
+      JpegDecoder& decoder = JpegDecoder::this_thread();
+      const ImageHeader header = decoder.open(file);
+      decoder.decode({.width = header.width, .height = header.height - rows_left_out}, 1);
+    });
+  };
+}
+
 Pictures read_pictures(const ImageFolder& folder, int crops) {
   Pictures pictures{.crops = crops};
   Sample sample;
@@ -163,7 +185,8 @@ int main(int argc, char** argv) {
       {"crop of the original, full scale", crops_alone(original, false)},
       {"crop of the original", crops_alone(original, true)},
       {"crop-indexed, full scale", crops_alone(packed, false)},
-      {"crop-indexed", crops_alone(packed, true)}};
+      {"crop-indexed", crops_alone(packed, true)},
+      {"crop of the original, read to its end first", crops_checked(original)}};
   const std::string& only = options.text("only");
   std::string reference = contenders[2].name;
   if (!only.empty()) {
@@ -172,5 +195,11 @@ int main(int argc, char** argv) {
   }
   report.add("random-resized crop to 224, antialiased", "crops/s",
              compare(contenders, options.number("repeats")), reference);
+  if (!only.empty()) return 0;
+  report.add("the look at what follows the last row", "pictures/s",
+             compare({{"all rows but the last", whole(original, 1)},
+                      {"all rows, and the look", whole(original, 0)}},
+                     options.number("repeats")),
+             "all rows but the last");
   return 0;
 }

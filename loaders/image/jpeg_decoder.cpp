@@ -354,8 +354,10 @@ void JpegDecoder::decode_whole(std::uint8_t* rgb) {
   state.perform(job);
 }
 
-std::size_t JpegDecoder::coefficient_bytes() const {
-  return state_->is_open ? detail::coefficient_bytes(state_->info) : 0;
+std::size_t JpegDecoder::library_bytes() const {
+  if (!state_->is_open) return 0;
+  constexpr std::size_t of_column = 256;  // rows before and behind upsampling, of all components
+  return of_column * state_->info.image_width + detail::coefficient_bytes(state_->info);
 }
 
 std::size_t JpegDecoder::pixel_bytes(const Region& region, int scale) noexcept {

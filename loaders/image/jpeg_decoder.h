@@ -49,9 +49,9 @@ class HEADRACE_API JpegDecoder {
   /// libjpeg-turbo's plain decode.
   void decode_whole(std::uint8_t* rgb);
 
-  /// Bytes of coefficients that decoding any part of the open file takes: a file of several scans
-  /// keeps those of the whole image.
-  std::size_t coefficient_bytes() const;
+  /// Bytes that libjpeg-turbo takes to decode any part of the open file: rows that it works on, and
+  /// of a file of several scans the coefficients of the whole image.
+  std::size_t library_bytes() const;
   /// Bytes of pixels that decode() takes at most for a region.
   static std::size_t pixel_bytes(const Region& region, int scale) noexcept;
   /// Bytes that the decoder holds.

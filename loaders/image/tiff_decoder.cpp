@@ -203,9 +203,9 @@ std::size_t TiffDecoder::needed_bytes(const Region& region) const {
   const auto planes = static_cast<std::size_t>(state.layout.planes ? state.colours.needed() : 1);
   const std::size_t row =
       detail::PixelBuffer::padded(static_cast<std::size_t>(state.layout.width) * 4);
-  // One block more for libtiff: as it is stored, or half undone.
-  return detail::PixelBuffer::padded(state.layout.block_bytes) * (planes + 1) +
-         row * static_cast<std::size_t>(region.height);
+  // libtiff takes a copy of a block as it is stored.
+  return detail::PixelBuffer::padded(state.layout.block_bytes) * planes +
+         state.file.bytes().size() + row * static_cast<std::size_t>(region.height);
 }
 
 bool TiffDecoder::keeps_colours() const {

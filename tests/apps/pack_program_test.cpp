@@ -1,4 +1,5 @@
 #include <headrace/tests/apps/started_program.h>
+#include <headrace/tests/loaders/damaged_photographs.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -173,6 +175,38 @@ TEST_CASE("pairs and manifests run through a loader, masks with their pictures")
                       "data={source: pack, file: list.csv, masks: masks}"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "data.source is pairs"));
+}
+
+TEST_CASE("inspect names every photograph of which libjpeg-turbo warns, and no undamaged one") {
+  const TemporaryFolder folder;
+  std::set<std::string> damaged;
+  std::set<std::string> sound;
+  for (const auto& photograph : headrace::test::photographs(96, 80)) {
+    const std::string start = std::to_string(sound.size());
+    sound.insert(start + "-sound.jpg");
+    write(folder.path() / "data" / (start + "-sound.jpg"), photograph.file);
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      const auto file = headrace::test::damaged(photograph.file, seed);
+      const auto plain = headrace::test::plain_verdict(file);
+      if (plain.too_large || !plain.complains) continue;
+      const std::string name = start + "-" + std::to_string(seed) + ".jpg";
+      damaged.insert(name);
+      write(folder.path() / "data" / name, file);
+    }
+  }
+  REQUIRE(damaged.size() > 80);
+  const Finished finished =
+      run_headrace(folder.path(), {"inspect", "data", "--sheet", "", "--json", "found.json"});
+  CHECK(finished.status == 3);
+  std::set<std::string> named;
+  const auto json = nlohmann::json::parse(content_of(folder.path() / "found.json"));
+  for (const auto& bad : json.at("bad"))
+    named.insert(fs::path(bad.at("file").get<std::string>()).filename().string());
+  CHECK(named == damaged);
+  const Finished packed =
+      run_headrace(folder.path(), {"pack", "images", "data", "data.pack", "--skip-bad"});
+  CHECK(contains(packed.out, std::to_string(sound.size()) + " images, " +
+                                 std::to_string(damaged.size()) + " bad ones left out"));
 }
 
 TEST_CASE("inspect counts, names bad files and draws a contact sheet") {

@@ -1,12 +1,18 @@
 // A program of its own: it stands in for malloc.
 #include <headrace/loaders/image/decode_image.h>
+#include <headrace/loaders/image/format_decoder.h>
+#include <headrace/loaders/image/image_formats.h>
 #include <headrace/tests/loaders/image_files.h>
+#include <headrace/tests/loaders/image_files_tiff.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <malloc.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 constexpr bool counts = false;  // a sanitizer has a malloc of its own
@@ -17,6 +23,15 @@ constexpr bool counts = true;
 namespace {
 
 std::size_t allocations = 0;
+std::size_t held = 0;  ///< bytes
+std::size_t peak = 0;
+
+[[maybe_unused]] void* counted(void* memory) {
+  ++allocations;
+  held += malloc_usable_size(memory);
+  peak = std::max(peak, held);
+  return memory;
+}
 
 }  // namespace
 
@@ -27,22 +42,24 @@ void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
+void __libc_free(void* memory);
 
 void* malloc(std::size_t size) noexcept {
-  ++allocations;
-  return __libc_malloc(size);
+  return counted(__libc_malloc(size));
 }
 void* calloc(std::size_t count, std::size_t size) noexcept {
-  ++allocations;
-  return __libc_calloc(count, size);
+  return counted(__libc_calloc(count, size));
 }
 void* realloc(void* memory, std::size_t size) noexcept {
-  ++allocations;
-  return __libc_realloc(memory, size);
+  held -= malloc_usable_size(memory);
+  return counted(__libc_realloc(memory, size));
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  ++allocations;
-  return __libc_memalign(alignment, size);
+  return counted(__libc_memalign(alignment, size));
+}
+void free(void* memory) noexcept {
+  held -= malloc_usable_size(memory);
+  __libc_free(memory);
 }
 }
 #endif
@@ -107,4 +124,44 @@ TEST_CASE("a warm thread decodes JPEG files without allocating memory") {
   allocations = 0;
   pass();
   CHECK(allocations == 0);
+}
+
+TEST_CASE("a decoder holds no more than it counted from the header before") {
+  if (!counts) {
+    MESSAGE("skipped: bytes are counted without sanitizers alone");
+    return;
+  }
+  constexpr int side = 1500;
+  const test::Pixels pixels = test::picture(side, side, 3);
+  const auto jpeg_of = [&](test::JpegSpec spec) {
+    spec.width = spec.height = side;
+    return test::encode_jpeg(spec, pixels);
+  };
+  const auto png_of = [&](bool interlaced) {
+    return test::encode_png({.width = side, .height = side, .interlaced = interlaced}, pixels,
+                            std::size_t{3} * side);
+  };
+  const std::vector<Bytes> files = {
+      jpeg_of({}),
+      jpeg_of({.progressive = true}),
+      jpeg_of({.h_samp = 1, .v_samp = 1, .progressive = true}),
+      png_of(false),
+      png_of(true),
+      test::encode_tiff(
+          {.width = side, .height = side, .compression = COMPRESSION_LZW, .rows_per_strip = side},
+          pixels)};
+  constexpr std::size_t beside = std::size_t{1} << 20;  // tables, rows at work
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const Region& region : {Region{0, 0, side, side}, Region{700, 700, 64, 64}}) {
+      CAPTURE(i);
+      CAPTURE(region.width);
+      const std::size_t before = peak = held;
+      const auto decoder = format_of(files[i])->make_decoder();
+      decoder->open(files[i]);
+      const std::size_t counted = decoder->needed_bytes(region, 1);
+      decoder->decode(region, 1);
+      CHECK(peak - before <= counted + beside);
+      CHECK(counted <= 2 * (peak - before) + beside);
+    }
+  }
 }

@@ -26,7 +26,7 @@ DecodedPixels JpegFormat::decode_part(const Region& region, int scale) {
 
 std::size_t JpegFormat::needed_bytes(const Region& region, int scale) const {
   const std::size_t pixels = JpegDecoder::pixel_bytes(region, scale);
-  return indexed_ ? pixels : pixels + jpeg_.coefficient_bytes();
+  return indexed_ ? pixels : pixels + jpeg_.library_bytes();
 }
 
 void JpegFormat::check(const Region& whole) {
