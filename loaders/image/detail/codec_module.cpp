@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/open_module.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/codec_module.h>
 #include <headrace/loaders/image/opencv_codecs_abi.h>
 
@@ -58,7 +59,7 @@ DecodedPixels ModulePicture::decode() {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(file_.data());
   if (codecs.decode(bytes, file_.size(), out, stride, header_.width, header_.height, message,
                     sizeof message) != 0) {
-    throw DataError(format + ": " + message);
+    throw DataError(format + ": " + printable(message));
   }
   return {.data = out,
           .stride = stride,

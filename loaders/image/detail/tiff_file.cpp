@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/image/detail/tiff_file.h>
 
 #include <algorithm>
@@ -78,7 +79,7 @@ bool is_allowed(unsigned compression) {
 }  // namespace
 
 void TiffFile::fail(const std::string& reason) {
-  const std::string cause = message.empty() ? reason : reason + " (" + message + ")";
+  const std::string cause = message.empty() ? reason : reason + " (" + printable(message) + ")";
   close();
   throw DataError("TIFF: " + cause);
 }
