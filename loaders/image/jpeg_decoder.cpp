@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/detail/jpeg_entropy.h>
 #include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg_input.h>
 #include <headrace/loaders/image/detail/jpeg_memory.h>
 #include <headrace/loaders/image/detail/jpeg_scans.h>
 #include <headrace/loaders/image/exif.h>
@@ -17,37 +18,6 @@
 
 namespace headrace::inline v1 {
 namespace {
-
-boolean end_of_data(j_decompress_ptr info) {
-  detail::jpeg_fail(reinterpret_cast<j_common_ptr>(info), "the file ends before its image does");
-}
-
-void skip_data(j_decompress_ptr info, long count) {
-  if (count <= 0) return;
-  if (static_cast<std::size_t>(count) > info->src->bytes_in_buffer) end_of_data(info);
-  info->src->next_input_byte += count;
-  info->src->bytes_in_buffer -= static_cast<std::size_t>(count);
-}
-
-void nothing(j_decompress_ptr) {}
-
-bool has_end(std::span<const std::byte> scans) {
-  for (std::size_t i = scans.size(); i-- > 1;) {
-    if (scans[i] == std::byte{0xd9} && scans[i - 1] == std::byte{0xff}) return true;
-  }
-  return false;
-}
-
-/// Whether so few bytes can be all of an image of that many blocks: Huffman codes take a bit a
-/// block at least, arithmetic ones less. Before memory is taken for coefficients that never come.
-bool can_hold(const jpeg_decompress_struct& info, std::size_t bytes) {
-  std::size_t blocks = 0;
-  for (int i = 0; i < info.num_components; ++i) {
-    const jpeg_component_info& component = info.comp_info[i];
-    blocks = std::max(blocks, std::size_t{component.width_in_blocks} * component.height_in_blocks);
-  }
-  return blocks / (info.arith_code ? 512 : 8) <= bytes;
-}
 
 /// Adobe writes CMYK inverted.
 void cmyk_to_rgb(std::uint8_t* pixels, int count, bool inverted) {
@@ -130,11 +100,7 @@ struct JpegDecoder::State {
 
 JpegDecoder::State::State() {
   error.attach(info.err);
-  source.init_source = nothing;
-  source.fill_input_buffer = end_of_data;
-  source.skip_input_data = skip_data;
-  source.resync_to_restart = jpeg_resync_to_restart;
-  source.term_source = nothing;
+  detail::make_memory_source(source);
   if (setjmp(error.jump) != 0) {
     jpeg_destroy_decompress(&info);
     throw ResourceError("JPEG: no memory for a decoder");
@@ -264,11 +230,11 @@ ImageHeader JpegDecoder::open(std::span<const std::byte> file) {
   State& state = *state_;
   state.pixels.trim();
   const ImageHeader header = state.open(file);
-  if (!has_end(file.last(state.source.bytes_in_buffer))) {
+  if (!detail::has_end_marker(file.last(state.source.bytes_in_buffer))) {
     throw DataError("JPEG: the file ends before its image does (no end marker in " +
                     std::to_string(file.size()) + " bytes)");
   }
-  if (!can_hold(state.info, file.size())) {
+  if (!detail::can_hold(state.info, file.size())) {
     throw DataError("JPEG: " + std::to_string(file.size()) + " bytes cannot hold " +
                     std::to_string(header.width) + " x " + std::to_string(header.height) +
                     " pixels");
