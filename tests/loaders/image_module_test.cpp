@@ -76,7 +76,7 @@ TEST_CASE("in a folder without the codec module" * doctest::skip()) {
   for (const auto& [format, file] : {std::pair{"BMP", bmp()}, {"WebP", webp()}}) {
     const std::string message = refusal(file);
     CAPTURE(message);
-    CHECK(message.starts_with("[decode] " + std::string(format)));
+    CHECK(message.starts_with(format));
     CHECK(message.find("libopencv-imgcodecs406") != std::string::npos);
     CHECK(message.find("headrace_opencv_codecs.so") != std::string::npos);
     CHECK(message.find("No such file") != std::string::npos);

@@ -48,8 +48,8 @@ DecodedPixels ModulePicture::decode() {
   const std::string format(header_.format);
   const Codecs& codecs = the_codecs();
   if (codecs.decode == nullptr) {
-    throw ConfigError("[decode] " + format + ": needs the module " + module_file +
-                      ", which cannot be opened (" + codecs.reason +
+    throw ConfigError(format + ": needs the module " + module_file + ", which cannot be opened (" +
+                      codecs.reason +
                       "); install the package libopencv-imgcodecs406, and the module beside the "
                       "program, or convert the files to JPEG or PNG");
   }
