@@ -184,20 +184,20 @@ TEST_CASE("inspect names every photograph of which libjpeg-turbo warns, and no u
   for (const auto& photograph : headrace::test::photographs(96, 80)) {
     const std::string start = std::to_string(sound.size());
     sound.insert(start + "-sound.jpg");
-    write(folder.path() / "data" / (start + "-sound.jpg"), photograph.file);
+    write(folder.path() / "data/photo" / (start + "-sound.jpg"), photograph.file);
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       const auto file = headrace::test::damaged(photograph.file, seed);
       const auto plain = headrace::test::plain_verdict(file);
       if (plain.too_large || !plain.complains) continue;
       const std::string name = start + "-" + std::to_string(seed) + ".jpg";
       damaged.insert(name);
-      write(folder.path() / "data" / name, file);
+      write(folder.path() / "data/photo" / name, file);
     }
   }
   REQUIRE(damaged.size() > 80);
   const Finished finished =
       run_headrace(folder.path(), {"inspect", "data", "--sheet", "", "--json", "found.json"});
-  CHECK(finished.status == 3);
+  REQUIRE_MESSAGE(finished.status == 3, finished.err);
   std::set<std::string> named;
   const auto json = nlohmann::json::parse(content_of(folder.path() / "found.json"));
   for (const auto& bad : json.at("bad"))
