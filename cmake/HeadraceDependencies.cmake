@@ -29,6 +29,7 @@ endfunction()
 headrace_find(deflate HEADER libdeflate.h LIBRARY deflate)
 headrace_find(lz4 HEADER lz4.h LIBRARY lz4)
 headrace_find(zstd HEADER zstd.h LIBRARY zstd)
+headrace_find(szip HEADER szlib.h LIBRARY sz)
 # OpenCV's own CMake file belongs to a package that draws in a window system and VTK.
 headrace_find(opencv_core HEADER opencv2/core.hpp LIBRARY opencv_core SUFFIXES opencv4)
 headrace_find(opencv_imgproc HEADER opencv2/imgproc.hpp LIBRARY opencv_imgproc SUFFIXES opencv4)
@@ -38,7 +39,6 @@ headrace_find(hdf5_c HEADER hdf5.h LIBRARY hdf5_serial hdf5 SUFFIXES hdf5/serial
 headrace_find(hdf5_cxx HEADER H5Cpp.h LIBRARY hdf5_serial_cpp hdf5_cpp SUFFIXES hdf5/serial)
 find_library(HEADRACE_HDF5_ARCHIVE NAMES libhdf5_serial.a libhdf5.a PATH_SUFFIXES hdf5/serial)
 find_library(HEADRACE_HDF5_CXX_ARCHIVE NAMES libhdf5_serial_cpp.a libhdf5_cpp.a PATH_SUFFIXES hdf5/serial)
-find_library(HEADRACE_SZIP NAMES sz)  # of the archive
 target_link_libraries(headrace::opencv_imgproc INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::opencv_imgcodecs INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::hdf5_cxx INTERFACE headrace::hdf5_c)

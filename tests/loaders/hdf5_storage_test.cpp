@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -319,6 +320,52 @@ TEST_CASE("a chunk that lies about its bits is refused before the library reads 
   }
 }
 
+TEST_CASE("a szip chunk whose code ends too soon is refused before the library reads it") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "szip.h5";
+  constexpr hsize_t extent = 4096, chunk = 1024;
+  for (const bool shuffled : {false, true}) {
+    CAPTURE(shuffled);
+    std::vector<std::int32_t> values(extent);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::int32_t>(i * 7919 % 1000);
+    {
+      const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+      H5::DSetCreatPropList creation;
+      creation.setChunk(1, &chunk);
+      if (shuffled) creation.setShuffle();
+      creation.setSzip(H5_SZIP_NN_OPTION_MASK, 16);
+      file.createDataSet("x", P::STD_I32LE, H5::DataSpace(1, &extent), creation)
+          .write(values.data(), P::NATIVE_INT32);
+    }
+    const auto rows = [&](std::span<const std::int64_t> indices) {
+      return gathered(Hdf5Table({.file = path,
+                                 .fields = {{"x", "x"}},
+                                 .memory = 1_MiB,
+                                 .residence = Residence::library}),
+                      indices);
+    };
+    const std::array<std::int64_t, 4> all{0, 1023, 2047, 4095}, sound{0, 1023, 2048, 4095};
+    const auto bytes = rows(all).front();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      CHECK(std::memcmp(bytes.data() + 4 * i, &values[static_cast<std::size_t>(all[i])], 4) == 0);
+    const auto expected = rows(sound);
+    {
+      const H5::H5File file(path.c_str(), H5F_ACC_RDWR);
+      const H5::DataSet data = file.openDataSet("x");
+      hsize_t stored = 0;
+      H5Dget_chunk_storage_size(data.getId(), &chunk, &stored);
+      std::vector<std::byte> code(stored);
+      std::uint32_t mask = 0;
+      REQUIRE(H5Dread_chunk(data.getId(), H5P_DEFAULT, &chunk, &mask, code.data()) >= 0);
+      REQUIRE(H5Dwrite_chunk(data.getId(), H5P_DEFAULT, mask, &chunk, stored / 2, code.data()) >=
+              0);
+    }
+    CHECK(rows(sound) == expected);
+    CHECK(contains(message_of<DataError>([&] { rows(all); }), "szip"));
+  }
+}
+
 TEST_CASE("settings of rare filters that are not those of the chunks are refused") {
   using detail::ChunkCodec;
   using detail::ChunkFilter;
@@ -338,6 +385,17 @@ TEST_CASE("settings of rare filters that are not those of the chunks are refused
     CHECK(refused(lying, 400));
   }
   CHECK(refused({6, {2, 0, 100}}, 400));
+  // Szip in blocks of 8 of a line of 256.
+  const ChunkFilter coded{4, {141, 8, 32, 256}};
+  CHECK_FALSE(refused(coded, 400));
+  for (const auto& [place, value] :
+       {std::pair{1, 0U}, std::pair{1, 7U}, std::pair{1, 34U}, std::pair{2, 33U}, std::pair{2, 0U},
+        std::pair{3, 0U}, std::pair{3, 5000U}}) {
+    CAPTURE(place);
+    ChunkFilter lying = coded;
+    lying.values[static_cast<std::size_t>(place)] = value;
+    CHECK(refused(lying, 400));
+  }
   // N-bit of 100 arrays of two numbers of 4 bytes, 17 bits from bit 3.
   const ChunkFilter packed{5, {10, 0, 100, 2, 8, 1, 4, 0, 17, 3}};
   CHECK_FALSE(refused(packed, 800));

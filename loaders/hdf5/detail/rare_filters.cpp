@@ -5,6 +5,11 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
+
+extern "C" {  // the header does not say so
+#include <szlib.h>
+}
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -96,6 +101,28 @@ void require_n_bit(const ChunkFilter& filter, std::span<const std::byte> stored)
     lies("n-bit", stored.size());
 }
 
+/// Szip: how, numbers in a block, bits of a number, numbers in a line of blocks.
+bool szip_settings_right(const std::vector<std::uint32_t>& values) {
+  if (values.size() < 4) return false;
+  const std::uint32_t block = values[1], bits = values[2], line = values[3];
+  return block >= 2 && block <= SZ_MAX_PIXELS_PER_BLOCK && block % 2 == 0 && bits >= 1 &&
+         (bits <= 32 || bits == 64) && line >= block && line <= block * SZ_MAX_BLOCKS_PER_SCANLINE;
+}
+
+/// Its chunk: the size of what it was (4 bytes), then the code, which may end too soon.
+void require_szip(const ChunkFilter& filter, std::span<const std::byte> stored, std::size_t bytes) {
+  if (stored.size() <= 4 || bytes == 0 || number(stored) != bytes) lies("szip", stored.size());
+  SZ_com_t settings{.options_mask = static_cast<int>(filter.values[0]),
+                    .bits_per_pixel = static_cast<int>(filter.values[2]),
+                    .pixels_per_block = static_cast<int>(filter.values[1]),
+                    .pixels_per_scanline = static_cast<int>(filter.values[3])};
+  std::vector<std::byte> chunk(bytes);
+  std::size_t decoded = bytes;
+  const int result = SZ_BufftoBuffDecompress(chunk.data(), &decoded, stored.data() + 4,
+                                             stored.size() - 4, &settings);
+  if (result != SZ_OK || decoded != bytes) lies("szip", stored.size());
+}
+
 }  // namespace
 
 void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes) {
@@ -106,6 +133,7 @@ void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes) {
         bytes != chunk_bytes)
       lie("scale-offset");
   }
+  if (filter.id == szip && !szip_settings_right(filter.values)) lie("szip");
   if (filter.id == n_bit) {
     const NBit all = NBit::of(filter.values);
     if (!all.right || __builtin_mul_overflow(all.elements, all.size, &bytes) ||
@@ -118,9 +146,7 @@ void require_rare_chunk(const ChunkFilter& filter, std::span<const std::byte> st
                         std::size_t bytes) {
   if (filter.id == scale_offset) require_scale_offset(filter, stored);
   if (filter.id == n_bit) require_n_bit(filter, stored);
-  // Szip: the size of the chunk (4 bytes), then its code.
-  const bool said = stored.size() > 4 && (bytes == 0 || number(stored) == bytes);
-  if (filter.id == szip && !said) lies("szip", stored.size());
+  if (filter.id == szip) require_szip(filter, stored, bytes);
 }
 
 }  // namespace headrace::inline v1::detail

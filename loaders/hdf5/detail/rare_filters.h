@@ -14,7 +14,8 @@ namespace headrace::inline v1::detail {
 /// Throws DataError unless the settings are those of chunks of that size.
 void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes);
 
-/// Throws DataError unless what such a filter made can be undone to `bytes` bytes (0: any number).
+/// Throws DataError unless what such a filter made can be undone to `bytes` bytes, which 0 stands
+/// for where they cannot be told.
 void require_rare_chunk(const ChunkFilter& filter, std::span<const std::byte> stored,
                         std::size_t bytes);
 
