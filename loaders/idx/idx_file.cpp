@@ -137,17 +137,21 @@ Header read_header(Reader& reader, std::size_t most_bytes, const std::string& fi
   }
   std::vector<std::int64_t> extents;
   std::size_t bytes = size_of(dtype);
+  bool empty = false;  // even then its rows have a size, which the rest of the extents must allow
   for (int axis = 0; axis < magic[3]; ++axis) {
     std::array<unsigned char, 4> raw{};
     reader.read(raw.data(), raw.size());
     const std::uint32_t extent = std::uint32_t{raw[0]} << 24 | std::uint32_t{raw[1]} << 16 |
                                  std::uint32_t{raw[2]} << 8 | raw[3];
     extents.push_back(extent);
-    if (__builtin_mul_overflow(bytes, std::size_t{extent}, &bytes) ||
-        bytes > std::numeric_limits<std::size_t>::max() / 2) {
+    if (extent == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(bytes, std::size_t{extent}, &bytes) ||
+               bytes > std::numeric_limits<std::size_t>::max() / 2) {
       reader.fail("declares more elements than 63 bits can count");
     }
   }
+  if (empty) bytes = 0;
   const Shape shape{std::span<const std::int64_t>(extents)};
   if (bytes > reader.most_bytes()) {
     reader.fail("declares " + to_string(shape) + " elements, more than it can hold");

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -120,10 +121,16 @@ Header read_header(int file) {
 /// Bytes of the array; throws when they are not those of the file.
 std::size_t checked_bytes(const Header& header, std::uint64_t file_bytes) {
   std::size_t bytes = size_of(header.dtype);
+  bool empty = false;  // even then its rows have a size, which the rest of the extents must allow
   for (const std::int64_t extent : header.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes))
+    if (extent == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) ||
+               bytes > std::numeric_limits<std::size_t>::max() / 2) {
       refuse("its sizes overflow");
+    }
   }
+  if (empty) bytes = 0;
   if (file_bytes < header.data || file_bytes - header.data != bytes) {
     refuse("shape and type say " + std::to_string(bytes) + " bytes, the file has " +
            std::to_string(file_bytes - std::min(file_bytes, header.data)));

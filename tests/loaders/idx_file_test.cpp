@@ -117,6 +117,7 @@ TEST_CASE("a file that is not a whole IDX file is refused by name, with the rule
   check(std::string("\x00\x00\x08\x03\x00\x00\x00\x01", 8), "ends 4 bytes early");
   check(idx(8, {2}, "abc"), "bytes after its last element");
   check(idx(14, {0xffffffff, 0xffffffff, 0xffffffff}, ""), "63 bits");
+  check(idx(14, {0, 0xffffffff, 0xffffffff, 0xffffffff}, ""), "63 bits");
   check(idx(8, {0xffffffff, 0xffff}, "a"), "more than it can hold");
 }
 

@@ -73,6 +73,10 @@ TEST_CASE("files that are none, or lie, are refused by name") {
                        "4294967296), }",
                        ""),
                  "overflow"));
+  CHECK(contains(tried("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 4294967296, "
+                       "4294967296), }",
+                       ""),
+                 "overflow"));
   std::ofstream(path) << "no array";
   CHECK(contains(refusal(path), "no .npy file"));
   std::ofstream(path, std::ios::binary) << "\x93NUMPY\2" << '\0' << "\xff\xff\xff\x7f";
