@@ -18,6 +18,11 @@ bool reads_back_plain(const std::string& text) {
   return text.find_first_not_of(word_characters) == std::string::npos;
 }
 
+// Whether a word that was plain where it stood is so on a line in brackets, too.
+bool bears_brackets(const std::string& text) {
+  return text.find_first_of(",[]{}\n") == std::string::npos;
+}
+
 std::string double_quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -40,8 +45,8 @@ std::string double_quoted(std::string_view text) {
 
 std::string scalar_text(const Node& node) {
   if (node.kind == Node::Kind::null) return "null";
-  if (!node.quoted || reads_back_plain(node.text)) return node.text;
-  return double_quoted(node.text);
+  const bool plain = node.quoted ? reads_back_plain(node.text) : bears_brackets(node.text);
+  return plain ? node.text : double_quoted(node.text);
 }
 
 std::string key_text(const std::string& key) {

@@ -1,4 +1,5 @@
 #include <headrace/apps/config/document.h>
+#include <headrace/apps/config/fields.h>
 #include <headrace/engine/base/error.h>
 
 #include <string>
@@ -124,4 +125,16 @@ TEST_CASE("a file that is not there or is a folder is refused by name") {
                        "[config] /nowhere/job.yaml: cannot be read; check the path", ConfigError);
   CHECK_THROWS_WITH_AS(read_document("/tmp"), "[config] /tmp: must be a file, got a folder",
                        ConfigError);
+}
+
+TEST_CASE("a plain word that a line in brackets would divide is quoted there") {
+  for (const std::string text :
+       {"- a, b\n- c\n", "- a]\n- b\n", "- \"a\n\n\n  b\"\n", "- a\n\n  b\n- c\n"}) {
+    CAPTURE(text);
+    const Node list = parse_document(text, "job.yaml");
+    const Node again = parse_document(to_yaml(list), "written");
+    REQUIRE(again.items.size() == list.items.size());
+    for (std::size_t i = 0; i < list.items.size(); ++i)
+      CHECK(again.items[i].text == list.items[i].text);
+  }
 }
