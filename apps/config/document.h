@@ -23,7 +23,16 @@ struct HEADRACE_API Place {
   bool is_setting() const;
 };
 
-struct Entry;
+/// A key of a map and its value.
+template <class Value>
+struct EntryOf {
+  std::string key{};
+  Place place{};
+  Value value{};
+};
+
+struct Node;
+using Entry = EntryOf<Node>;
 
 /// A value of a YAML document, with its place. Aliases have been replaced by copies.
 struct HEADRACE_API Node {
@@ -39,12 +48,6 @@ struct HEADRACE_API Node {
 
   const Entry* find(std::string_view key) const;
   Entry* find(std::string_view key);
-};
-
-struct Entry {
-  std::string key{};
-  Place place{};
-  Node value{};
 };
 
 /// "a list", "a map", "\"text\"": what an error says it got.
