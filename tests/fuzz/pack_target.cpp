@@ -3,16 +3,13 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_decoder.h>
 #include <headrace/loaders/image/pack/image_pack.h>
+#include <headrace/tests/fuzz/finding.h>
+#include <headrace/tests/fuzz/memory_file.h>
 #include <headrace/tests/fuzz/pack_edits.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace headrace;
 
@@ -20,23 +17,6 @@ namespace {
 
 constexpr std::int64_t most_pixels = 1 << 20;
 constexpr int side = 20;
-
-/// Bytes as a file that can be opened by name.
-class MemoryFile {
- public:
-  explicit MemoryFile(const test::PackBytes& bytes) : number_(::memfd_create("pack", MFD_CLOEXEC)) {
-    if (number_ < 0 ||
-        ::write(number_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-      std::abort();
-  }
-  ~MemoryFile() { ::close(number_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string name() const { return "/proc/self/fd/" + std::to_string(number_); }
-
- private:
-  int number_;
-};
 
 /// Windows over the whole picture and parts of it, at several scales.
 std::string decode(std::span<const std::byte> file) {
@@ -65,7 +45,7 @@ std::string decode(std::span<const std::byte> file) {
 
 std::string read_pack(test::PackBytes file) {
   test::repair_pack(file);
-  const MemoryFile memory(file);
+  const test::MemoryFile memory(file);
   std::string outcome;
   try {
     const ImagePack pack(memory.name(), {.verify = false});
@@ -97,7 +77,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const std::string first = outcome();
   decode(test::pack_seed(which % 3 + 1));
-  if (outcome() == first) return 0;
-  std::fputs("a pack gives something else the second time\n", stderr);
-  std::abort();
+  if (outcome() != first) test::finding("a pack gives something else the second time");
+  return 0;
 }

@@ -1,8 +1,9 @@
-// headrace_fuzz_seeds FOLDER: the decoder's seeds as files, for the fuzzer to begin with.
-#include <headrace/tests/fuzz/stored_inputs.h>
+// headrace_fuzz_seeds FOLDER TARGET: what a target begins with, as files.
+#include <headrace/tests/fuzz/seeds.h>
 
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 namespace {
 
@@ -13,25 +14,19 @@ void write(const std::filesystem::path& path, const headrace::test::Bytes& bytes
   if (!stream) throw std::runtime_error("cannot write " + path.string());
 }
 
-int write_all(const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  int count = 0;
-  for (const auto& file : headrace::test::odd_files()) {
-    if (file.bytes.size() < 20'000) write(folder / std::to_string(count++), file.bytes);
-  }
-  for (const auto& input : headrace::test::stored_inputs("decode"))
-    write(folder / input.name, input.bytes);
-  return count;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) try {
-  if (count != 2) {
-    std::fputs("usage: headrace_fuzz_seeds FOLDER\n", stderr);
+  if (count != 3) {
+    std::fputs("usage: headrace_fuzz_seeds FOLDER TARGET\n", stderr);
     return 2;
   }
-  std::printf("%d seeds\n", write_all(arguments[1]));
+  const std::filesystem::path folder = arguments[1];
+  std::filesystem::create_directories(folder);
+  int number = 0;
+  for (const auto& input : headrace::test::seeds(arguments[2]))
+    write(folder / std::to_string(number++), input.bytes);
+  std::printf("%d seeds\n", number);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "headrace_fuzz_seeds: %s\n", error.what());

@@ -4,6 +4,7 @@
 #include <headrace/loaders/hdf5/detail/unshuffle.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/hdf5_files.h>
+#include <headrace/tests/loaders/hdf5_stored_chunks.h>
 
 #include <array>
 #include <cstring>
@@ -21,30 +22,6 @@ using detail::ChunkCodec;
 using detail::ChunkFilter;
 using detail::CodecScratch;
 using Bytes = std::vector<std::byte>;
-
-/// A chunk that another program stored.
-struct StoredChunk {
-  const char* name;
-  bool noise;
-  std::size_t element;
-  std::size_t count;
-  std::vector<ChunkFilter> filters;
-  std::uint32_t skipped;
-  std::string_view hex;
-};
-
-std::vector<StoredChunk> stored_chunks() {
-  return {
-#include "hdf5_filters.inc"
-  };
-}
-
-Bytes from_hex(std::string_view hex) {
-  Bytes bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  return bytes;
-}
 
 Bytes expected(const StoredChunk& chunk) {
   if (chunk.noise) return noise(chunk.element * chunk.count);
@@ -86,14 +63,14 @@ Bytes deflated(const Bytes& bytes) {
 TEST_CASE("chunks that h5py and hdf5plugin stored decode to what went in") {
   for (const StoredChunk& chunk : stored_chunks()) {
     CAPTURE(chunk.name);
-    CHECK(decoded(chunk, from_hex(chunk.hex)) == expected(chunk));
+    CHECK(decoded(chunk, chunk.bytes()) == expected(chunk));
   }
 }
 
 TEST_CASE("a chunk cut short anywhere is refused or decodes to its size, never past it") {
   for (const StoredChunk& chunk : stored_chunks()) {
     CAPTURE(chunk.name);
-    const Bytes whole = from_hex(chunk.hex);
+    const Bytes whole = chunk.bytes();
     const std::size_t step = std::max<std::size_t>(whole.size() / 60, 1);
     for (std::size_t size = 0; size < whole.size(); size += step) {
       const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -104,7 +81,7 @@ TEST_CASE("a chunk cut short anywhere is refused or decodes to its size, never p
 
 TEST_CASE("a chunk with a byte changed gives an error or some bytes, and touches no others") {
   for (const StoredChunk& chunk : stored_chunks()) {
-    const Bytes whole = from_hex(chunk.hex);
+    const Bytes whole = chunk.bytes();
     const std::size_t step = std::max<std::size_t>(whole.size() / 40, 1);
     for (std::size_t at = 0; at < whole.size(); at += step) {
       for (const std::byte change : {std::byte{0xff}, std::byte{0x01}, std::byte{0x80}}) {
@@ -124,7 +101,7 @@ TEST_CASE("a chunk with a byte changed gives an error or some bytes, and touches
 TEST_CASE("a checksum that does not fit is noticed") {
   for (const StoredChunk& chunk : stored_chunks()) {
     if (std::string_view(chunk.name) != "checksum of odd bytes") continue;
-    Bytes stored = from_hex(chunk.hex);
+    Bytes stored = chunk.bytes();
     stored[100] ^= std::byte{1};
     CHECK(contains(message_of<DataError>([&] { decoded(chunk, stored); }), "checksum"));
   }
