@@ -1,12 +1,14 @@
 #include <headrace/loaders/hdf5/detail/helper_server.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 
 #include <H5Cpp.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,6 +31,11 @@ int main(int argc, char** argv) {
     std::fputs("headrace-hdf5 is started by headrace when it reads HDF5 files\n", stderr);
     return 2;
   }
+  // The library's thread has a stack of its own, which counts, whatever the shell's limit.
+  pthread_attr_t usual;
+  pthread_attr_init(&usual);
+  pthread_attr_setstacksize(&usual, std::size_t{8} << 20);
+  pthread_setattr_default_np(&usual);
   const headrace::detail::HelperDescriptors descriptors{
       .socket = std::atoi(argv[1]), .data = std::atoi(argv[2]), .window = std::atoi(argv[3])};
   const rlimit no_core{};

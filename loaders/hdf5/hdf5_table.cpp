@@ -31,20 +31,10 @@ std::size_t held_bytes(const detail::TableField& field) {
   return bytes;
 }
 
-std::vector<Hdf5Attribute> attributes_of(const detail::TablePlan& plan,
-                                         const Hdf5TableOptions& options) {
-  if (options.attributes.empty()) return {};
-  detail::AttributeRequest request{.names = options.attributes, .objects = {"/"}};
-  for (const detail::TableField& field : plan.fields)
-    request.objects.push_back(field.first().path);
-  return plan.files.front().opened.library->attributes(request);
-}
-
 }  // namespace
 
 struct Hdf5Table::Core {
   detail::TablePlan plan;
-  std::vector<Hdf5Attribute> attributes;
   std::size_t resident_bytes = 0;
   bool blocking = false;
   bool ragged = false;  ///< some field is
@@ -113,7 +103,6 @@ Hdf5Table::Hdf5Table(Hdf5TableOptions options) {
     core->ragged = core->ragged || field.ragged();
     core->blocking = core->blocking || field.ragged() || !field.resident();
   }
-  core->attributes = attributes_of(core->plan, options);
   for (detail::TableFile& file : core->plan.files) {
     file.opened.library.reset();                    // whoever reads rows through it has it
     if (!core->blocking) file.opened.file.reset();  // everything is in memory
@@ -146,7 +135,7 @@ const std::vector<std::string>& Hdf5Table::notes() const noexcept {
   return core_->plan.notes;
 }
 const std::vector<Hdf5Attribute>& Hdf5Table::attributes() const noexcept {
-  return core_->attributes;
+  return core_->plan.attributes;
 }
 
 std::int64_t Hdf5Table::chunk_rows() const noexcept {

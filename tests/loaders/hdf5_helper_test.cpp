@@ -8,11 +8,14 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -46,6 +49,13 @@ std::vector<pid_t> helpers() {
       found.push_back(std::stoi(pid));
   }
   return found;
+}
+
+/// Ends a helper, and waits until it has ended.
+void end_helper(pid_t process) {
+  ::kill(process, SIGKILL);
+  for (std::string pid, name, state; state != "Z"; std::this_thread::yield())
+    std::ifstream("/proc/" + std::to_string(process) + "/stat") >> pid >> name >> state;
 }
 
 /// What only the library can read, by its name, and what is read past it.
@@ -162,7 +172,7 @@ TEST_CASE("datasets are listed by a helper as by the library, and errors have th
   CHECK_THROWS_AS(table(folder / "text.h5", "x", Residence::automatic), DataError);
 }
 
-TEST_CASE("a helper that is ended is one error, and the next read begins with another") {
+TEST_CASE("a helper that was ended while it was idle is followed by another") {
   const TemporaryFolder folder;
   const fs::path path = folder / "layouts.h5";
   write_layouts(path);
@@ -173,11 +183,82 @@ TEST_CASE("a helper that is ended is one error, and the next read begins with an
   for (int round = 0; round < 3; ++round) {
     const std::vector<pid_t> running = helpers();
     REQUIRE(running.size() == 1);
-    ::kill(running[0], SIGKILL);
-    const std::string message = message_of<DataError>([&] { gathered(rows, indices); });
-    CHECK(contains(message, "layouts.h5"));
-    CHECK(contains(message, "ended by SIGKILL while it read rows"));
+    end_helper(running[0]);
     CHECK(gathered(rows, indices) == expected);
+  }
+  // What was changed meanwhile is not read, by the new one as little as by the old one.
+  end_helper(helpers().at(0));
+  std::ofstream(path, std::ios::binary | std::ios::app) << "more";
+  for (int round = 0; round < 2; ++round) {
+    const std::string message = message_of<DataError>([&] { gathered(rows, indices); });
+    CHECK(contains(message, "layouts.h5 was changed"));
+  }
+}
+
+TEST_CASE("a helper that is ended at its work is an error that is not the file's") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "layouts.h5";
+  write_layouts(path);
+  const InHelper used;
+  const Hdf5Table rows = table(path, "scaled", Residence::library);
+  const std::vector<std::int64_t> indices = scattered(file_rows, 30);
+  const auto expected = gathered(rows, indices);
+  const pid_t helper = helpers().at(0);
+  ::kill(helper, SIGSTOP);  // so that it is asked, and does not answer
+  std::thread end([helper] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::kill(helper, SIGKILL);
+  });
+  const std::string message = message_of<ResourceError>([&] { gathered(rows, indices); });
+  end.join();
+  CHECK(contains(message, "layouts.h5"));
+  CHECK(contains(message, "ended by SIGKILL while it read rows"));
+  CHECK(gathered(rows, indices) == expected);
+}
+
+TEST_CASE("a virtual dataset of many files is read by a helper, and a place larger than a window") {
+  const TemporaryFolder folder;
+  constexpr hsize_t sources = 250, values = 64;
+  const H5::DSetCreatPropList creation;
+  const std::array<hsize_t, 2> extents{sources, values};
+  const H5::DataSpace all(2, extents.data()), one(1, &values);
+  for (hsize_t i = 0; i < sources; ++i) {
+    const std::string name = "source-" + std::to_string(i) + ".h5";
+    const std::vector<std::int32_t> row(values, static_cast<std::int32_t>(i));
+    H5::H5File((folder / name).c_str(), H5F_ACC_TRUNC)
+        .createDataSet("x", P::STD_I32LE, one)
+        .write(row.data(), P::NATIVE_INT32);
+    const std::array<hsize_t, 2> start{i, 0}, count{1, values};
+    all.selectHyperslab(H5S_SELECT_SET, count.data(), start.data());
+    H5Pset_virtual(creation.getId(), all.getId(), name.c_str(), "x", one.getId());
+  }
+  const fs::path path = folder / "all.h5";
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    file.createDataSet("x", P::STD_I32LE, H5::DataSpace(2, extents.data()), creation);
+    const std::array<hsize_t, 2> large{2, hsize_t{5} << 20}, chunk{1, hsize_t{1} << 20};
+    H5::DSetCreatPropList scaled;
+    scaled.setChunk(2, chunk.data());
+    H5Pset_scaleoffset(scaled.getId(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+    const std::vector<std::int32_t> ones(large[0] * large[1], 1);
+    file.createDataSet("large", P::STD_I32LE, H5::DataSpace(2, large.data()), scaled)
+        .write(ones.data(), P::NATIVE_INT32);
+  }
+  const InHelper used;
+  const Hdf5Table rows(
+      {.file = path, .fields = {{"x", "x"}}, .memory = 1_MiB, .residence = Residence::library});
+  const std::vector<std::int64_t> indices = scattered(sources, 600);
+  const auto bytes = gathered(rows, indices).front();
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    CHECK(std::memcmp(&bytes[i * values * 4], &indices[i], 4) == 0);
+  for (const Residence residence : {Residence::resident, Residence::library}) {
+    const Hdf5Table large(
+        {.file = path, .fields = {{"x", "large"}}, .memory = 128_MiB, .residence = residence});
+    const std::array<std::int64_t, 2> both{1, 0};
+    const auto values_of = gathered(large, both).front();
+    std::int32_t last = 0;
+    std::memcpy(&last, values_of.data() + values_of.size() - 4, 4);
+    CHECK(last == 1);
   }
 }
 

@@ -203,7 +203,7 @@ TEST_CASE("sizes that overflow or cannot be true are refused before memory is ta
       Hdf5Table(
           {.file = path, .fields = {{.dataset = "unwritten"}}, .residence = Residence::resident}),
       ResourceError);
-  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "unwritten"}}}).resident_bytes() == 0);
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "unwritten"}}}).resident_bytes() < 16_KiB);
 }
 
 TEST_CASE("a dataset whose extent was inflated does not read past its data") {

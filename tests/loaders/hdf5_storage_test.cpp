@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -363,6 +364,42 @@ TEST_CASE("a szip chunk whose code ends too soon is refused before the library r
     }
     CHECK(rows(sound) == expected);
     CHECK(contains(message_of<DataError>([&] { rows(all); }), "szip"));
+  }
+}
+
+TEST_CASE("rare filters that leave chunks as they are do not stand in the way") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "idle.h5";
+  constexpr hsize_t extent = 100, chunk = 10;
+  std::vector<std::int32_t> values(extent);
+  std::iota(values.begin(), values.end(), -50);
+  const H5::EnumType colours(sizeof(std::int32_t));
+  for (std::int32_t value = -50; value < 50; ++value)
+    colours.insert("c" + std::to_string(value + 50), &value);
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    H5::DSetCreatPropList all_bits, enumerated;
+    all_bits.setChunk(1, &chunk);
+    enumerated.setChunk(1, &chunk);
+    H5Pset_scaleoffset(all_bits.getId(), H5Z_SO_INT, 32);
+    all_bits.setDeflate(3);
+    enumerated.setDeflate(3);
+    H5Pset_nbit(enumerated.getId());
+    const H5::DataSpace space(1, &extent);
+    file.createDataSet("all_bits", P::STD_I32LE, space, all_bits)
+        .write(values.data(), P::NATIVE_INT32);
+    file.createDataSet("enumerated", colours, space, enumerated).write(values.data(), colours);
+  }
+  const std::vector<std::int64_t> indices = scattered(extent, 64);
+  for (const std::string dataset : {"all_bits", "enumerated"}) {
+    CAPTURE(dataset);
+    const auto rows = gathered(Hdf5Table({.file = path,
+                                          .fields = {{"x", dataset}},
+                                          .memory = 1_MiB,
+                                          .residence = Residence::library}),
+                               indices);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      CHECK(std::memcmp(&rows[0][4 * i], &values[static_cast<std::size_t>(indices[i])], 4) == 0);
   }
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("compact and unwritten datasets come through the library, and a note s
 
     const Hdf5Table direct = table_of(path, {name}, Residence::automatic, 2700);
     CHECK(direct.blocking());
-    CHECK(direct.resident_bytes() == 0);
+    CHECK(direct.resident_bytes() < 16_KiB);  // a helper's window
     CHECK(gathered(direct, indices)[0] == expected);
     CHECK(contains(direct.notes()[0], "one thread"));
     CHECK_THROWS_AS(table_of(path, {name}, Residence::pread), ConfigError);

@@ -72,9 +72,10 @@ ChunkCodec::ChunkCodec(std::vector<ChunkFilter> filters, std::size_t chunk_bytes
     throw DataError("has " + std::to_string(filters_.size()) +
                     " filters, the format allows 32; the file is damaged");
   }
-  for (const ChunkFilter& filter : filters_) {
-    require_settings(filter);
-    require_rare_settings(filter, chunk_bytes_);
+  for (std::size_t i = 0; i < filters_.size(); ++i) {
+    require_settings(filters_[i]);
+    require_rare_settings(filters_[i], chunk_bytes_);
+    if (!does_nothing(filters_[i])) working_ |= std::uint32_t{1} << i;
   }
 }
 
@@ -137,8 +138,7 @@ ChunkCodec::Apart ChunkCodec::decode_apart(std::span<const std::byte> stored, st
 }
 
 std::uint32_t ChunkCodec::applied(std::uint32_t skipped) const noexcept {
-  const std::uint64_t all = (std::uint64_t{1} << filters_.size()) - 1;
-  return static_cast<std::uint32_t>(all) & ~skipped;
+  return working_ & ~skipped;
 }
 
 /// Undoes those filters, the last one first; the last step writes to `out` where there is one.

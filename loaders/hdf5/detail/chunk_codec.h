@@ -102,6 +102,7 @@ class ChunkCodec {
 
   std::vector<ChunkFilter> filters_;
   std::size_t chunk_bytes_;
+  std::uint32_t working_ = 0;  // bit i: filter i changes a chunk
 };
 
 }  // namespace headrace::inline v1::detail

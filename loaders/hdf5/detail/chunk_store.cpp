@@ -2,12 +2,16 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_store.h>
 #include <headrace/loaders/hdf5/detail/hdf5_dataset.h>
+#include <headrace/loaders/hdf5/detail/library_budget.h>
 
 #include <algorithm>
 #include <cstring>
 
 namespace headrace::inline v1::detail {
 namespace {
+
+/// A chunk that was never written costs the library an error with all its text.
+constexpr std::size_t look_up_work = 100;
 
 std::span<const std::byte> read_stored(const DataFile& file, const ChunkPlace& place,
                                        CodecScratch& scratch) {
@@ -38,6 +42,7 @@ std::vector<ChunkPlace> ChunkIndexes::places(const H5::DataSet& data, const Chun
   };
   if (const auto* found = saved_->find(key, grid.chunks()); found && agrees(*found, place_of))
     return *found;
+  expect_work(grid.chunks() * look_up_work, 0);
   std::vector<ChunkPlace> built = index_chunks(in);
   saved_->put(key, built);
   return built;

@@ -58,8 +58,11 @@ DataFile::DataFile(std::filesystem::path path, const Stage& stage)
 }
 
 DataFile::DataFile(std::filesystem::path path, const Handed& handed)
-    : path_(std::move(path)), descriptor_(handed.descriptor), named_(handed.named) {
-  opened_ = times();
+    : path_(std::move(path)),
+      descriptor_(handed.descriptor),
+      named_(handed.named),
+      opened_(handed.opened) {
+  require_unchanged();
 }
 
 DataFile::~DataFile() {

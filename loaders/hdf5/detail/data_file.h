@@ -22,12 +22,13 @@ class DataFile {
   /// A descriptor of a file that another process has opened, see Hdf5Helper.
   struct Handed {
     int descriptor;  ///< belongs to the DataFile from here on
-    Times named;
+    Times named, opened;
   };
 
   /// With a stage, everything is read from a copy made there first (see stage_file()). Throws
   /// ConfigError when there is no such file.
   explicit DataFile(std::filesystem::path path, const Stage& stage = {});
+  /// Throws DataError when the file was changed since.
   DataFile(std::filesystem::path path, const Handed& handed);
   ~DataFile();
   DataFile(const DataFile&) = delete;
@@ -38,6 +39,7 @@ class DataFile {
   /// Of the file under its path, whether it was staged or not.
   FileIdentity identity() const;
   const Times& named() const noexcept { return named_; }
+  const Times& opened() const noexcept { return opened_; }
 
   /// Reads exactly `bytes` at `offset`. Any thread. Throws DataError naming the file when it is
   /// shorter now or cannot be read.

@@ -17,7 +17,7 @@ constexpr std::size_t most_staged_bytes = std::size_t{1} << 20;
 class DirectReader final : public LibraryReader {
  public:
   DirectReader(const Hdf5File& file, const Hdf5Dataset& dataset, std::size_t cache_bytes)
-      : file_(file), dataset_(dataset) {
+      : file_(file), dataset_(dataset), cache_bytes_(cache_bytes) {
     file_.thread().run([&] { rows_.emplace(file_, dataset_, cache_bytes); });
   }
   ~DirectReader() override {
@@ -37,6 +37,7 @@ class DirectReader final : public LibraryReader {
     });
     file_.require_all_unchanged();
   }
+  std::size_t bytes() const override { return cache_bytes_; }
 
  private:
   void read_runs(std::span<const SortedRow> rows) const {
@@ -79,6 +80,7 @@ class DirectReader final : public LibraryReader {
 
   const Hdf5File& file_;
   const Hdf5Dataset dataset_;
+  std::size_t cache_bytes_;
   std::optional<LibraryRows> rows_;  // touched on the HDF5 thread only
 };
 
@@ -94,6 +96,7 @@ class DirectLibrary final : public LibraryAccess {
   Hdf5Dataset describe(const DatasetRequest& request) override {
     return describe_dataset(*file_, request, indexes_);
   }
+  std::vector<DataFile::Times> sources() override { return file_->source_times(); }
   std::string save_indexes() override { return indexes_.save(); }
   std::vector<Hdf5Attribute> attributes(const AttributeRequest& request) override {
     return read_attributes(*file_, request);

@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/hdf5_file.h>
+#include <headrace/loaders/hdf5/detail/library_budget.h>
 
 #include <algorithm>
 #include <utility>
@@ -52,6 +53,15 @@ void Hdf5File::open_for_library() {
 }
 
 const Hdf5File& Hdf5File::source(const std::string& name) const {
+  try {
+    return open_source(name);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw DataError("has its data in \"" + printable(name) + "\", which leads nowhere (" +
+                    error.code().message() + ")");
+  }
+}
+
+const Hdf5File& Hdf5File::open_source(const std::string& name) const {
   namespace fs = std::filesystem;
   const fs::path own = fs::canonical(this->path()), folder = own.parent_path();
   // The library looks for a full path that has gone in the file's own folder.
@@ -71,10 +81,19 @@ const Hdf5File& Hdf5File::source(const std::string& name) const {
   }
   std::unique_ptr<const Hdf5File>& source = sources_[path];
   if (!source) {
+    constexpr std::size_t open_file_bytes = std::size_t{8} << 20;  // the library opens it twice
+    expect_work(fs::file_size(path) + open_file_bytes, open_file_bytes);
     source = std::make_unique<const Hdf5File>(path, stage_);
     driver_->permit(path, source->descriptor());
   }
   return *source;
+}
+
+std::vector<DataFile::Times> Hdf5File::source_times() const {
+  std::vector<Times> times;
+  for (const auto& [path, source] : sources_)
+    times.push_back(source->named());
+  return times;
 }
 
 void Hdf5File::require_all_unchanged() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <H5Cpp.h>
 
@@ -32,10 +33,13 @@ class Hdf5File final : public DataFile {
   /// would find it; kept as long as this file. Throws DataError when there is none, or when it does
   /// not lie in this file's folder or below. On the HDF5 thread, while the table is opened.
   const Hdf5File& source(const std::string& name) const;
+  /// When and how large the sources were, in order of their paths.
+  std::vector<Times> source_times() const;
   /// As DataFile's, for the sources too.
   void require_all_unchanged() const;
 
  private:
+  const Hdf5File& open_source(const std::string& name) const;
   void open();
   void open_for_library();
   void close() noexcept;

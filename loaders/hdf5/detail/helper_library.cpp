@@ -12,6 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include <libdeflate.h>
+
 namespace headrace::inline v1::detail {
 namespace {
 
@@ -21,11 +23,17 @@ using std::chrono::milliseconds;
 struct Call {
   HelperCall kind;
   const char* doing;
-  std::size_t work = 0;    ///< bytes that it reads and decodes
-  std::size_t memory = 0;  ///< bytes that it holds beside what any call does
+  std::size_t work = 0;                        ///< bytes that it reads and decodes
+  std::size_t rows = 0;                        ///< that it looks for
+  std::size_t memory = 0;                      ///< bytes that it takes beside what any call does
+  std::size_t answer = std::size_t{64} << 20;  ///< bytes, at most
 };
 
 /// What the helper was told and a new one must be.
+struct Described {
+  DatasetRequest request;
+  std::uint32_t sum;  ///< of its answer
+};
 struct OpenReader {
   std::size_t dataset;
   std::size_t cache_bytes;
@@ -49,9 +57,12 @@ class HelperLibrary final : public LibraryAccess {
   }
   Hdf5Dataset describe(const DatasetRequest& request) override;
   std::string save_indexes() override {
-    const auto answer = ask({HelperCall::save_indexes, "kept its index"}, {});
+    const auto answer = ask(
+        {.kind = HelperCall::save_indexes, .doing = "kept its index", .memory = most_index_bytes_},
+        {});
     return WireReader(answer).text();
   }
+  std::vector<DataFile::Times> sources() override { return {}; }  // the helper sees to them
   std::vector<Hdf5Attribute> attributes(const AttributeRequest& request) override {
     WireWriter message;
     message.texts(request.names);
@@ -66,10 +77,13 @@ class HelperLibrary final : public LibraryAccess {
   /// Of a reader: `use` gets the rows that it read, `bytes` of them.
   template <class Use>
   void read(const Call& call, const WireWriter& message, std::size_t bytes, Use use) {
-    const std::lock_guard lock(mutex_);
-    window_.grow(bytes);
-    ask_locked(call, message);
-    use(window_.map(window_.bytes()));
+    {
+      const std::lock_guard lock(mutex_);
+      window_.grow(bytes);
+      ask_locked(call, message);
+      use(window_.map(window_.bytes()));
+    }
+    file_->require_unchanged();
   }
   void close_reader(std::size_t number) noexcept;
 
@@ -84,7 +98,9 @@ class HelperLibrary final : public LibraryAccess {
   std::vector<std::byte> ask_locked(const Call& call, const WireWriter& message);
   std::vector<std::byte> ask_running(const Call& call, const WireWriter& message);
   std::vector<std::byte> describe_there(const DatasetRequest& request);
+  void describe_again(const Described& before);
   void open_reader_there(std::size_t number, const OpenReader& reader);
+  void require_process();
   void start();
   HelperLimits limits_of(const Call& call) const;
 
@@ -93,7 +109,9 @@ class HelperLibrary final : public LibraryAccess {
   std::mutex mutex_;
   SharedWindow window_;
   std::optional<HelperProcess> process_;
-  std::vector<DatasetRequest> described_;  ///< by number
+  std::vector<Described> described_;  // by number
+  std::size_t most_index_bytes_ = 0;
+  int deaths_by_patience_ = 0;  // one after the other
   std::map<std::size_t, OpenReader> readers_;
   std::size_t next_reader_ = 0;
 };
@@ -102,37 +120,45 @@ class HelperReader final : public LibraryReader {
  public:
   HelperReader(HelperLibrary& library, std::size_t number, const Hdf5Dataset& dataset,
                std::size_t cache_bytes)
-      : library_(library), number_(number), dataset_(dataset), held_bytes_(cache_bytes) {
-    held_bytes_ += 4 * dataset.chunk_bytes;
-  }
+      : library_(library), number_(number), dataset_(dataset), cache_bytes_(cache_bytes) {}
   ~HelperReader() override { library_.close_reader(number_); }
 
   void read(std::span<const SortedRow> rows) override {
-    // Small enough that a row that never comes is soon known for one.
-    const std::size_t row_work = dataset_.row_bytes + dataset_.chunk_bytes;
-    const std::size_t at_once = std::max<std::size_t>(most_work / row_work, 1);
-    for (std::size_t first = 0; first < rows.size(); first += at_once)
-      read_some(rows.subspan(first, std::min(at_once, rows.size() - first)));
+    for (std::size_t first = 0; first < rows.size(); first += at_once())
+      read_some(rows.subspan(first, std::min(at_once(), rows.size() - first)));
   }
 
   void read_places(std::int64_t first, std::int64_t count, std::byte* to) override {
     const auto rows = static_cast<std::size_t>(count * dataset_.inner_rows());
     const std::size_t bytes = rows * dataset_.row_bytes;
-    if (bytes > most_work && rows > static_cast<std::size_t>(count))
-      return read_as_rows(first * dataset_.inner_rows(), rows, to);
     WireWriter message;
     message.value(std::uint64_t{number_});
     message.value(first);
     message.value(count);
-    library_.read(call(HelperCall::read_places, bytes + dataset_.chunk_bytes), message, bytes,
+    library_.read(call(HelperCall::read_places, bytes + dataset_.chunk_bytes, 1), message, bytes,
                   [&](const std::byte* from) { std::memcpy(to, from, bytes); });
   }
 
- private:
-  static constexpr std::size_t most_work = std::size_t{32} << 20;
+  std::size_t bytes() const override { return held_bytes() + at_once() * dataset_.row_bytes; }
 
-  Call call(HelperCall kind, std::size_t work) const {
-    return {.kind = kind, .doing = "read rows", .work = work, .memory = held_bytes_ + work};
+ private:
+  static constexpr std::size_t most_work = std::size_t{32} << 20, most_rows = 256;
+
+  std::size_t held_bytes() const { return cache_bytes_ + 4 * dataset_.chunk_bytes; }
+
+  /// Few enough that a row that never comes is soon known for one.
+  std::size_t at_once() const {
+    const std::size_t row_work = dataset_.row_bytes + dataset_.chunk_bytes;
+    return std::clamp<std::size_t>(most_work / row_work, 1, most_rows);
+  }
+
+  Call call(HelperCall kind, std::size_t work, std::size_t rows) const {
+    return {.kind = kind,
+            .doing = "read rows",
+            .work = work,
+            .rows = rows,
+            .memory = held_bytes() + work,
+            .answer = 0};
   }
 
   void read_some(std::span<const SortedRow> rows) {
@@ -143,8 +169,8 @@ class HelperReader final : public LibraryReader {
       indices.push_back(row.index);
     message.list(indices);
     const std::size_t work = rows.size() * (dataset_.row_bytes + dataset_.chunk_bytes);
-    library_.read(call(HelperCall::read_rows, work), message, rows.size() * dataset_.row_bytes,
-                  [&](const std::byte* from) {
+    library_.read(call(HelperCall::read_rows, work, rows.size()), message,
+                  rows.size() * dataset_.row_bytes, [&](const std::byte* from) {
                     for (const SortedRow& row : rows) {
                       std::memcpy(row.to, from, dataset_.row_bytes);
                       from += dataset_.row_bytes;
@@ -152,64 +178,78 @@ class HelperReader final : public LibraryReader {
                   });
   }
 
-  /// A place of the first axis that is too large to be handed over at once.
-  void read_as_rows(std::int64_t first, std::size_t count, std::byte* to) {
-    std::vector<SortedRow> rows(count);
-    for (std::size_t i = 0; i < count; ++i)
-      rows[i] = {first + static_cast<std::int64_t>(i), to + i * dataset_.row_bytes};
-    read(rows);
-  }
-
   HelperLibrary& library_;
   std::size_t number_;
   Hdf5Dataset dataset_;
-  std::size_t held_bytes_;
+  std::size_t cache_bytes_;
 };
 
-/// An honest file of any size passes with a wide margin: an index takes a microsecond a chunk, and
-/// the slowest filter decodes more than 10 MB/s.
+/// An honest file of any size passes with a wide margin: an index takes a microsecond a chunk, a
+/// row of a virtual dataset of many sources ten milliseconds.
 HelperLimits HelperLibrary::limits_of(const Call& call) const {
-  constexpr std::uint64_t bytes_per_ms = 10'000;
-  constexpr milliseconds least{4000}, most{120'000};
+  constexpr milliseconds least{4000}, most{120'000}, of_row{10};
   constexpr std::size_t any_call = std::size_t{128} << 20;
-  const milliseconds of_file{file_->size() / bytes_per_ms};
-  return {.cpu = std::min(least + of_file, most) + milliseconds(call.work / bytes_per_ms),
-          .memory = any_call + call.memory};
+  const milliseconds of_file{file_->size() / work_bytes_per_ms};
+  return {.cpu = std::min(least + of_file, most) + milliseconds(call.work / work_bytes_per_ms) +
+                 static_cast<int>(call.rows) * of_row,
+          .memory = any_call + call.memory,
+          .answer = call.answer};
 }
 
 std::vector<std::byte> HelperLibrary::ask_running(const Call& call, const WireWriter& message) {
   const HelperLimits limits = limits_of(call);
-  const std::string who = "[hdf5] " + printable(file_->path().native()) + ": ";
+  const std::string file = printable(file_->path().native());
   try {
-    return process_->ask(call.kind, message.message, limits);
+    auto answer = process_->ask(call.kind, message.message, limits);
+    deaths_by_patience_ = 0;
+    return answer;
   } catch (const HelperEnded& ended) {
     process_.reset();
-    throw DataError(who + "the helper of the HDF5 library " + ended.what() + " while it " +
-                    call.doing + "; the file is damaged or hostile, copy it again");
+    const bool by_patience = ended.cause() == HelperEnded::Cause::patience;
+    deaths_by_patience_ = by_patience ? deaths_by_patience_ + 1 : 0;
+    const std::string what = "[hdf5] " + file + ": the helper of the HDF5 library " + ended.what() +
+                             " while it " + call.doing;
+    if (ended.cause() == HelperEnded::Cause::outside)
+      throw ResourceError(what + ", perhaps for lack of memory on the machine; give it more");
+    throw DataError(what + "; the file is damaged or hostile, copy it again");
   } catch (const ResourceError& error) {
     throw ResourceError(error.what() + (" (the helper of the HDF5 library may take " +
-                                        std::to_string(limits.memory >> 20) + " MiB for " +
-                                        printable(file_->path().native()) + ")"));
+                                        std::to_string(limits.memory >> 20) +
+                                        " MiB more for this of " + file + ")"));
   }
 }
 
 std::vector<std::byte> HelperLibrary::ask_locked(const Call& call, const WireWriter& message) {
-  if (!process_) start();
+  require_process();
   return ask_running(call, message);
+}
+
+/// One that ended while nobody asked is no fault of what is asked now.
+void HelperLibrary::require_process() {
+  constexpr int most_deaths = 3;
+  if (deaths_by_patience_ >= most_deaths) {
+    throw DataError("[hdf5] " + printable(file_->path().native()) +
+                    ": the HDF5 library did not return from it " + std::to_string(most_deaths) +
+                    " times, one after the other; it is not asked again");
+  }
+  if (process_ && !process_->alive()) process_.reset();
+  if (!process_) start();
 }
 
 /// Also after a helper has ended: the new one is told what the old one was.
 void HelperLibrary::start() {
+  file_->require_unchanged();
   process_.emplace(file_->descriptor(), window_.descriptor());
   try {
     WireWriter message;
     message.text(file_->path().native());
     message.value(file_->named());
+    message.value(file_->opened());
     message.text(options_.stage.native());
     message.value(options_.keep_index);
-    ask_running({HelperCall::open, "opened it"}, message);
-    for (const DatasetRequest& request : described_)
-      describe_there(request);
+    ask_running({.kind = HelperCall::open, .doing = "opened it", .answer = 0}, message);
+    for (const Described& before : described_)
+      describe_again(before);
     for (const auto& [number, reader] : readers_)
       open_reader_there(number, reader);
   } catch (...) {
@@ -219,23 +259,34 @@ void HelperLibrary::start() {
 }
 
 std::vector<std::byte> HelperLibrary::describe_there(const DatasetRequest& request) {
-  constexpr std::size_t bytes_a_chunk = 64;  // its place, on its way, and the library's own
+  constexpr std::size_t bytes_a_chunk = 96;  // its place, on its way, and the library's own
+  const std::size_t chunks = most_indexed_chunks(request.memory, file_->size());
+  most_index_bytes_ = std::max(most_index_bytes_, bytes_a_chunk * chunks);
   WireWriter message;
   put(message, request);
   return ask_running({.kind = HelperCall::describe,
                       .doing = "checked a dataset",
-                      .memory = bytes_a_chunk * most_indexed_chunks(request.memory, file_->size())},
+                      .memory = bytes_a_chunk * chunks,
+                      .answer = (std::size_t{1} << 20) + sizeof(ChunkPlace) * chunks},
                      message);
+}
+
+void HelperLibrary::describe_again(const Described& before) {
+  const std::vector<std::byte> answer = describe_there(before.request);
+  if (libdeflate_crc32(0, answer.data(), answer.size()) == before.sum) return;
+  throw DataError("[hdf5] " + printable(file_->path().native()) +
+                  ": it or a file that it takes data from was changed after it was opened; leave "
+                  "data files alone while they are read, or open them again");
 }
 
 Hdf5Dataset HelperLibrary::describe(const DatasetRequest& request) {
   const std::lock_guard lock(mutex_);
-  if (!process_) start();
+  require_process();
   const std::vector<std::byte> answer = describe_there(request);
   WireReader reader(answer);
-  Hdf5Dataset dataset = take_dataset(reader, file_->size());
+  Hdf5Dataset dataset = take_dataset(reader, request, file_->size());
   dataset.number = described_.size();
-  described_.push_back(request);
+  described_.push_back({request, libdeflate_crc32(0, answer.data(), answer.size())});
   return dataset;
 }
 
@@ -244,32 +295,34 @@ void HelperLibrary::open_reader_there(std::size_t number, const OpenReader& read
   message.value(std::uint64_t{number});
   message.value(std::uint64_t{reader.dataset});
   message.value(std::uint64_t{reader.cache_bytes});
-  ask_running({HelperCall::open_reader, "opened a dataset"}, message);
+  ask_running({.kind = HelperCall::open_reader, .doing = "opened a dataset", .answer = 0}, message);
 }
 
 std::unique_ptr<LibraryReader> HelperLibrary::reader(const Hdf5Dataset& dataset,
                                                      std::size_t cache_bytes) {
   const std::lock_guard lock(mutex_);
-  if (!process_) start();
+  require_process();
   const std::size_t number = next_reader_++;
   const OpenReader opened{dataset.number, cache_bytes};
   open_reader_there(number, opened);
-  auto reader = std::make_unique<HelperReader>(*this, number, dataset, cache_bytes);
   readers_.emplace(number, opened);
-  return reader;
+  return std::make_unique<HelperReader>(*this, number, dataset, cache_bytes);
 }
 
 void HelperLibrary::close_reader(std::size_t number) noexcept {
   const std::lock_guard lock(mutex_);
   readers_.erase(number);
-  if (!process_) return;
-  try {
-    WireWriter message;
-    message.value(std::uint64_t{number});
-    ask_running({HelperCall::close_reader, "closed a dataset"}, message);
-  } catch (const std::exception&) {
-    process_.reset();  // the next call begins anew
+  if (process_) {
+    try {
+      WireWriter message;
+      message.value(std::uint64_t{number});
+      ask_running({.kind = HelperCall::close_reader, .doing = "closed a dataset", .answer = 0},
+                  message);
+    } catch (const std::exception&) {
+      process_.reset();  // the next call begins anew
+    }
   }
+  if (readers_.empty()) window_.release();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
+#include <headrace/loaders/hdf5/detail/global_heap.h>
 #include <headrace/loaders/hdf5/detail/helper_messages.h>
 
 #include <algorithm>
@@ -39,6 +40,7 @@ void put(WireWriter& to, const ChunkStore& store) {
     to.value(filter.id);
     to.list(filter.values);
   }
+  to.message.reserve(to.message.size() + store.places.size() * sizeof(ChunkPlace) + 4096);
   to.list(store.places);
   to.list(store.fill);
   to.value(store.raw_edges);
@@ -126,7 +128,8 @@ void put(WireWriter& to, const Hdf5Dataset& dataset) {
   if (dataset.chunks) put(to, *dataset.chunks);
 }
 
-Hdf5Dataset take_dataset(WireReader& from, std::uint64_t file_bytes) {
+Hdf5Dataset take_dataset(WireReader& from, const DatasetRequest& request,
+                         std::uint64_t file_bytes) {
   Hdf5Dataset dataset;
   dataset.field = from.text();
   dataset.path = from.text();
@@ -145,8 +148,12 @@ Hdf5Dataset take_dataset(WireReader& from, std::uint64_t file_bytes) {
   if (from.flag()) dataset.ragged = {.dtype = take_dtype(from), .swap = from.flag()};
   dataset.base = from.value<std::uint64_t>();
   dataset.number = from.value<std::uint64_t>();
-  WireReader::require(!dataset.leading.empty() && dataset.row_bytes > 0 &&
-                      dataset.chunk_extent > 0);
+  WireReader::require(dataset.field == request.field && dataset.path == request.path &&
+                      !dataset.leading.empty() && dataset.row_bytes > 0 &&
+                      dataset.chunk_extent > 0 && dataset.chunk_bytes <= request.memory);
+  WireReader::require(!dataset.ragged ||
+                      (dataset.dtype == DType::uint8 && dataset.library.empty() &&
+                       dataset.row_bytes == HeapReference::stored_bytes));
   if (from.flag()) dataset.chunks = take_store(from, dataset, file_bytes);
   const bool in_one_piece = !dataset.chunks && dataset.library.empty() && dataset.bytes > 0;
   WireReader::require(!in_one_piece || (dataset.offset <= file_bytes &&

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -23,7 +24,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto longest_silence = std::chrono::minutes(2);
+constexpr int most_silent_ticks = 2400;  // of 50 ms
+constexpr auto longest_extension = std::chrono::hours(1);
 constexpr const char* program_file = "headrace-hdf5";
 
 [[noreturn]] void no_process(int error) {
@@ -103,14 +105,22 @@ class HelperProcess::Patience {
     first_ = last_ = used();
   }
 
-  /// Why it is at its end; empty: it is not.
-  std::string ended() {
+  /// The call takes so much longer, if that is not more than any call may.
+  void extend(milliseconds by) {
+    const milliseconds granted = std::min(by, milliseconds(longest_extension) - extended_);
+    extended_ += granted;
+    cpu_ += granted;
+  }
+
+  /// Why it is at its end; empty: it is not. To be asked all the time; `ticked` when nothing came
+  /// for a tick. (Ticks, not time: a machine that sleeps is not the helper's fault.)
+  std::string ended(bool ticked) {
     const milliseconds now = used();
     if (now - first_ > cpu_)
       return "had not answered after " + std::to_string(cpu_.count()) + " ms of processor time";
-    if (std::exchange(last_, now) != now) since_ = std::chrono::steady_clock::now();
-    if (std::chrono::steady_clock::now() - since_ < longest_silence) return {};
-    return "did nothing for two minutes";
+    if (std::exchange(last_, now) != now) silent_ticks_ = 0;
+    if (ticked && ++silent_ticks_ >= most_silent_ticks) return "did nothing for two minutes";
+    return {};
   }
 
  private:
@@ -123,8 +133,8 @@ class HelperProcess::Patience {
 
   clockid_t clock_{};
   bool known_ = false;
-  milliseconds cpu_, first_{}, last_{};
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  milliseconds cpu_, extended_{}, first_{}, last_{};
+  int silent_ticks_ = 0;
 };
 
 HelperProcess::HelperProcess(int data, int window) {
@@ -135,63 +145,85 @@ HelperProcess::HelperProcess(int data, int window) {
   const FileDescriptor other(ends[1]);
   Spawn spawn;
   std::vector<std::string> arguments{program_file};
+  std::vector<FileDescriptor> kept;
   for (const int each : {other.number(), data, window}) {
-    spawn.keep(each);
-    arguments.push_back(std::to_string(each));
+    // Not a number of the standard streams, which the new process has of its own.
+    const int copy = each < 0 ? -1 : ::fcntl(each, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (copy < 0 && each >= 0) no_process(errno);
+    if (copy >= 0) spawn.keep(kept.emplace_back(copy).number());
+    arguments.push_back(std::to_string(copy));
   }
   process_ = spawn.run(file, arguments);
 }
 
 HelperProcess::~HelperProcess() {
-  end();
+  bool from_outside = false;
+  end(from_outside);
+}
+
+bool HelperProcess::alive() const noexcept {
+  if (process_ < 0) return false;
+  char none = 0;
+  return ::recv(socket_->number(), &none, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EINTR);
 }
 
 /// Ends it and says how it ended.
-std::string HelperProcess::end() noexcept {
+std::string HelperProcess::end(bool& from_outside) noexcept {
   if (process_ < 0) return {};
+  // Once it has ended it is a process to be waited for, or, where the program lets the system
+  // collect its children, its number may be another's.
+  siginfo_t found{};
+  const bool ours =
+      ::waitid(P_PID, static_cast<id_t>(process_), &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (ours) ::kill(process_, SIGKILL);
   socket_.reset();
-  ::kill(process_, SIGKILL);
   int status = 0;
   pid_t ended = -1;
-  while ((ended = ::waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
+  while (ours && (ended = ::waitpid(process_, &status, 0)) < 0 && errno == EINTR) {
   }
   process_ = -1;
-  if (ended < 0) return "ended";  // a program that lets the system collect its children
+  if (ended < 0) return "ended";
+  from_outside = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   if (WIFSIGNALED(status)) return "ended by " + signal_name(WTERMSIG(status));
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 void HelperProcess::give_up(const std::string& why) {
-  const std::string ended = end();
-  throw HelperEnded(why.empty() ? ended : why);
+  bool from_outside = false;
+  const std::string ended = end(from_outside);
+  using Cause = HelperEnded::Cause;
+  if (!why.empty()) throw HelperEnded(why, Cause::patience);
+  throw HelperEnded(ended, from_outside ? Cause::outside : Cause::itself);
 }
 
-void HelperProcess::send(const void* from, std::size_t bytes) {
+void HelperProcess::wait_for(short event, Patience& patience) {
+  constexpr int tick_ms = 50;
+  for (;;) {
+    pollfd wanted{.fd = socket_->number(), .events = event, .revents = 0};
+    const int ready = ::poll(&wanted, 1, tick_ms);
+    if (ready < 0 && errno != EINTR) give_up(std::strerror(errno));
+    if (const std::string why = patience.ended(ready == 0); !why.empty()) give_up(why);
+    if (ready > 0) return;
+  }
+}
+
+void HelperProcess::send(const void* from, std::size_t bytes, Patience& patience) {
   const auto* at = static_cast<const std::byte*>(from);
   while (bytes > 0) {
-    const ssize_t sent = ::send(socket_->number(), at, bytes, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    const ssize_t sent = ::send(socket_->number(), at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN) wait_for(POLLOUT, patience);
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent < 0) give_up({});
     at += sent;
     bytes -= static_cast<std::size_t>(sent);
   }
 }
 
-void HelperProcess::wait_for_answer(Patience& patience) {
-  constexpr int tick_ms = 50;
-  pollfd wanted{.fd = socket_->number(), .events = POLLIN, .revents = 0};
-  for (;;) {
-    const int ready = ::poll(&wanted, 1, tick_ms);
-    if (ready > 0) return;
-    if (ready < 0 && errno != EINTR) give_up(std::strerror(errno));
-    if (const std::string why = patience.ended(); !why.empty()) give_up(why);
-  }
-}
-
 void HelperProcess::receive(void* to, std::size_t bytes, Patience& patience) {
   auto* at = static_cast<std::byte*>(to);
   while (bytes > 0) {
-    wait_for_answer(patience);
+    wait_for(POLLIN, patience);
     const ssize_t got = ::recv(socket_->number(), at, bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) give_up({});
@@ -200,18 +232,24 @@ void HelperProcess::receive(void* to, std::size_t bytes, Patience& patience) {
   }
 }
 
-std::vector<std::byte> HelperProcess::ask(HelperCall call, const std::vector<std::byte>& message,
-                                          const HelperLimits& limits) {
-  if (process_ < 0) throw HelperEnded("has ended before");
-  const HelperHeader question{.kind = static_cast<std::uint32_t>(call),
-                              .cpu_ms = static_cast<std::uint32_t>(limits.cpu.count()),
-                              .memory = limits.memory,
-                              .bytes = message.size()};
+HelperHeader HelperProcess::receive_header(Patience& patience) {
+  for (;;) {
+    HelperHeader header;
+    receive(&header, sizeof header, patience);
+    if (header.kind != static_cast<std::uint32_t>(HelperAnswer::more)) return header;
+    patience.extend(milliseconds(header.cpu_ms));
+  }
+}
+
+std::vector<std::byte> HelperProcess::exchange(HelperHeader& header,
+                                               const std::vector<std::byte>& message,
+                                               const HelperLimits& limits) {
   Patience patience(process_, limits.cpu);
-  send(&question, sizeof question);
-  send(message.data(), message.size());
-  HelperHeader header;
-  receive(&header, sizeof header, patience);
+  send(&header, sizeof header, patience);
+  send(message.data(), message.size(), patience);
+  header = receive_header(patience);
+  constexpr std::size_t longest_refusal = std::size_t{1} << 16;
+  if (header.bytes > limits.answer + longest_refusal) give_up("gave an answer that makes no sense");
   // Memory is taken as bytes come, not as they are announced.
   std::vector<std::byte> answer;
   while (answer.size() < header.bytes) {
@@ -219,7 +257,24 @@ std::vector<std::byte> HelperProcess::ask(HelperCall call, const std::vector<std
     answer.resize(had + std::min<std::uint64_t>(header.bytes - had, 1 << 20));
     receive(answer.data() + had, answer.size() - had, patience);
   }
-  const std::string text(reinterpret_cast<const char*>(answer.data()), answer.size());
+  return answer;
+}
+
+std::vector<std::byte> HelperProcess::ask(HelperCall call, const std::vector<std::byte>& message,
+                                          const HelperLimits& limits) {
+  if (process_ < 0) throw HelperEnded("has ended before", HelperEnded::Cause::itself);
+  HelperHeader header{.kind = static_cast<std::uint32_t>(call),
+                      .cpu_ms = static_cast<std::uint32_t>(limits.cpu.count()),
+                      .memory = limits.memory,
+                      .bytes = message.size()};
+  std::vector<std::byte> answer;
+  try {
+    answer = exchange(header, message, limits);
+  } catch (...) {  // what it says later would be taken for the answer to another call
+    bool from_outside = false;
+    end(from_outside);
+    throw;
+  }
   switch (static_cast<HelperAnswer>(header.kind)) {
     case HelperAnswer::done:
       return answer;
@@ -229,6 +284,8 @@ std::vector<std::byte> HelperProcess::ask(HelperCall call, const std::vector<std
       throw ResourceError(text_of(answer));
     case HelperAnswer::data_error:
       throw DataError(text_of(answer));
+    case HelperAnswer::more:
+      break;
   }
   give_up("gave an answer that makes no sense");
 }

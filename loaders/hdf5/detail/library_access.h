@@ -23,6 +23,8 @@ class LibraryReader {
   virtual void read(std::span<const SortedRow> rows) = 0;
   /// Copies the places [first, first + count) of the first axis, one behind the other.
   virtual void read_places(std::int64_t first, std::int64_t count, std::byte* to) = 0;
+  /// Memory that reading takes, at most.
+  virtual std::size_t bytes() const = 0;
 };
 
 /// Which attributes are wanted.
@@ -44,6 +46,8 @@ class LibraryAccess {
   virtual std::vector<std::string> all_datasets() = 0;
   /// See describe_dataset().
   virtual Hdf5Dataset describe(const DatasetRequest& request) = 0;
+  /// When and how large the other files are that it reads from, in order of their paths.
+  virtual std::vector<DataFile::Times> sources() = 0;
   /// Keeps the indexes of chunks that describe() built. Returns why it could not, empty when there
   /// was nothing to tell.
   virtual std::string save_indexes() = 0;

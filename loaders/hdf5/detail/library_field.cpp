@@ -12,19 +12,16 @@ class LibraryField final : public FieldReader {
  public:
   LibraryField(std::shared_ptr<LibraryAccess> library, const Hdf5Dataset& dataset,
                std::size_t cache_bytes)
-      : library_(std::move(library)),
-        reader_(library_->reader(dataset, cache_bytes)),
-        cache_bytes_(cache_bytes) {}
+      : library_(std::move(library)), reader_(library_->reader(dataset, cache_bytes)) {}
 
   void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
     reader_->read(sorted_rows(indices, out));
   }
-  std::size_t bytes() const override { return cache_bytes_; }
+  std::size_t bytes() const override { return reader_->bytes(); }
 
  private:
   std::shared_ptr<LibraryAccess> library_;
   std::unique_ptr<LibraryReader> reader_;
-  std::size_t cache_bytes_;
 };
 
 }  // namespace

@@ -71,7 +71,6 @@ struct NBit {
     if (values.size() < 5 || values[0] != values.size()) return {};
     NBit all = type(std::span(values).subspan(3), 0);
     all.elements = values[2];
-    if (values[1] != 0) all.bits = 8 * all.size;
     return all;
   }
 
@@ -125,7 +124,15 @@ void require_szip(const ChunkFilter& filter, std::span<const std::byte> stored, 
 
 }  // namespace
 
+bool does_nothing(const ChunkFilter& filter) noexcept {
+  const auto& values = filter.values;
+  if (filter.id == n_bit) return values.size() >= 3 && values[1] != 0;
+  return filter.id == scale_offset && values.size() >= 5 && values[3] == 0 && values[1] > 0 &&
+         values[1] == 8 * values[4];
+}
+
 void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes) {
+  if (does_nothing(filter)) return;
   std::uint64_t bytes = 0;
   if (filter.id == scale_offset) {
     const ScaleOffset all = ScaleOffset::of(filter.values);

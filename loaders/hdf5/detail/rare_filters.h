@@ -11,6 +11,10 @@ namespace headrace::inline v1::detail {
 /// settings and the sizes in a chunk on trust, and reads and delivers memory that is not the
 /// chunk's where they lie.
 
+/// Whether a filter with those settings leaves chunks as they are: where the bits of an element are
+/// all kept, or for a type that n-bit does not pack.
+bool does_nothing(const ChunkFilter& filter) noexcept;
+
 /// Throws DataError unless the settings are those of chunks of that size.
 void require_rare_settings(const ChunkFilter& filter, std::size_t chunk_bytes);
 

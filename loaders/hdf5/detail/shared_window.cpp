@@ -20,11 +20,18 @@ namespace {
                       std::strerror(errno) + ")");
 }
 
+/// -1 where the system has none.
+int shared_file() noexcept {
+  constexpr const char* name = "headrace-hdf5";
+  constexpr unsigned no_program = 8;  // MFD_NOEXEC_SEAL, which newer systems may ask for
+  const int file = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | no_program);
+  return file >= 0 ? file : ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
 }  // namespace
 
-SharedWindow::SharedWindow()
-    : file_(::memfd_create("headrace-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-  if (file_.number() < 0 || ::fcntl(file_.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory(0);
+SharedWindow::SharedWindow() : file_(shared_file()) {
+  if (file_.number() >= 0) ::fcntl(file_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL);
 }
 
 SharedWindow::~SharedWindow() {
@@ -38,8 +45,16 @@ void SharedWindow::unmap() noexcept {
 
 void SharedWindow::grow(std::size_t bytes) {
   if (bytes <= bytes_) return;
-  if (::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) no_memory(bytes);
+  // Pages that are not there are a signal at their first use.
+  errno = ::posix_fallocate(file_.number(), 0, static_cast<off_t>(bytes));
+  if (errno != 0) no_memory(bytes);
   bytes_ = bytes;
+}
+
+void SharedWindow::release() noexcept {
+  if (mapped_ != nullptr) ::madvise(mapped_, mapped_bytes_, MADV_REMOVE);
+  unmap();
+  bytes_ = 0;
 }
 
 std::byte* SharedWindow::map(std::size_t bytes) {

@@ -11,7 +11,6 @@ namespace headrace::inline v1::detail {
 /// other.
 class SharedWindow {
  public:
-  /// Throws ResourceError where the system gives none.
   SharedWindow();
   /// Made by another process.
   explicit SharedWindow(FileDescriptor file) noexcept : file_(std::move(file)) {}
@@ -20,18 +19,21 @@ class SharedWindow {
   SharedWindow& operator=(const SharedWindow&) = delete;
 
   int descriptor() const noexcept { return file_.number(); }
-  /// Makes it at least that large, for who made it. Throws ResourceError.
+  /// Makes it at least that large, for who made it. Throws ResourceError, also where the system has
+  /// no such memory at all.
   void grow(std::size_t bytes);
   /// The first `bytes` of it, mapped here; places may change from call to call. Throws
   /// ResourceError, also where it is smaller.
   std::byte* map(std::size_t bytes);
   std::size_t bytes() const noexcept { return bytes_; }
+  /// Gives its memory back, until it is used again; nobody must use it now.
+  void release() noexcept;
 
  private:
   void unmap() noexcept;
 
   FileDescriptor file_;
-  std::size_t bytes_ = 0;  // of the file, as far as it is known here
+  std::size_t bytes_ = 0;  // that it has pages for, as far as is known here
   std::byte* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
 };

@@ -125,6 +125,23 @@ void add_file(TablePlan& plan, std::vector<Hdf5Dataset> datasets, const std::str
   plan.rows += rows;
 }
 
+std::vector<Hdf5Attribute> attributes_of(LibraryAccess& library,
+                                         const std::vector<Hdf5Dataset>& datasets,
+                                         const Hdf5TableOptions& options) {
+  if (options.attributes.empty()) return {};
+  AttributeRequest request{.names = options.attributes, .objects = {"/"}};
+  for (const Hdf5Dataset& dataset : datasets)
+    request.objects.push_back(dataset.path);
+  return library.attributes(request);
+}
+
+/// Whether rows may have to come through it.
+bool needs_library(const std::vector<Hdf5Dataset>& datasets, const Hdf5TableOptions& options) {
+  return options.residence == Residence::library ||
+         std::ranges::any_of(datasets,
+                             [](const Hdf5Dataset& dataset) { return !dataset.library.empty(); });
+}
+
 }  // namespace
 
 TablePlan plan_table(const Hdf5TableOptions& options) {
@@ -134,9 +151,12 @@ TablePlan plan_table(const Hdf5TableOptions& options) {
   for (std::size_t i = 0; i <= options.more_files.size(); ++i) {
     const auto& path = i == 0 ? options.file : options.more_files[i - 1];
     plan.files.push_back({.path = path, .opened = open_hdf5(path, stage, options.keep_index)});
-    const OpenedFile& file = plan.files.back().opened;
+    OpenedFile& file = plan.files.back().opened;
     if (i == 0) requests = requests_of(file, options);
-    add_file(plan, describe_file(file, requests, options, plan.notes), who(options, i));
+    std::vector<Hdf5Dataset> datasets = describe_file(file, requests, options, plan.notes);
+    if (i == 0) plan.attributes = attributes_of(*file.library, datasets, options);
+    if (!needs_library(datasets, options)) file.library.reset();
+    add_file(plan, std::move(datasets), who(options, i));
   }
   return plan;
 }

@@ -39,6 +39,7 @@ struct TablePlan {
   std::vector<TableFile> files;
   std::vector<TableField> fields;
   std::vector<std::string> notes;
+  std::vector<Hdf5Attribute> attributes;
   std::int64_t rows = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/chunk_guard.h>
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
+#include <headrace/loaders/hdf5/detail/library_budget.h>
 #include <headrace/loaders/hdf5/detail/virtual_selection.h>
 
 #include <array>
@@ -38,6 +39,9 @@ void guard_chunks(const Hdf5File& file, const Hdf5File& source, const Hdf5Datase
                     " chunks, more than can be indexed in the memory of the table; raise it or "
                     "rewrite it with larger chunks");
   }
+  constexpr std::size_t look_up = 100, place = 64;  // of a chunk
+  expect_work(grid.chunks() * look_up + dataset.chunk_bytes,
+              grid.chunks() * place + 8 * dataset.chunk_bytes);
   const auto guard = std::make_shared<ChunkGuard>(source, dataset);
   guard->expect(open_dataset(source, dataset.path), grid.all());
   file.driver().guard(source.descriptor(), guard);
