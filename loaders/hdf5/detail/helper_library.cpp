@@ -29,6 +29,11 @@ struct Call {
   std::size_t answer = std::size_t{64} << 20;  ///< bytes, at most
 };
 
+class EndedFromOutside : public ResourceError {
+ public:
+  using ResourceError::ResourceError;
+};
+
 /// What the helper was told and a new one must be.
 struct Described {
   DatasetRequest request;
@@ -210,7 +215,7 @@ std::vector<std::byte> HelperLibrary::ask_running(const Call& call, const WireWr
     const std::string what = "[hdf5] " + file + ": the helper of the HDF5 library " + ended.what() +
                              " while it " + call.doing;
     if (ended.cause() == HelperEnded::Cause::outside)
-      throw ResourceError(what + ", perhaps for lack of memory on the machine; give it more");
+      throw EndedFromOutside(what + ", perhaps for lack of memory on the machine; give it more");
     throw DataError(what + "; the file is damaged or hostile, copy it again");
   } catch (const ResourceError& error) {
     throw ResourceError(error.what() + (" (the helper of the HDF5 library may take " +
@@ -219,9 +224,16 @@ std::vector<std::byte> HelperLibrary::ask_running(const Call& call, const WireWr
   }
 }
 
+/// One that was ended from outside, perhaps before it was asked, is followed by another, once.
 std::vector<std::byte> HelperLibrary::ask_locked(const Call& call, const WireWriter& message) {
-  require_process();
-  return ask_running(call, message);
+  for (bool again = true;; again = false) {
+    require_process();
+    try {
+      return ask_running(call, message);
+    } catch (const EndedFromOutside&) {
+      if (!again) throw;
+    }
+  }
 }
 
 /// One that ended while nobody asked is no fault of what is asked now.
