@@ -45,10 +45,9 @@ void put_checksum(Bytes& file, std::size_t at, std::size_t first, std::size_t la
   std::memcpy(file.data() + at, &sum, sizeof sum);
 }
 
-/// Where the checksum of all before it stands in a chunk index.
+/// Where the checksum of head and directory stands in a chunk index.
 std::size_t checksum_place(const Bytes& index) {
   if (index.size() < 48) return 0;
-  if (index[7] == std::byte{'1'}) return index.size() - 4;
   std::uint32_t directory = 0;
   std::memcpy(&directory, index.data() + 40, sizeof directory);
   return 44 + std::size_t{directory};
@@ -92,7 +91,12 @@ class Listings {
  public:
   explicit Listings(const test::TemporaryFolder& folder) : cache_(folder / "listing") {
     std::filesystem::remove(cache_);
-    detail::cached_listing({.cache = cache_}, subject, [](auto&) { return sound_listing(); });
+    const std::filesystem::path made_from = folder / "list.csv";
+    write_file(made_from, Bytes(100, std::byte{'x'}));
+    detail::cached_listing({.cache = cache_}, subject, [&](auto& proofs) {
+      proofs.push_back(detail::file_proof(made_from.native()));
+      return sound_listing();
+    });
     sound_ = read_file(cache_);
   }
 
