@@ -3,10 +3,11 @@
 #include <headrace/loaders/hdf5/detail/describe_parts.h>
 #include <headrace/loaders/hdf5/detail/helper_library.h>
 #include <headrace/loaders/hdf5/detail/helper_process.h>
+#include <headrace/loaders/hdf5/detail/helper_reader.h>
 #include <headrace/loaders/hdf5/detail/shared_window.h>
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,16 +19,6 @@ namespace headrace::inline v1::detail {
 namespace {
 
 using std::chrono::milliseconds;
-
-/// What a call is about, for its limits and for what is said when the helper ends at it.
-struct Call {
-  HelperCall kind;
-  const char* doing;
-  std::size_t work = 0;                        ///< bytes that it reads and decodes
-  std::size_t rows = 0;                        ///< that it looks for
-  std::size_t memory = 0;                      ///< bytes that it takes beside what any call does
-  std::size_t answer = std::size_t{64} << 20;  ///< bytes, at most
-};
 
 class EndedFromOutside : public ResourceError {
  public:
@@ -44,7 +35,7 @@ struct OpenReader {
   std::size_t cache_bytes;
 };
 
-class HelperLibrary final : public LibraryAccess {
+class HelperLibrary final : public LibraryAccess, private HelperRows {
  public:
   HelperLibrary(std::shared_ptr<const DataFile> file, const HelperOptions& options)
       : file_(std::move(file)), options_(options) {
@@ -79,9 +70,8 @@ class HelperLibrary final : public LibraryAccess {
   std::unique_ptr<LibraryReader> reader(const Hdf5Dataset& dataset,
                                         std::size_t cache_bytes) override;
 
-  /// Of a reader: `use` gets the rows that it read, `bytes` of them.
-  template <class Use>
-  void read(const Call& call, const WireWriter& message, std::size_t bytes, Use use) {
+  void read(const HelperQuestion& call, const WireWriter& message, std::size_t bytes,
+            const std::function<void(const std::byte*)>& use) override {
     {
       const std::lock_guard lock(mutex_);
       window_.grow(bytes);
@@ -90,24 +80,24 @@ class HelperLibrary final : public LibraryAccess {
     }
     file_->require_unchanged();
   }
-  void close_reader(std::size_t number) noexcept;
+  void close_reader(std::size_t number) noexcept override;
 
  private:
   static std::vector<std::string> texts_of(const std::vector<std::byte>& answer) {
     return WireReader(answer).texts();
   }
-  std::vector<std::byte> ask(const Call& call, const WireWriter& message) {
+  std::vector<std::byte> ask(const HelperQuestion& call, const WireWriter& message) {
     const std::lock_guard lock(mutex_);
     return ask_locked(call, message);
   }
-  std::vector<std::byte> ask_locked(const Call& call, const WireWriter& message);
-  std::vector<std::byte> ask_running(const Call& call, const WireWriter& message);
+  std::vector<std::byte> ask_locked(const HelperQuestion& call, const WireWriter& message);
+  std::vector<std::byte> ask_running(const HelperQuestion& call, const WireWriter& message);
   std::vector<std::byte> describe_there(const DatasetRequest& request);
   void describe_again(const Described& before);
   void open_reader_there(std::size_t number, const OpenReader& reader);
   void require_process();
   void start();
-  HelperLimits limits_of(const Call& call) const;
+  HelperLimits limits_of(const HelperQuestion& call) const;
 
   std::shared_ptr<const DataFile> file_;
   HelperOptions options_;
@@ -121,77 +111,9 @@ class HelperLibrary final : public LibraryAccess {
   std::size_t next_reader_ = 0;
 };
 
-class HelperReader final : public LibraryReader {
- public:
-  HelperReader(HelperLibrary& library, std::size_t number, const Hdf5Dataset& dataset,
-               std::size_t cache_bytes)
-      : library_(library), number_(number), dataset_(dataset), cache_bytes_(cache_bytes) {}
-  ~HelperReader() override { library_.close_reader(number_); }
-
-  void read(std::span<const SortedRow> rows) override {
-    for (std::size_t first = 0; first < rows.size(); first += at_once())
-      read_some(rows.subspan(first, std::min(at_once(), rows.size() - first)));
-  }
-
-  void read_places(std::int64_t first, std::int64_t count, std::byte* to) override {
-    const auto rows = static_cast<std::size_t>(count * dataset_.inner_rows());
-    const std::size_t bytes = rows * dataset_.row_bytes;
-    WireWriter message;
-    message.value(std::uint64_t{number_});
-    message.value(first);
-    message.value(count);
-    library_.read(call(HelperCall::read_places, bytes + dataset_.chunk_bytes, 1), message, bytes,
-                  [&](const std::byte* from) { std::memcpy(to, from, bytes); });
-  }
-
-  std::size_t bytes() const override { return held_bytes() + at_once() * dataset_.row_bytes; }
-
- private:
-  static constexpr std::size_t most_work = std::size_t{32} << 20, most_rows = 256;
-
-  std::size_t held_bytes() const { return cache_bytes_ + 4 * dataset_.chunk_bytes; }
-
-  /// Few enough that a row that never comes is soon known for one.
-  std::size_t at_once() const {
-    const std::size_t row_work = dataset_.row_bytes + dataset_.chunk_bytes;
-    return std::clamp<std::size_t>(most_work / row_work, 1, most_rows);
-  }
-
-  Call call(HelperCall kind, std::size_t work, std::size_t rows) const {
-    return {.kind = kind,
-            .doing = "read rows",
-            .work = work,
-            .rows = rows,
-            .memory = held_bytes() + work,
-            .answer = 0};
-  }
-
-  void read_some(std::span<const SortedRow> rows) {
-    WireWriter message;
-    message.value(std::uint64_t{number_});
-    std::vector<std::int64_t> indices;
-    for (const SortedRow& row : rows)
-      indices.push_back(row.index);
-    message.list(indices);
-    const std::size_t work = rows.size() * (dataset_.row_bytes + dataset_.chunk_bytes);
-    library_.read(call(HelperCall::read_rows, work, rows.size()), message,
-                  rows.size() * dataset_.row_bytes, [&](const std::byte* from) {
-                    for (const SortedRow& row : rows) {
-                      std::memcpy(row.to, from, dataset_.row_bytes);
-                      from += dataset_.row_bytes;
-                    }
-                  });
-  }
-
-  HelperLibrary& library_;
-  std::size_t number_;
-  Hdf5Dataset dataset_;
-  std::size_t cache_bytes_;
-};
-
 /// An honest file of any size passes with a wide margin: an index takes a microsecond a chunk, a
 /// row of a virtual dataset of many sources ten milliseconds.
-HelperLimits HelperLibrary::limits_of(const Call& call) const {
+HelperLimits HelperLibrary::limits_of(const HelperQuestion& call) const {
   constexpr milliseconds least{4000}, most{120'000}, of_row{10};
   constexpr std::size_t any_call = std::size_t{128} << 20;
   const milliseconds of_file{file_->size() / work_bytes_per_ms};
@@ -201,7 +123,8 @@ HelperLimits HelperLibrary::limits_of(const Call& call) const {
           .answer = call.answer};
 }
 
-std::vector<std::byte> HelperLibrary::ask_running(const Call& call, const WireWriter& message) {
+std::vector<std::byte> HelperLibrary::ask_running(const HelperQuestion& call,
+                                                  const WireWriter& message) {
   const HelperLimits limits = limits_of(call);
   const std::string file = printable(file_->path().native());
   try {
@@ -225,7 +148,8 @@ std::vector<std::byte> HelperLibrary::ask_running(const Call& call, const WireWr
 }
 
 /// One that was ended from outside, perhaps before it was asked, is followed by another, once.
-std::vector<std::byte> HelperLibrary::ask_locked(const Call& call, const WireWriter& message) {
+std::vector<std::byte> HelperLibrary::ask_locked(const HelperQuestion& call,
+                                                 const WireWriter& message) {
   for (bool again = true;; again = false) {
     require_process();
     try {
@@ -318,7 +242,7 @@ std::unique_ptr<LibraryReader> HelperLibrary::reader(const Hdf5Dataset& dataset,
   const OpenReader opened{dataset.number, cache_bytes};
   open_reader_there(number, opened);
   readers_.emplace(number, opened);
-  return std::make_unique<HelperReader>(*this, number, dataset, cache_bytes);
+  return helper_reader(*this, number, dataset, cache_bytes);
 }
 
 void HelperLibrary::close_reader(std::size_t number) noexcept {
