@@ -52,6 +52,9 @@ TEST_CASE("a job on a hostile HDF5 file is refused by name") {
         << "kind: classification\ndata: {train: {source: hdf5, file: " << file.filename().string()
         << ", data: x, labels: x}}\n";
     check_refused(run_headrace(folder.path(), {"inspect", "job.yaml"}), file);
+#ifdef HEADRACE_TRAINS
+    check_refused(run_headrace(folder.path(), {"train", "job.yaml"}), file);
+#endif
     check_refused(run_headrace(folder.path(), {"new", "classification", "--data",
                                                file.filename().string(), "--output", "new.yaml"}),
                   file);

@@ -452,6 +452,32 @@ TEST_CASE("settings of rare filters that are not those of the chunks are refused
   CHECK_THROWS_AS(codec.check(std::span(bytes).first(bytes.size() - 1), 0, scratch), DataError);
 }
 
+TEST_CASE("a small file of very many chunks makes no index larger than itself") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "sparse.h5";
+  constexpr hsize_t extent = hsize_t{1} << 24, chunk = 1, last = extent - 1, one = 1;
+  {
+    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+    H5::DSetCreatPropList creation;
+    creation.setChunk(1, &chunk);
+    const H5::DataSpace all(1, &extent);
+    const H5::DataSet data = file.createDataSet("x", P::STD_I32LE, all, creation);
+    all.selectHyperslab(H5S_SELECT_SET, &one, &last);
+    const std::int32_t value = 7;
+    data.write(&value, P::NATIVE_INT32, H5::DataSpace(1, &one), all);
+  }
+  REQUIRE(fs::file_size(path) < 64 * 1024);
+  const Hdf5Table rows(
+      {.file = path, .fields = {{"x", "x"}}, .memory = 2_GiB, .residence = Residence::file});
+  CHECK(contains(rows.notes()[0], "more than can be indexed"));
+  CHECK(rows.resident_bytes() < 1_MiB);
+  CHECK_FALSE(fs::exists(folder / "sparse.h5.headrace-index"));
+  const std::array<std::int64_t, 2> indices{0, static_cast<std::int64_t>(last)};
+  std::array<std::int32_t, 2> values{};
+  std::memcpy(values.data(), gathered(rows, indices)[0].data(), sizeof(values));
+  CHECK(values == std::array<std::int32_t, 2>{0, 7});
+}
+
 TEST_CASE("selections are held against extents without running over") {
   constexpr hsize_t most = ~hsize_t{0} - 1, half = hsize_t{1} << 63, one = 1;
   const auto inside = [&](hsize_t start, hsize_t stride, hsize_t count, hsize_t extent) {
