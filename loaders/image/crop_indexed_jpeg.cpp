@@ -48,16 +48,25 @@ void CropIndexedJpeg::State::scan_once() {
   scanned = true;
 }
 
-// Smooth upsampling looks one sample of the coarsest component to either side.
+// Smooth upsampling looks one sample of the coarsest component to either side, and the library does
+// without it where a component has fewer than three samples across.
 Cover CropIndexedJpeg::State::cover(const Region& region, int scale) const {
   const int margin_x = scan.coarse_x ? scan.across * scale : 0;
   const int margin_y = scan.coarse_y ? scan.down * scale : 0;
   const int segment = scan.mcu_width() * index.segment_mcus;
   const int right = std::min(scan.width, region.x + region.width + margin_x);
   const int bottom = std::min(scan.height, region.y + region.height + margin_y);
-  return {std::max(0, region.x - margin_x) / segment, (right + segment - 1) / segment,
-          std::max(0, region.y - margin_y) / scan.mcu_height(),
-          (bottom + scan.mcu_height() - 1) / scan.mcu_height()};
+  Cover cover{std::max(0, region.x - margin_x) / segment, (right + segment - 1) / segment,
+              std::max(0, region.y - margin_y) / scan.mcu_height(),
+              (bottom + scan.mcu_height() - 1) / scan.mcu_height()};
+  const auto is_narrow = [&] {
+    return std::min(scan.width, cover.last * segment) - cover.first * segment <= 2 * margin_x;
+  };
+  while (margin_x > 0 && is_narrow() && cover.first > 0)
+    --cover.first;
+  while (margin_x > 0 && is_narrow() && cover.last * segment < scan.width)
+    ++cover.last;
+  return cover;
 }
 
 JpegRow CropIndexedJpeg::State::row(int number, const Cover& cover) const {

@@ -232,7 +232,7 @@ TEST_CASE("the rules for bad samples do not hide what is no fault of a sample") 
                         .build(small());
     return loader.next().status;
   };
-  CHECK_THROWS_AS(with([](Sample& sample) { sample["c0"].data<float>(); }), DataError);
+  CHECK_THROWS_AS(with([](Sample& sample) { sample["c0"].data<float>(); }), ConfigError);
   CHECK_THROWS_AS(with([](Sample&) { throw std::bad_alloc(); }), ResourceError);
   CHECK(with([](Sample&) { throw DataError("torn"); }) == NextBatch::Status::ready);
 }
