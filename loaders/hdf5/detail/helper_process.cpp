@@ -70,6 +70,7 @@ class Spawn {
 
   pid_t run(const std::filesystem::path& file, const std::vector<std::string>& arguments) {
     std::vector<char*> words;
+    words.reserve(arguments.size() + 1);
     for (const std::string& word : arguments)
       words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
