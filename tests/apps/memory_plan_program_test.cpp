@@ -202,8 +202,8 @@ TEST_CASE("what the first stage leaves in the process counts with those behind i
     return stages.at(i).at("parts").at("host").at("LibTorch beside tensors").get<double>();
   };
   REQUIRE(beside(0) > 0.0);
-  CHECK(beside(1) > 0.5 * beside(0));  // the heap differs by a few MiB from stage to stage
-  CHECK(beside(2) > 0.5 * beside(0));
+  CHECK(beside(1) > 0.8 * beside(0));
+  CHECK(beside(2) > 0.8 * beside(0));
 }
 
 TEST_CASE("a run keeps what was measured, and measuring can be left out") {

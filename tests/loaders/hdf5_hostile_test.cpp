@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -203,7 +204,9 @@ TEST_CASE("sizes that overflow or cannot be true are refused before memory is ta
       Hdf5Table(
           {.file = path, .fields = {{.dataset = "unwritten"}}, .residence = Residence::resident}),
       ResourceError);
-  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "unwritten"}}}).resident_bytes() < 16_KiB);
+  const bool in_helper = std::getenv("HEADRACE_TEST_HDF5_HELPER") != nullptr;  // which has a window
+  CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "unwritten"}}}).resident_bytes() ==
+        (in_helper ? 256 : 0));
 }
 
 TEST_CASE("a dataset whose extent was inflated does not read past its data") {

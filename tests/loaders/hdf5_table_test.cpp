@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -175,7 +176,9 @@ TEST_CASE("compact and unwritten datasets come through the library, and a note s
 
     const Hdf5Table direct = table_of(path, {name}, Residence::automatic, 2700);
     CHECK(direct.blocking());
-    CHECK(direct.resident_bytes() < 16_KiB);  // a helper's window
+    // A helper has a window for the rows of a call.
+    const bool in_helper = std::getenv("HEADRACE_TEST_HDF5_HELPER") != nullptr;
+    CHECK(direct.resident_bytes() == (in_helper ? 10240 : 0));
     CHECK(gathered(direct, indices)[0] == expected);
     CHECK(contains(direct.notes()[0], "one thread"));
     CHECK_THROWS_AS(table_of(path, {name}, Residence::pread), ConfigError);

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/file_descriptor.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/hdf5/detail/data_file.h>
 
@@ -87,15 +88,8 @@ FileIdentity DataFile::identity() const {
 }
 
 void DataFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
-  auto* at = static_cast<std::byte*>(to);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail_read(got < 0 ? errno : 0);
-    at += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
+  const std::int64_t got = pread_all(descriptor_, static_cast<std::byte*>(to), bytes, offset);
+  if (got != static_cast<std::int64_t>(bytes)) fail_read(got < 0 ? errno : 0);
 }
 
 void DataFile::require_unchanged() const {

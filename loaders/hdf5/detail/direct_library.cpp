@@ -96,7 +96,6 @@ class DirectLibrary final : public LibraryAccess {
   Hdf5Dataset describe(const DatasetRequest& request) override {
     return describe_dataset(*file_, request, indexes_);
   }
-  std::vector<DataFile::Times> sources() override { return file_->source_times(); }
   std::string save_indexes() override { return indexes_.save(); }
   std::vector<Hdf5Attribute> attributes(const AttributeRequest& request) override {
     return read_attributes(*file_, request);

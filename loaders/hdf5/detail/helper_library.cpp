@@ -58,7 +58,6 @@ class HelperLibrary final : public LibraryAccess, private HelperRows {
         {});
     return WireReader(answer).text();
   }
-  std::vector<DataFile::Times> sources() override { return {}; }  // the helper sees to them
   std::vector<Hdf5Attribute> attributes(const AttributeRequest& request) override {
     WireWriter message;
     message.texts(request.names);

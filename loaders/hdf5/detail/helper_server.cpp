@@ -149,19 +149,17 @@ class Server {
     const auto opened = message.value<DataFile::Times>();
     const std::string stage = message.text();
     const bool keep_index = message.flag();
-    library_ = direct_library(
-        std::make_shared<const Hdf5File>(
-            path,
-            DataFile::Handed{.descriptor = descriptors_.data, .named = named, .opened = opened},
-            Stage{.folder = stage}),
-        keep_index);
+    const DataFile::Handed handed{
+        .descriptor = descriptors_.data, .named = named, .opened = opened};
+    file_ = std::make_shared<const Hdf5File>(path, handed, Stage{.folder = stage});
+    library_ = direct_library(file_, keep_index);
   }
 
   void describe(WireReader& message, WireWriter& answer) {
     Hdf5Dataset dataset = library_->describe(take_request(message));
     put(answer, dataset);
-    answer.list(library_->sources());
-    dataset.chunks.reset();  // rows of these are read on the other side
+    answer.list(file_->source_times());  // so that others in their place are noticed
+    dataset.chunks.reset();              // rows of these are read on the other side
     described_.push_back(std::move(dataset));
   }
 
@@ -195,6 +193,7 @@ class Server {
 
   HelperDescriptors descriptors_;
   SharedWindow window_;
+  std::shared_ptr<const Hdf5File> file_;
   std::shared_ptr<LibraryAccess> library_;
   std::deque<Hdf5Dataset> described_;
   std::map<std::uint64_t, OpenedReader> readers_;

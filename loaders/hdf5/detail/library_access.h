@@ -46,8 +46,6 @@ class LibraryAccess {
   virtual std::vector<std::string> all_datasets() = 0;
   /// See describe_dataset().
   virtual Hdf5Dataset describe(const DatasetRequest& request) = 0;
-  /// When and how large the other files are that it reads from, in order of their paths.
-  virtual std::vector<DataFile::Times> sources() = 0;
   /// Keeps the indexes of chunks that describe() built. Returns why it could not, empty when there
   /// was nothing to tell.
   virtual std::string save_indexes() = 0;
