@@ -1,4 +1,6 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/loader/loader.h>
+#include <headrace/engine/plan/pipeline.h>
 #include <headrace/loaders/hdf5/detail/chunk_codec.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 #include <headrace/tests/loaders/gathered.h>
@@ -24,30 +26,48 @@ namespace {
 namespace fs = std::filesystem;
 using P = H5::PredType;
 
+constexpr std::int64_t scaled_rows = 400, scaled_chunk = 100, scaled_values = 10;
+
+std::int32_t scaled_value(std::int64_t row, std::int64_t column) {
+  return static_cast<std::int32_t>(row * 16 + column);  // 11 bits within a chunk
+}
+
+/// Writes scaled_rows rows "x" in scale-offset chunks; gives where the third chunk's first byte,
+/// the low one of its number of bits, lies.
+haddr_t write_scaled(const fs::path& path) {
+  constexpr std::array<hsize_t, 2> extents{scaled_rows, scaled_values},
+      chunk{scaled_chunk, scaled_values}, third{2 * scaled_chunk, 0};
+  std::vector<std::int32_t> values;
+  for (std::int64_t row = 0; row < scaled_rows; ++row)
+    for (std::int64_t column = 0; column < scaled_values; ++column)
+      values.push_back(scaled_value(row, column));
+  const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
+  H5::DSetCreatPropList creation;
+  creation.setChunk(2, chunk.data());
+  H5Pset_scaleoffset(creation.getId(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+  const H5::DataSet data =
+      file.createDataSet("x", P::STD_I32LE, H5::DataSpace(2, extents.data()), creation);
+  data.write(values.data(), P::NATIVE_INT32);
+  file.flush(H5F_SCOPE_GLOBAL);
+  unsigned mask = 0;
+  haddr_t place = 0;
+  hsize_t stored = 0;
+  H5Dget_chunk_info_by_coord(data.getId(), third.data(), &mask, &place, &stored);
+  return place;
+}
+
+void set_byte(const fs::path& path, haddr_t place, int value) {
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(place))
+      .put(static_cast<char>(value));
+}
+
 }  // namespace
 
 TEST_CASE("a chunk that lies about its bits is refused before the library reads it") {
   const TemporaryFolder folder;
   const fs::path path = folder / "scaled.h5";
-  constexpr std::array<hsize_t, 2> extents{400, 10}, chunk{100, 10};
-  hsize_t stored = 0;
-  haddr_t third = 0;
-  {
-    const H5::H5File file(path.c_str(), H5F_ACC_TRUNC);
-    H5::DSetCreatPropList creation;
-    creation.setChunk(2, chunk.data());
-    H5Pset_scaleoffset(creation.getId(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
-    std::vector<std::int32_t> values(4000);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<std::int32_t>(i % 977);
-    const H5::DataSet data =
-        file.createDataSet("x", P::STD_I32LE, H5::DataSpace(2, extents.data()), creation);
-    data.write(values.data(), P::NATIVE_INT32);
-    file.flush(H5F_SCOPE_GLOBAL);
-    const std::array<hsize_t, 2> place{200, 0};
-    unsigned mask = 0;
-    H5Dget_chunk_info_by_coord(data.getId(), place.data(), &mask, &third, &stored);
-  }
+  const haddr_t bits_of_third = write_scaled(path);
   const std::array<std::int64_t, 3> sound{0, 150, 399}, bad{0, 250, 399};
   const auto rows = [&](Residence residence, std::span<const std::int64_t> indices) {
     return gathered(
@@ -55,15 +75,43 @@ TEST_CASE("a chunk that lies about its bits is refused before the library reads 
         indices);
   };
   const auto expected = rows(Residence::library, sound);
-  for (const int bits : {0, 9, 11, 32, 33, 255}) {
+  for (const int bits : {0, 10, 12, 32, 33, 255}) {
     CAPTURE(bits);
-    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
-        .seekp(static_cast<std::streamoff>(third))
-        .put(static_cast<char>(bits));
+    set_byte(path, bits_of_third, bits);
     CHECK(rows(Residence::library, sound) == expected);
     for (const Residence residence : {Residence::library, Residence::file, Residence::resident})
       CHECK(contains(message_of<DataError>([&] { rows(residence, bad); }), "scale-offset"));
   }
+}
+
+TEST_CASE("a loader goes on with the other samples of a file of which a chunk is broken") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "scaled.h5";
+  set_byte(path, write_scaled(path), 33);
+  Loader loader = Pipeline::from(Hdf5Table({.file = path,
+                                            .fields = {{"x", "x"}},
+                                            .memory = 1_MiB,
+                                            .residence = Residence::library}))
+                      .on_bad_sample({.rule = BadSamples::Rule::replace})
+                      .batch({.size = 16})
+                      .build();
+  for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
+    std::array<int, scaled_rows> seen{};
+    int rows = 0;
+    for (Batch& batch : loader.epoch(epoch)) {
+      for (std::int64_t row = 0; row < batch.size(); ++row, ++rows) {
+        const auto* values = static_cast<const std::int32_t*>(batch["x"].row(row).raw());
+        const std::int64_t index = values[0] / 16;
+        ++seen.at(static_cast<std::size_t>(index));
+        for (std::int64_t column = 0; column < scaled_values; ++column)
+          REQUIRE(values[column] == scaled_value(index, column));
+      }
+    }
+    CHECK(rows == scaled_rows);
+    for (std::int64_t index = 0; index < scaled_rows; ++index)
+      CHECK((seen[static_cast<std::size_t>(index)] > 0) == (index / scaled_chunk != 2));
+  }
+  CHECK(loader.stats().bad_samples >= 2 * scaled_chunk);
 }
 
 TEST_CASE("a szip chunk whose code ends too soon is refused before the library reads it") {
