@@ -23,11 +23,12 @@ test_contents() {
   ! find . -name 'libtorch*' -o -name 'libc10*' -o -name 'libc.so*' -o -name '*imgcodecs*' -o -name '*gdal*' | grep . || fail "came in, and must not"
   ! find . -name 'libcu[dbfs]*' -o -name 'libnv*' | grep . || fail "CUDA came in"
   local file
-  for file in programs/headrace lib/*.so* lib/headrace/*.so tests/*; do
+  for file in programs/headrace lib/*.so* lib/headrace/* tests/*; do
     ! readelf -d "$file" | grep -E 'R(UN)?PATH' || fail "$file has a search path of its own"
     [[ "$file" == lib/headrace/* ]] || ! readelf -d "$file" | grep -E 'NEEDED.*lib(cu(da|blas|dnn|fft|file|pti|rand|solver|sparse)|nv)' || fail "$file needs CUDA"
   done
   [[ -x tests/headrace_engine_tests && -x benchmarks/stage_overhead_benchmark ]] || fail "tests or benchmarks are missing"
+  [[ -x lib/headrace/headrace-hdf5 ]] || fail "the helper that reads HDF5 files is missing"
   grep -E '^glibc=2\.[0-9]+' lib/requirements || fail "does not say which C library it needs"
   [[ -x gpu-check && -f gpu_check/steps.py && -f benchmarks/twins/run ]] || fail "the check of a GPU is missing"
   compgen -G 'wheels/nvidia_nvjpeg-*.whl' || fail "nvJPEG's wheel is missing"
