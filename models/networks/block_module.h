@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
 namespace headrace::inline v1::models {
@@ -35,7 +36,8 @@ class HEADRACE_API BlockModule : public torch::nn::Module {
   template <typename Compute, std::same_as<at::Tensor>... Inputs>
   at::Tensor run_block(const std::string& name, Compute compute, Inputs... inputs) const {
     const NamedBlock& block = blocks_[index_of(name)];
-    if (!block.is_checkpointed) return compute(std::move(inputs)...);
+    // Without gradients an input may go as soon as the block is through with it.
+    if (!block.is_checkpointed || !at::GradMode::is_enabled()) return compute(std::move(inputs)...);
     const auto run = [compute, self = weak_from_this().lock()](Tensors given) mutable {
       return [&]<std::size_t... i>(std::index_sequence<i...>) {
         return Tensors{compute(std::move(given[i])...)};

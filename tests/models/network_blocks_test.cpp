@@ -168,8 +168,11 @@ TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
     const auto plain = made(one, at::kFloat);
     const auto checkpointed = made(one, at::kFloat);
     checkpointed->checkpoint({"*"});
-    check_same(step_of(*checkpointed, input, true), step_of(*plain, input, true),
-               one.joins ? .02 : 0.0);
+    const Step expected = step_of(*plain, input, true);
+    // The order of sums matters less than that numbers have 8 bits: 0.02 beside 0.6 to 1.8.
+    const double rounding =
+        off_by(step_of(*made(one, at::kFloat), input).gradients, expected.gradients);
+    check_same(step_of(*checkpointed, input, true), expected, one.joins ? 0.1 * rounding : 0.0);
   }
 }
 
