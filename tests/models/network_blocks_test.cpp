@@ -169,10 +169,10 @@ TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
     const auto checkpointed = made(one, at::kFloat);
     checkpointed->checkpoint({"*"});
     const Step expected = step_of(*plain, input, true);
-    // The order of sums matters less than that numbers have 8 bits: 0.02 beside 0.6 to 1.8.
+    // The order of sums matters much less than that numbers have 8 bits: of it 0.03 at most.
     const double rounding =
         off_by(step_of(*made(one, at::kFloat), input).gradients, expected.gradients);
-    check_same(step_of(*checkpointed, input, true), expected, one.joins ? 0.1 * rounding : 0.0);
+    check_same(step_of(*checkpointed, input, true), expected, one.joins ? 0.05 * rounding : 0.0);
   }
 }
 
