@@ -35,14 +35,16 @@ if(HEADRACE_CUDA AND EXISTS "${headrace_torch_lib}/libtorch_cuda.so")
     headrace::c10_cuda)
 endif()
 
-# One precompiled <torch/torch.h> for all targets. The warnings belong to it: -Wpedantic changes
-# predefined macros, and the compiler refuses a header made under others.
+# One precompiled header for all targets, of what nearly every source includes: the whole <torch/torch.h> would cost
+# each of them 5 s more, in which g++ makes anew what torch/nn.h left to instantiate. The warnings belong to it:
+# -Wpedantic changes predefined macros, and the compiler refuses a header made under others.
 set(headrace_pch_stub "${PROJECT_BINARY_DIR}/headrace_torch_pch.cpp")
 if(NOT EXISTS "${headrace_pch_stub}")
   file(WRITE "${headrace_pch_stub}" "// carries the precompiled header\n")
 endif()
 add_library(headrace_torch_pch OBJECT "${headrace_pch_stub}")
 target_link_libraries(headrace_torch_pch PRIVATE headrace_torch_cpu headrace_warnings Threads::Threads)
-target_precompile_headers(headrace_torch_pch PRIVATE <torch/torch.h>)
+target_precompile_headers(headrace_torch_pch PRIVATE
+  <ATen/Functions.h> <ATen/core/Tensor.h> <torch/nn/module.h>)
 target_compile_options(headrace_torch_pch PRIVATE -fpch-preprocess)
 set_target_properties(headrace_torch_pch PROPERTIES JOB_POOL_COMPILE headrace_torch)

@@ -17,6 +17,7 @@
 
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function.h>
 
 using namespace headrace::models;
 using namespace headrace::test;
