@@ -49,8 +49,11 @@ std::string scalar_text(const Node& node) {
   return plain ? node.text : double_quoted(node.text);
 }
 
-std::string key_text(const std::string& key) {
-  return reads_back_plain(key) ? key : double_quoted(key);
+// With the colon. A key before a colon alone has at most 1024 characters (YAML 1.2, 7.4.2).
+std::string key_text(const std::string& key, const std::string& line_break) {
+  constexpr std::size_t longest = 1000;
+  const std::string text = reads_back_plain(key) ? key : double_quoted(key);
+  return text.size() <= longest ? text + ':' : "? " + text + line_break + ':';
 }
 
 bool is_flat(const Node& list) {
@@ -68,7 +71,7 @@ std::string flow_text(const Node& node) {
   }
   if (node.kind != Node::Kind::map) return scalar_text(node);
   for (const Entry& entry : node.entries)
-    text += (text.empty() ? "" : ", ") + key_text(entry.key) + ": " + flow_text(entry.value);
+    text += (text.empty() ? "" : ", ") + key_text(entry.key, " ") + ' ' + flow_text(entry.value);
   return "{" + text + "}";
 }
 
@@ -92,8 +95,9 @@ void write_value(const Node& node, std::size_t depth, std::string& text) {
 }
 
 void write_map(const Node& map, std::size_t depth, std::string& text) {
+  const std::string indent(2 * depth, ' ');
   for (const Entry& entry : map.entries) {
-    text += std::string(2 * depth, ' ') + key_text(entry.key) + ':';
+    text += indent + key_text(entry.key, '\n' + indent);
     write_value(entry.value, depth, text);
   }
 }
@@ -140,7 +144,7 @@ void Fields::write_yaml(std::string& text, const std::string& prefix, const Yaml
     if (field->options.used_if && !field->options.used_if()) continue;
     const std::string comment = form.comment(*field, prefix + field->name);
     if (!comment.empty()) text += indent + "# " + comment + '\n';
-    text += indent + key_text(field->name) + ':';
+    text += indent + key_text(field->name, '\n' + indent);
     if (field->section && !field->section->fields_.empty()) {
       text += '\n';
       field->section->write_yaml(text, prefix + field->name + '.', form);

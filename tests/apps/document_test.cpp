@@ -138,3 +138,27 @@ TEST_CASE("a plain word that a line in brackets would divide is quoted there") {
       CHECK(again.items[i].text == list.items[i].text);
   }
 }
+
+TEST_CASE("a key of any length and any bytes is read back as it was written, in a line too") {
+  for (const std::size_t length : {1, 200, 1000, 1022, 1023, 1024, 1025, 5000}) {
+    for (const char letter : {'k', '\x01', ':'}) {
+      for (const char* value : {"1", "{a: {b: [1, {c: 2}]}}", "[1, 2]", "[{a: 1}, {b: 2}]", "\n"}) {
+        const std::string key(length, letter);
+        CAPTURE(length);
+        CAPTURE(letter);
+        CAPTURE(value);
+        Node document = parse_document("before: 1\nx: {}\nlist: [{}]", "job.yaml");
+        for (const char* place : {"", "x.", "list.0."})
+          apply_override(document, place + key + "=" + value);
+        const Node again = parse_document(to_yaml(document), "written");
+        CHECK(to_yaml(again) == to_yaml(document));
+        REQUIRE(again.find(key) != nullptr);
+        REQUIRE(again.find("x")->value.find(key) != nullptr);
+        CHECK(again.find("list")->value.items[0].find(key) != nullptr);
+        const Node in_line = parse_document(to_flow_yaml(document), "written");
+        REQUIRE(in_line.find(key) != nullptr);
+        CHECK(to_flow_yaml(in_line) == to_flow_yaml(document));
+      }
+    }
+  }
+}
