@@ -113,6 +113,32 @@ TEST_CASE("a dataset that has a place in the file but stores nothing there is re
   CHECK(contains(refusal(path, "x"), "must store the 2468 bytes"));
 }
 
+// The library would deliver what its memory holds where the file ends for it.
+TEST_CASE("a dataset in one piece that ends behind the end which the file states is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder / "stated.h5";
+  for (const hsize_t user_block : {0, 512}) {
+    for (const std::size_t missing : {0, 1, 2000, 2468}) {
+      CAPTURE(user_block);
+      CAPTURE(missing);
+      const H5::FileCreatPropList layout;
+      if (user_block > 0) layout.setUserblock(user_block);
+      write(H5::H5File(path.c_str(), H5F_ACC_TRUNC, layout), {"x", P::STD_I16LE, {stored_rows}},
+            noise(stored_rows * 2).data(), P::NATIVE_INT16);
+      const std::size_t end = fs::file_size(path);
+      const std::string nowhere(8, '\xff');  // what a superblock has on both sides of it
+      damage(path, nowhere + little_endian(end) + nowhere,
+             nowhere + little_endian(end - missing) + nowhere);
+      if (missing == 0) {
+        CHECK(Hdf5Table({.file = path, .fields = {{.dataset = "x"}}}).size() == 1234);
+        continue;
+      }
+      CHECK(contains(refusal(path, "x"), "ends at byte " + std::to_string(end) +
+                                             " but the file at " + std::to_string(end - missing)));
+    }
+  }
+}
+
 TEST_CASE(
     "a dataset in one piece that was never written is its fill value, behind a user block too") {
   const TemporaryFolder folder;

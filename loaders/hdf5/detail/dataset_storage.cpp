@@ -33,11 +33,11 @@ void describe_contiguous(const DescribedPart& part, Hdf5Dataset& dataset) {
   }
   require_stored(part.data, dataset);
   dataset.offset = part.data.getOffset();
-  const std::uint64_t file_bytes = part.file.size();
   std::uint64_t end = 0;
-  if (__builtin_add_overflow(dataset.offset, dataset.bytes, &end) || end > file_bytes) {
-    throw DataError("ends at byte " + std::to_string(end) + " but the file has " +
-                    std::to_string(file_bytes) + "; the file is truncated, copy it again");
+  if (__builtin_add_overflow(dataset.offset, dataset.bytes, &end) || end > part.file.end()) {
+    throw DataError("ends at byte " + std::to_string(end) + " but the file at " +
+                    std::to_string(part.file.end()) +
+                    "; the file is truncated or damaged, copy it again");
   }
 }
 

@@ -52,6 +52,10 @@ void Hdf5File::open_for_library() {
   library_.emplace(path().c_str(), H5F_ACC_RDONLY, H5::FileCreatPropList::DEFAULT, access);
 }
 
+std::uint64_t Hdf5File::end() const {
+  return std::min(size(), driver_->stated_end(descriptor()));
+}
+
 const Hdf5File& Hdf5File::source(const std::string& name) const {
   try {
     return open_source(name);

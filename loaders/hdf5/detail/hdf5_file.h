@@ -29,6 +29,9 @@ class Hdf5File final : public DataFile {
   /// On the HDF5 thread only.
   const H5::H5File& library() const noexcept { return *library_; }
   RecordingDriver& driver() const noexcept { return *driver_; }
+  /// Where its data end: where it says that it ends, if that is less than its size. The library
+  /// reads no further and delivers what its memory holds instead. On the HDF5 thread only.
+  std::uint64_t end() const;
   /// Opens another file for the library, which a virtual dataset of this one names, as the library
   /// would find it; kept as long as this file. Throws DataError when there is none, or when it does
   /// not lie in this file's folder or below. On the HDF5 thread, while the table is opened.

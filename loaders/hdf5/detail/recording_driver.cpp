@@ -156,8 +156,10 @@ H5FD_class_t RecordingDriver::functions() {
     return 0;
   };
   table.get_eoa = [](const H5FD_t* file, H5FD_mem_t) { return File::of(file).end_of_addresses; };
-  table.set_eoa = [](H5FD_t* file, H5FD_mem_t, haddr_t address) -> herr_t {
-    File::of(file).end_of_addresses = address;
+  table.set_eoa = [](H5FD_t* library_file, H5FD_mem_t, haddr_t address) -> herr_t {
+    File& file = File::of(library_file);
+    file.end_of_addresses = address;
+    file.driver->stated_ends_[file.descriptor] = address;  // permit() made its place
     return 0;
   };
   table.get_eof = [](const H5FD_t* file, H5FD_mem_t) { return File::of(file).end_of_file; };
@@ -198,6 +200,7 @@ void RecordingDriver::set(const H5::FileAccPropList& access) const {
 
 void RecordingDriver::permit(const std::filesystem::path& path, int descriptor) {
   descriptors_.emplace(std::filesystem::weakly_canonical(path), descriptor);
+  stated_ends_.emplace(descriptor, 0);
 }
 
 int RecordingDriver::descriptor_of(const char* name) const noexcept {

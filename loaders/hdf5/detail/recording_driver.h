@@ -44,6 +44,9 @@ class RecordingDriver {
   /// the constructor's.
   void permit(const std::filesystem::path& path, int descriptor);
 
+  /// Where a file ends that the library has open, as its superblock says, user block included.
+  std::uint64_t stated_end(int descriptor) const { return stated_ends_.at(descriptor); }
+
   /// From here on raw data is noted, not read.
   void start() noexcept { recording_ = true; }
   void stop() noexcept { recording_ = false; }
@@ -67,6 +70,7 @@ class RecordingDriver {
                      void* to);
 
   std::map<std::filesystem::path, int> descriptors_;  ///< by canonical path
+  std::map<int, std::uint64_t> stated_ends_;          ///< by descriptor
   Hid id_;
   std::multimap<int, std::shared_ptr<ChunkGuard>> guards_;  ///< by descriptor
   std::exception_ptr refusal_;
