@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -88,6 +89,19 @@ TEST_CASE("a file of every format is told by its first bytes, and decoded") {
                     {.width = header.width, .height = header.height}},
                    {.rgb = shown.data(), .height = 6, .width = 8});
     CHECK(std::set<int>(shown.begin(), shown.end()).size() > 10);
+  }
+}
+
+TEST_CASE("a WebP file that another codec of OpenCV might take for its own is refused") {
+  for (const auto& [place, mark] :
+       {std::pair<std::size_t, std::string>{128, "DICM"}, {140, "DTED"}}) {
+    CAPTURE(mark);
+    Bytes file = test::bytes_of("RIFF....WEBPVP8L" + std::string(160, '\1'));
+    ImageDecoder decoder;
+    CHECK(decoder.open(file).format == "WebP");
+    std::ranges::copy(test::bytes_of(mark), file.begin() + static_cast<std::ptrdiff_t>(place));
+    CHECK_THROWS_WITH_AS(decoder.open(file), doctest::Contains("mark of a DICOM or DTED"),
+                         DataError);
   }
 }
 

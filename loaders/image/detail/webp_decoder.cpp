@@ -17,6 +17,13 @@ bool is_lossy(const FileNumbers& file) {
   return false;
 }
 
+/// OpenCV gives a file to the first of its codecs that knows it. Where WebP's does not, two may
+/// that look behind the first bytes: DICOM's, which ends the process, and GDAL's.
+void require_own(const FileNumbers& file) {
+  if (!file.has(128, "DICM") && !file.has(140, "DTED")) return;
+  throw DataError("WebP: has the mark of a DICOM or DTED file inside; convert it to PNG");
+}
+
 class WebpDecoder final : public ModuleDecoder {
  public:
   /// Reads the sides from the file's header, without the module.
@@ -28,6 +35,7 @@ class WebpDecoder final : public ModuleDecoder {
 ImageHeader WebpDecoder::open(std::span<const std::byte> bytes) {
   if (bytes.size() < 32) throw DataError("WebP: the file ends before its image does");
   const FileNumbers file{bytes};
+  require_own(file);
   if (file.has(12, "VP8X"))
     return picture_.open(bytes, "WebP", file.at(24, 3) + 1, file.at(27, 3) + 1);
   if (file.has(12, "VP8L")) {
