@@ -18,9 +18,14 @@ bool reads_back_plain(const std::string& text) {
   return text.find_first_not_of(word_characters) == std::string::npos;
 }
 
-// Whether a word that was plain where it stood is so on a line in brackets, too.
-bool bears_brackets(const std::string& text) {
-  return text.find_first_of(",[]{}\n") == std::string::npos;
+// Whether a word that was plain where it stood is so in any place, a line in brackets or before the
+// end of a line among them.
+bool bears_any_place(const std::string& text) {
+  return std::ranges::none_of(text, [](const char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f ||
+           std::string_view(",[]{}").find(c) != std::string_view::npos;
+  });
 }
 
 std::string double_quoted(std::string_view text) {
@@ -45,7 +50,7 @@ std::string double_quoted(std::string_view text) {
 
 std::string scalar_text(const Node& node) {
   if (node.kind == Node::Kind::null) return "null";
-  const bool plain = node.quoted ? reads_back_plain(node.text) : bears_brackets(node.text);
+  const bool plain = node.quoted ? reads_back_plain(node.text) : bears_any_place(node.text);
   return plain ? node.text : double_quoted(node.text);
 }
 

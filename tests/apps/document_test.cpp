@@ -139,6 +139,12 @@ TEST_CASE("a plain word that a line in brackets would divide is quoted there") {
   }
 }
 
+TEST_CASE("a plain word that ends with a carriage return keeps it") {
+  const Node map = parse_document("x: a\r", "job.yaml");
+  REQUIRE(map.find("x")->value.text == "a\r");
+  CHECK(parse_document(to_yaml(map), "written").find("x")->value.text == "a\r");
+}
+
 TEST_CASE("a key of any length and any bytes is read back as it was written, in a line too") {
   for (const std::size_t length : {1, 200, 1000, 1022, 1023, 1024, 1025, 5000}) {
     for (const char letter : {'k', '\x01', ':'}) {
