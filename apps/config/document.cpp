@@ -22,6 +22,19 @@ std::string shortened(const std::string& text) {
   return text.size() <= longest_quote ? text : text.substr(0, longest_quote) + "...";
 }
 
+// The characters that YAML allows (1.2, 5.1): of others yaml-cpp makes what it likes.
+void require_text(std::string_view text, const std::string& source) {
+  const auto odd = std::ranges::find_if(text, [](const char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
+  });
+  if (odd == text.end()) return;
+  throw ConfigError(fmt::format(
+      "[config] {}: must be UTF-8 text without control characters, got the byte 0x{:02x} in line "
+      "{}",
+      source, static_cast<unsigned char>(*odd), std::count(text.begin(), odd, '\n') + 1));
+}
+
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts;
   while (true) {
@@ -98,6 +111,7 @@ Node parse_document(std::string_view text, const std::string& source,
     throw ConfigError(fmt::format("[config] {}: a configuration must be at most {} bytes, got {}",
                                   source, limits.bytes, text.size()));
   }
+  require_text(text, source);
   detail::DocumentBuilder builder(source, limits);
   std::istringstream stream{std::string(text)};
   try {

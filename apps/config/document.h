@@ -60,8 +60,9 @@ struct DocumentLimits {
   std::size_t nodes = 20'000;  ///< with aliases written out
 };
 
-/// Parses one YAML document. Throws ConfigError with the place for syntax errors, a key written
-/// twice, a key that is no scalar, more than one document, or a limit exceeded.
+/// Parses one YAML document of UTF-8 text. Throws ConfigError with the place for syntax errors, a
+/// control character, a key written twice, a key that is no scalar, more than one document, or a
+/// limit exceeded.
 HEADRACE_API Node parse_document(std::string_view text, const std::string& source,
                                  const DocumentLimits& limits = {});
 

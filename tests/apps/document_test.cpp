@@ -139,6 +139,19 @@ TEST_CASE("a plain word that a line in brackets would divide is quoted there") {
   }
 }
 
+TEST_CASE("control characters are refused with their line, an override's too") {
+  for (const char letter : {'\0', '\x01', '\x04', '\x1f', '\x7f'}) {
+    const std::string text = std::string("a: 1\nb: \"x") + letter + "y\"\n";
+    CHECK_THROWS_WITH_AS(parse_document(text, "job.yaml"),
+                         doctest::Contains("job.yaml: must be UTF-8 text"), ConfigError);
+    CHECK_THROWS_WITH_AS(parse_document(text, "job.yaml"), doctest::Contains("in line 2"),
+                         ConfigError);
+    Node document = parse_document("a: 1", "job.yaml");
+    CHECK_THROWS_AS(apply_override(document, std::string("a=") + letter), ConfigError);
+  }
+  CHECK(parse_document("a:\t1\r\nb: \xc3\xa4\r\n", "job.yaml").find("a")->value.text == "1");
+}
+
 TEST_CASE("a plain word that ends with a carriage return keeps it") {
   const Node map = parse_document("x: a\r", "job.yaml");
   REQUIRE(map.find("x")->value.text == "a\r");
