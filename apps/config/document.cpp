@@ -156,7 +156,9 @@ void apply_override(Node& root, const std::string& assignment, const DocumentLim
   Node* node = &root;
   for (const std::string& part : parts)
     node = &step_into(*node, part, place, assignment);
-  *node = parse_document(assignment.substr(equals + 1), source, limits);
+  DocumentLimits left = limits;
+  left.depth -= parts.size();
+  *node = parse_document(assignment.substr(equals + 1), source, left);
 }
 
 }  // namespace headrace::inline v1::app

@@ -120,6 +120,15 @@ TEST_CASE("an override without a key or an equals sign is refused") {
   }
 }
 
+TEST_CASE("an override makes no document deeper than the limit") {
+  const DocumentLimits limits{.depth = 4};
+  Node root = parse_document("a: 1", "job.yaml", limits);
+  apply_override(root, "a.b.c=[1]", limits);
+  CHECK(to_yaml(parse_document(to_yaml(root), "written", limits)) == to_yaml(root));
+  CHECK_THROWS_WITH_AS(apply_override(root, "a.b.c=[[1]]", limits),
+                       doctest::Contains("levels deep"), ConfigError);
+}
+
 TEST_CASE("a file that is not there or is a folder is refused by name") {
   CHECK_THROWS_WITH_AS(read_document("/nowhere/job.yaml"),
                        "[config] /nowhere/job.yaml: cannot be read; check the path", ConfigError);
