@@ -24,7 +24,7 @@ bool bears_any_place(const std::string& text) {
   return std::ranges::none_of(text, [](const char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 || byte == 0x7f ||
-           std::string_view(",[]{}").find(c) != std::string_view::npos;
+           std::string_view(",[]{}?:").find(c) != std::string_view::npos;
   });
 }
 
