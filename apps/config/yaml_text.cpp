@@ -18,14 +18,15 @@ bool reads_back_plain(const std::string& text) {
   return text.find_first_not_of(word_characters) == std::string::npos;
 }
 
-// Whether a word that was plain where it stood is so in any place, a line in brackets or before the
-// end of a line among them.
-bool bears_any_place(const std::string& text) {
-  return std::ranges::none_of(text, [](const char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f ||
-           std::string_view(",[]{}?:").find(c) != std::string_view::npos;
-  });
+// Whether a word that was plain where it stood is so in any place: numbers with their units, words
+// and paths. Of others a line in brackets, the end of a line or the place behind a dash makes more.
+bool stays_plain(const std::string& text) {
+  const auto keeps = [](const char c) {
+    return c == ' ' || c == '+' || word_characters.find(c) != std::string_view::npos;
+  };
+  if (text.empty() || !std::ranges::all_of(text, keeps)) return false;
+  return text.front() != '-' ||
+         (text.size() > 1 && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9')));
 }
 
 std::string double_quoted(std::string_view text) {
@@ -50,7 +51,7 @@ std::string double_quoted(std::string_view text) {
 
 std::string scalar_text(const Node& node) {
   if (node.kind == Node::Kind::null) return "null";
-  const bool plain = node.quoted ? reads_back_plain(node.text) : bears_any_place(node.text);
+  const bool plain = node.quoted ? reads_back_plain(node.text) : stays_plain(node.text);
   return plain ? node.text : double_quoted(node.text);
 }
 

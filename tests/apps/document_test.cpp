@@ -139,7 +139,7 @@ TEST_CASE("a file that is not there or is a folder is refused by name") {
 TEST_CASE("a plain word that a line in brackets would divide is quoted there") {
   for (const std::string text :
        {"- a, b\n- c\n", "- a]\n- b\n", "- \"a\n\n\n  b\"\n", "- a\n\n  b\n- c\n", "- a?\n- b\n",
-        "- a\n- b:c\n", "- a?b\n", "[a:, b:]"}) {
+        "- a\n- b:c\n", "- a?b\n", "[a:, b:]", "[-, {b: c}]", "[-, -x]", "[-1, -.5, +2]"}) {
     CAPTURE(text);
     const Node list = parse_document(text, "job.yaml");
     const Node again = parse_document(to_yaml(list), "written");
