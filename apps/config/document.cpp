@@ -156,9 +156,13 @@ void apply_override(Node& root, const std::string& assignment, const DocumentLim
   Node* node = &root;
   for (const std::string& part : parts)
     node = &step_into(*node, part, place, assignment);
-  DocumentLimits left = limits;
-  left.depth -= parts.size();
-  *node = parse_document(assignment.substr(equals + 1), source, left);
+  Node value = parse_document(assignment.substr(equals + 1), source, limits);
+  if (parts.size() + detail::depth_of(value) > limits.depth) {
+    throw ConfigError(
+        fmt::format("[config] {}: must be at most {} levels deep, its key's {} among them", source,
+                    limits.depth, parts.size()));
+  }
+  *node = std::move(value);
 }
 
 }  // namespace headrace::inline v1::app

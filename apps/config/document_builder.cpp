@@ -10,20 +10,21 @@
 namespace headrace::inline v1::app::detail {
 namespace {
 
-std::size_t depth_of(const Node& node) {
-  std::size_t deepest = 0;
-  for (const Node& item : node.items)
-    deepest = std::max(deepest, depth_of(item) + 1);
-  for (const Entry& entry : node.entries)
-    deepest = std::max(deepest, depth_of(entry.value) + 1);
-  return deepest;
-}
-
 bool plain_tag(const std::string& tag) {
   return tag.empty() || tag == "?" || tag == "!";
 }
 
 }  // namespace
+
+std::size_t depth_of(const Node& node) {
+  const bool inner = node.kind == Node::Kind::list || node.kind == Node::Kind::map;
+  std::size_t deepest = 0;
+  for (const Node& item : node.items)
+    deepest = std::max(deepest, depth_of(item));
+  for (const Entry& entry : node.entries)
+    deepest = std::max(deepest, depth_of(entry.value));
+  return deepest + (inner ? 1 : 0);
+}
 
 DocumentBuilder::DocumentBuilder(const std::string& source, const DocumentLimits& limits)
     : source_(std::make_shared<const std::string>(source)), limits_(limits) {}
@@ -107,7 +108,7 @@ void DocumentBuilder::close() {
   Open done = std::move(open_.back());
   open_.pop_back();
   if (done.anchor != 0) {
-    anchors_[done.anchor] = {done.node, nodes_ - done.nodes_before, depth_of(done.node) + 1};
+    anchors_[done.anchor] = {done.node, nodes_ - done.nodes_before, depth_of(done.node)};
   }
   place_node(std::move(done.node));
 }

@@ -11,6 +11,9 @@
 
 namespace headrace::inline v1::app::detail {
 
+/// How many lists and maps lie inside each other in `node`, itself among them.
+std::size_t depth_of(const Node& node);
+
 /// Makes nodes of the parser's events and stops as soon as a limit is passed. Throws ConfigError.
 class DocumentBuilder final : public YAML::EventHandler {
  public:

@@ -12,8 +12,14 @@ namespace {
 constexpr std::string_view word_characters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
 
+// Three dots at the start of a line end the document.
+bool ends_document(const std::string& text) {
+  return text.starts_with("...");
+}
+
 bool reads_back_plain(const std::string& text) {
-  if (text.empty() || text == "null" || text == "Null" || text == "NULL") return false;
+  if (text.empty() || ends_document(text)) return false;
+  if (text == "null" || text == "Null" || text == "NULL") return false;
   if (text.front() == '-') return false;
   return text.find_first_not_of(word_characters) == std::string::npos;
 }
@@ -24,7 +30,7 @@ bool stays_plain(const std::string& text) {
   const auto keeps = [](const char c) {
     return c == ' ' || c == '+' || word_characters.find(c) != std::string_view::npos;
   };
-  if (text.empty() || !std::ranges::all_of(text, keeps)) return false;
+  if (text.empty() || ends_document(text) || !std::ranges::all_of(text, keeps)) return false;
   return text.front() != '-' ||
          (text.size() > 1 && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9')));
 }

@@ -96,6 +96,12 @@ std::shared_ptr<const JobConfig> stage_of(const Job& job, const Node& document,
   return config;
 }
 
+// What a run keeps of it must be read again: to resume, and by the child that measures its memory.
+void require_readable(const std::string& yaml, const Node& document) {
+  const std::string source = document.place.source ? *document.place.source : "configuration";
+  static_cast<void>(parse_document(yaml, source + ", with every key written out"));
+}
+
 TrainingJob training_job_of(const Job& job, const Node& document) {
   const std::shared_ptr<JobConfig> config = job.config();
   std::string kind = job.name;
@@ -107,9 +113,11 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   for (const Node& stage : stage_documents(document))
     config->stages.push_back(stage_of(job, stage, config->stages.size()));
   const Node written = fields.write();
+  const std::string yaml = fields.to_yaml(true);
+  require_readable(yaml, document);
   return {.config = config,
           .name = job.name,
-          .yaml = fields.to_yaml(true),
+          .yaml = yaml,
           .learnt = to_yaml(what_is_learnt(written)),
           .identity = run_identity(written)};
 }

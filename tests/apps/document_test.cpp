@@ -125,8 +125,19 @@ TEST_CASE("an override makes no document deeper than the limit") {
   Node root = parse_document("a: 1", "job.yaml", limits);
   apply_override(root, "a.b.c=[1]", limits);
   CHECK(to_yaml(parse_document(to_yaml(root), "written", limits)) == to_yaml(root));
-  CHECK_THROWS_WITH_AS(apply_override(root, "a.b.c=[[1]]", limits),
-                       doctest::Contains("levels deep"), ConfigError);
+  CHECK_THROWS_WITH_AS(
+      apply_override(root, "a.b.c=[[1]]", limits),
+      "[config] --set a.b.c=[[1]]: must be at most 4 levels deep, its key's 3 among "
+      "them",
+      ConfigError);
+}
+
+TEST_CASE("three dots, which end a document at the start of a line, are quoted") {
+  for (const char* text : {"\"...\"", "  ...", "\"... x\""}) {
+    CAPTURE(text);
+    const Node root = parse_document(text, "job.yaml");
+    CHECK(parse_document(to_yaml(root), "written").text == root.text);
+  }
 }
 
 TEST_CASE("a file that is not there or is a folder is refused by name") {

@@ -72,6 +72,24 @@ TEST_CASE("every job has configurations, and what is written of them reads back 
   }
 }
 
+TEST_CASE("a job that grows past the limits with its defaults is refused before it is trained") {
+  const std::string few =
+      "kind: classification\ndata:\n  train: {source: images, folder: pics}\n"
+      "  split: {validation: 0.2, test: 0.2}\naugment:\n";
+  std::string many = few;
+  for (int i = 0; i < 3500; ++i)
+    many += "  - color_jitter: {hue: 0.1}\n";
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& text) {
+    return app::read_training_job(app::jobs(), written(folder, text), {});
+  };
+  CHECK_NOTHROW(read(few + "  - color_jitter: {hue: 0.1}\n"));
+  const std::string refused = refusal([&] { read(many); });
+  CAPTURE(refused);
+  CHECK(contains(refused, "config.yaml, with every key written out:"));
+  CHECK(contains(refused, "must hold at most 20000 values"));
+}
+
 TEST_CASE("configurations of loaders are read for a bench and refused for training") {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(configs / "loader")) {

@@ -134,7 +134,8 @@ TEST_CASE("a dataset in one piece that ends behind the end which the file states
         continue;
       }
       CHECK(contains(refusal(path, "x"), "ends at byte " + std::to_string(end) +
-                                             " but the file at " + std::to_string(end - missing)));
+                                             " but the file at " + std::to_string(end - missing) +
+                                             ", as it says itself"));
     }
   }
 }

@@ -37,6 +37,7 @@ void describe_contiguous(const DescribedPart& part, Hdf5Dataset& dataset) {
   if (__builtin_add_overflow(dataset.offset, dataset.bytes, &end) || end > part.file.end()) {
     throw DataError("ends at byte " + std::to_string(end) + " but the file at " +
                     std::to_string(part.file.end()) +
+                    (part.file.end() < part.file.size() ? ", as it says itself" : "") +
                     "; the file is truncated or damaged, copy it again");
   }
 }
