@@ -159,7 +159,7 @@ void apply_override(Node& root, const std::string& assignment, const DocumentLim
   Node value = parse_document(assignment.substr(equals + 1), source, limits);
   if (parts.size() + detail::depth_of(value) > limits.depth) {
     throw ConfigError(
-        fmt::format("[config] {}: must be at most {} levels deep, its key's {} among them", source,
+        fmt::format("[config] {}: must be at most {} levels deep, {} of them its key's", source,
                     limits.depth, parts.size()));
   }
   *node = std::move(value);

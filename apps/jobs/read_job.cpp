@@ -113,11 +113,11 @@ TrainingJob training_job_of(const Job& job, const Node& document) {
   for (const Node& stage : stage_documents(document))
     config->stages.push_back(stage_of(job, stage, config->stages.size()));
   const Node written = fields.write();
-  const std::string yaml = fields.to_yaml(true);
+  std::string yaml = fields.to_yaml(true);
   require_readable(yaml, document);
   return {.config = config,
           .name = job.name,
-          .yaml = yaml,
+          .yaml = std::move(yaml),
           .learnt = to_yaml(what_is_learnt(written)),
           .identity = run_identity(written)};
 }

@@ -116,7 +116,7 @@ in_clean_debian() {
   status=0
   inside './gpu-check' 2>"$WORK/no-gpu.txt" || status=$?
   [[ $status -eq 7 ]] || fail "gpu-check without a GPU must end with 7, got $status"
-  # One thread, as the dry runs of the benchmarks: other tests run beside this one.
+  # One thread: beside another test, threads that wait for each other made the steps several times slower.
   inside 'OMP_NUM_THREADS=1 ./gpu-check --cpu --output /tmp/check' >"$WORK/check.txt" 2>&1 || fail "$(tail -n 40 "$WORK/check.txt")"
   ! grep -E '^== .*not run' "$WORK/check.txt" || fail "a step of gpu-check has no form for a machine without a GPU"
   grep -F "cuda:0 was asked for" "$WORK/no-device.txt" || fail "said: $(cat "$WORK/no-device.txt")"
