@@ -158,7 +158,7 @@ def by_memory(card):
               by_networks(step, "the plan and 10 % are enough|the plan less 20 % is refused")),
         Claim(f"peaks over ten epochs, {on_card}", "within 1 %", by_networks(step, "peaks of its epochs")),
         Claim(f"a second stage too large, {on_card}", "exit 4 before the first stage", by_networks(step, "a second stage too large.*")),
-        Claim(f"a batch twice too large, {on_card}", "micro-batches are halved, exit 0", by_networks(step, "a batch too large is halved")),
+        Claim(f"a batch of half as much again as the card, {on_card}", "micro-batches are halved, exit 0", by_networks(step, "a batch too large is halved")),
     ]
 
 

@@ -5,6 +5,7 @@ Run as a program by the steps `memory_*`; rows are written as benchmarks write t
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -159,13 +160,20 @@ class Trial:
     def runs(self):
         return sorted(self.options.work.glob("runs/*"))
 
+    def too_many_rows(self, stage):
+        """Of a training batch: the largest that fits may be one that evaluates more rows at once."""
+        points = sorted(stage["measured"]["points"], key=lambda point: point["rows"])
+        per_row = (points[-1]["training_bytes"] - points[0]["training_bytes"]) / (points[-1]["rows"] - points[0]["rows"])
+        card = float(re.match(r"[\d.]+", self.options.card)[0]) * UNITS["GiB"]
+        return 8 * math.ceil(1.5 * card / per_row / 8)
+
     def stepped_down(self, stage):
-        """Twice what fits, and no plan that sees it."""
+        """What takes half as much again as the card has, and no plan that sees it."""
         what = "a batch too large is halved"
         if "largest" not in stage or self.options.cpu:
             self.keep(what, missing="needs a GPU" if self.options.cpu else "no batch fits")
             return
-        rows = 2 * stage["largest"]["rows"]
+        rows = self.too_many_rows(stage)
         status, text = self.headrace("train", [f"memory.gpu={self.options.card}", "memory.measure=false", f"training.batch={rows}",
                                                f"training.evaluation_batch={stage['largest']['rows']}"])
         self.keep_answer(what, status == 0 and "the step is done again with" in text, "rows", rows, f"exit {status}")

@@ -145,8 +145,10 @@ def scaling(context):
 
 
 SANITIZED = ("headrace_kernels_gpu_tests", "headrace_transfer_device_tests")
-# What takes gigabytes takes minutes under such a tool.
-SANITIZED_CASES = ["--test-suite=gpu", "--test-case-exclude=*beyond 2^31*,*hundred thousand*", "--reporters=xml"]
+# What takes gigabytes takes minutes under such a tool, and twins wait for a race that its pace may take away.
+SANITIZED_CASES = ["--test-suite=gpu", "--test-case-exclude=*beyond 2^31*,*hundred thousand*,Twin:*", "--reporters=xml"]
+# An event that is not reached yet is no finding: the engine asks, and looks at every answer.
+TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": [], "initcheck": []}
 
 
 def under(context, tool, program):
@@ -156,10 +158,10 @@ def under(context, tool, program):
 
 def sanitizer(context):
     commands = []
-    for tool in ("memcheck", "racecheck", "initcheck"):
+    for tool, options in TOOLS.items():
         # Not every process of a launcher uses CUDA.
         around = [] if context.cpu else [find_tool("compute-sanitizer"), "--tool", tool, "--target-processes", "all",
-                                         "--launch-timeout", "60", "--require-cuda-init", "no", "--error-exitcode", "99"]
+                                         "--launch-timeout", "60", "--require-cuda-init", "no", "--error-exitcode", "99", *options]
         for name in SANITIZED:
             commands.append(Command(f"{tool} {name}", under(context, around, context.place.program(f"tests/{name}")) + SANITIZED_CASES,
                                     lambda text: {"findings": outputs.sanitizer_findings(text), "cases": outputs.doctest_cases(text)}))

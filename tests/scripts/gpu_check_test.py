@@ -224,7 +224,7 @@ sys.exit(4 if limit < needed(batch) and measured else 0)
 
 
 class Memory(FakeBuild):
-    FAULTS = {"peak of a run": "peak", "the batch of": "largest next all_rows", "limits,": "refused", "a batch twice": "halved",
+    FAULTS = {"peak of a run": "peak", "the batch of": "largest next all_rows", "limits,": "refused", "a batch of half": "halved",
               "peaks over ten": "grows", "a second stage": "second"}
 
     def setUp(self):
