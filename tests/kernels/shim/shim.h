@@ -4,6 +4,7 @@
 // headers give half and bfloat16. A function that is missing here breaks the build.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 

@@ -1,0 +1,365 @@
+// Compiled once for every vector target; Highway picks one at run time. No sum and product are
+// fused, so that every target and a device (resample_device.cu) have the same bits.
+#include <headrace/loaders/volume/detail/resample_task.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headrace/loaders/volume/detail/resample_kernels.cpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+// Behind foreach_target.h, so once for every target.
+#include <headrace/loaders/volume/detail/resample_row-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace headrace::inline v1::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DU = hn::RebindToUnsigned<DF>;
+
+/// A voxel and the one beside it along x; float32 reads none outside the box.
+template <class T>
+HWY_INLINE void pair_at(const T* box, VI place, VI beside, VF& here, VF& next) {
+  const DF df;
+  const DI di;
+  if constexpr (sizeof(T) == 4) {
+    here = hn::GatherIndex(df, box, place);
+    next = hn::GatherIndex(df, box, hn::Add(place, beside));
+  } else if constexpr (sizeof(T) == 2) {
+    const VI both =
+        hn::GatherOffset(di, reinterpret_cast<const std::int32_t*>(box), hn::ShiftLeft<1>(place));
+    if constexpr (std::is_signed_v<T>) {
+      here = hn::ConvertTo(df, hn::ShiftRight<16>(hn::ShiftLeft<16>(both)));
+      next = hn::ConvertTo(df, hn::ShiftRight<16>(both));
+    } else {
+      here = hn::ConvertTo(df, hn::And(both, hn::Set(di, 0xffff)));
+      next = hn::ConvertTo(df, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(DU(), both))));
+    }
+  } else {
+    const VI both = hn::GatherOffset(di, reinterpret_cast<const std::int32_t*>(box), place);
+    const VI byte = hn::Set(di, 0xff);
+    here = hn::ConvertTo(df, hn::And(both, byte));
+    next = hn::ConvertTo(df, hn::And(hn::ShiftRight<8>(both), byte));
+  }
+}
+
+/// Along one axis: the voxel before the place and the share of the one behind it.
+struct Tap {
+  VI voxel;
+  VF share;
+};
+
+HWY_INLINE Tap tap_of(VF place, std::int32_t extent) {
+  const DF df;
+  const DI di;
+  const VF last = hn::Set(df, static_cast<float>(extent - 1));
+  const VF inside = hn::Min(hn::Max(place, hn::Zero(df)), last);
+  const VI voxel =
+      hn::Min(hn::ConvertTo(di, inside), hn::Set(di, std::max(extent - 2, std::int32_t{0})));
+  return {voxel, hn::Sub(inside, hn::ConvertTo(df, voxel))};
+}
+
+/// Of shares 0 and 1 it is one of both, to the bit.
+HWY_INLINE VF blend(VF a, VF b, VF share) {
+  const VF rest = hn::Sub(hn::Set(DF(), 1.0F), share);
+  return hn::Add(hn::Mul(rest, a), hn::Mul(share, b));
+}
+
+struct Strides {
+  std::int32_t y, z;
+  std::int64_t channel;
+  explicit Strides(const PatchMap& map)
+      : y(map.box_shape[2]),
+        z(map.box_shape[2] * map.box_shape[1]),
+        channel(static_cast<std::int64_t>(map.box_shape[2]) * map.box_shape[1] * map.box_shape[0]) {
+  }
+};
+
+template <class T>
+const T* box_of(const ResampleTask& task, const PatchMap& map) {
+  return reinterpret_cast<const T*>(task.boxes + map.box);
+}
+
+/// The four rows of voxels around the places, and the shares between them.
+struct Corner {
+  VI place;  ///< of the first voxel in the box
+  VI dx, dy, dz;
+  VF x, y, z;
+};
+
+HWY_INLINE Corner corner_at(const Row& row, const Strides& strides, std::int32_t x) {
+  const DI di;
+  const PatchMap& map = row.map();
+  const Tap z = tap_of(row.place(0, x), map.box_shape[0]);
+  const Tap y = tap_of(row.place(1, x), map.box_shape[1]);
+  const Tap at = tap_of(row.place(2, x), map.box_shape[2]);
+  const VI place = hn::Add(
+      hn::Add(hn::Mul(z.voxel, hn::Set(di, strides.z)), hn::Mul(y.voxel, hn::Set(di, strides.y))),
+      at.voxel);
+  return {.place = place,
+          .dx = hn::Set(di, map.box_shape[2] > 1 ? 1 : 0),
+          .dy = hn::Set(di, map.box_shape[1] > 1 ? strides.y : 0),
+          .dz = hn::Set(di, map.box_shape[0] > 1 ? strides.z : 0),
+          .x = at.share,
+          .y = y.share,
+          .z = z.share};
+}
+
+/// The eight voxels around the places, x fastest, then y.
+template <class T>
+HWY_INLINE void voxels_around(const T* box, const Corner& at, VF* voxels) {
+  const VI behind = hn::Add(at.place, at.dz);
+  pair_at(box, at.place, at.dx, voxels[0], voxels[1]);
+  pair_at(box, hn::Add(at.place, at.dy), at.dx, voxels[2], voxels[3]);
+  pair_at(box, behind, at.dx, voxels[4], voxels[5]);
+  pair_at(box, hn::Add(behind, at.dy), at.dx, voxels[6], voxels[7]);
+}
+
+template <class T>
+HWY_INLINE VF trilinear(const T* box, const Corner& at) {
+  VF v[8];
+  voxels_around(box, at, v);
+  const VF front = blend(blend(v[0], v[1], at.x), blend(v[2], v[3], at.x), at.y);
+  const VF back = blend(blend(v[4], v[5], at.x), blend(v[6], v[7], at.x), at.y);
+  return blend(front, back, at.z);
+}
+
+/// Full vectors, the last one of a row over what is written already.
+template <class Write>
+HWY_INLINE void for_vectors(std::int32_t width, const Write& write) {
+  const auto lanes = static_cast<std::int32_t>(hn::Lanes(DF()));
+  for (std::int32_t x = 0; x < width; x += lanes)
+    write(x, std::min(lanes, width - x));
+}
+
+HWY_INLINE void store_some(VF value, float* to, std::int32_t count) {
+  const DF df;
+  if (count == static_cast<std::int32_t>(hn::Lanes(df))) {
+    hn::StoreU(value, df, to);
+    return;
+  }
+  HWY_ALIGN float some[hn::MaxLanes(DF())];
+  hn::Store(value, df, some);
+  std::memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+/// A row whose places are voxels side by side: `put(stored)` makes each value.
+template <class T, class Out, class Put>
+void copy_row(const T* line, const Row& row, Out* out, std::int32_t width, const Put& put) {
+  const std::int64_t last = row.map().box_shape[2] - 1;
+  const auto first = static_cast<std::int64_t>(row.base_x());
+  const bool forward = row.step_x() > 0.0F;
+  const std::int64_t end = forward ? first + width - 1 : first - (width - 1);
+  const bool inside = std::min(first, end) >= 0 && std::max(first, end) <= last;
+  if (inside && forward) {
+    for (std::int32_t x = 0; x < width; ++x)
+      out[x] = put(line[first + x]);
+  } else if (inside) {
+    for (std::int32_t x = 0; x < width; ++x)
+      out[x] = put(line[first - x]);
+  } else {
+    for (std::int64_t x = 0; x < width; ++x)
+      out[x] = put(line[std::clamp(forward ? first + x : first - x, std::int64_t{0}, last)]);
+  }
+}
+
+template <class T>
+const T* line_of(const ResampleTask& task, const Row& row, const Strides& strides) {
+  return box_of<T>(task, row.map()) + static_cast<std::int64_t>(row.voxel(0)) * strides.z +
+         static_cast<std::int64_t>(row.voxel(1)) * strides.y;
+}
+
+template <class T>
+void linear_row(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
+  const DF df;
+  const PatchMap& map = row.map();
+  const Strides strides(map);
+  const std::int32_t width = task.patch[2];
+  const std::int64_t voxels =
+      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+  float* to = static_cast<float*>(task.to) + sample * task.channels * voxels + at * width;
+  const float* values = task.values + sample * task.channels * 2;
+  const T* box = box_of<T>(task, map);
+  if (row.copies()) {
+    const T* line = line_of<T>(task, row, strides);
+    for (std::int64_t c = 0; c < task.channels; ++c) {
+      copy_row(line + c * strides.channel, row, to + c * voxels, width,
+               [scale = values[2 * c], offset = values[2 * c + 1]](T voxel) {
+                 return static_cast<float>(voxel) * scale + offset;
+               });
+    }
+    return;
+  }
+  for_vectors(width, [&](std::int32_t x, std::int32_t count) {
+    const Corner corner = corner_at(row, strides, x);
+    for (std::int64_t c = 0; c < task.channels; ++c) {
+      const VF value = trilinear(box + c * strides.channel, corner);
+      const VF scaled =
+          hn::Add(hn::Mul(value, hn::Set(df, values[2 * c])), hn::Set(df, values[2 * c + 1]));
+      store_some(scaled, to + c * voxels + x, count);
+    }
+  });
+}
+
+/// A voxel's nearest number along an axis, of halves the upper one.
+HWY_INLINE VI nearest_of(VF place, std::int32_t extent) {
+  const DF df;
+  const DI di;
+  const VF last = hn::Set(df, static_cast<float>(extent - 1));
+  const VF inside = hn::Min(hn::Max(place, hn::Zero(df)), last);
+  return hn::Min(hn::ConvertTo(di, hn::Add(inside, hn::Set(df, 0.5F))), hn::Set(di, extent - 1));
+}
+
+template <class T>
+void nearest_row(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
+  const DI di;
+  const PatchMap& map = row.map();
+  const Strides strides(map);
+  const std::int64_t voxels =
+      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  const T* box = box_of<T>(task, map);
+  for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
+    const VI place = hn::Add(
+        hn::Add(hn::Mul(nearest_of(row.place(0, x), map.box_shape[0]), hn::Set(di, strides.z)),
+                hn::Mul(nearest_of(row.place(1, x), map.box_shape[1]), hn::Set(di, strides.y))),
+        nearest_of(row.place(2, x), map.box_shape[2]));
+    HWY_ALIGN std::int32_t places[hn::MaxLanes(DF())];
+    hn::Store(place, di, places);
+    for (std::int64_t c = 0; c < task.channels; ++c)
+      for (std::int32_t i = 0; i < count; ++i)
+        to[c * voxels + x + i] = box[c * strides.channel + places[i]];
+  });
+}
+
+/// The value with the largest sum of weights, of equal ones the smallest.
+HWY_INLINE VF heaviest(const VF* values, const Corner& at) {
+  const DF df;
+  const VF one = hn::Set(df, 1.0F);
+  const VF z[2] = {hn::Sub(one, at.z), at.z};
+  const VF y[2] = {hn::Sub(one, at.y), at.y};
+  const VF x[2] = {hn::Sub(one, at.x), at.x};
+  VF weights[8];
+  for (int k = 0; k < 8; ++k)
+    weights[k] = hn::Mul(hn::Mul(z[k >> 2], y[(k >> 1) & 1]), x[k & 1]);
+  VF best = values[0];
+  VF most = hn::Set(df, -1.0F);
+  for (int i = 0; i < 8; ++i) {
+    VF sum = hn::Zero(df);
+    for (int k = 0; k < 8; ++k)
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::Eq(values[k], values[i]), weights[k]));
+    const auto better =
+        hn::Or(hn::Gt(sum, most), hn::And(hn::Eq(sum, most), hn::Lt(values[i], best)));
+    best = hn::IfThenElse(better, values[i], best);
+    most = hn::Max(most, sum);
+  }
+  return best;
+}
+
+HWY_INLINE bool all_equal(const VF* values) {
+  auto same = hn::Eq(values[0], values[1]);
+  for (int k = 2; k < 8; ++k)
+    same = hn::And(same, hn::Eq(values[0], values[k]));
+  return hn::AllTrue(DF(), same);
+}
+
+template <class T>
+void one_hot_row(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
+  const DF df;
+  const PatchMap& map = row.map();
+  const Strides strides(map);
+  const std::int64_t voxels =
+      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
+    const Corner corner = corner_at(row, strides, x);
+    for (std::int64_t c = 0; c < task.channels; ++c) {
+      VF values[8];
+      voxels_around(box_of<T>(task, map) + c * strides.channel, corner, values);
+      // Beside the last voxel of a row lies another's, of no weight.
+      const VF label = all_equal(values) ? values[0] : heaviest(values, corner);
+      HWY_ALIGN float labels[hn::MaxLanes(DF())];
+      hn::Store(label, df, labels);
+      T* out = to + c * voxels + x;
+      for (std::int32_t i = 0; i < count; ++i)
+        out[i] = static_cast<T>(labels[i]);
+    }
+  });
+}
+
+template <class T>
+void copy_labels(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
+  const Strides strides(row.map());
+  const std::int64_t voxels =
+      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  const T* line = line_of<T>(task, row, strides);
+  for (std::int64_t c = 0; c < task.channels; ++c) {
+    copy_row(line + c * strides.channel, row, to + c * voxels, task.patch[2],
+             [](T label) { return label; });
+  }
+}
+
+template <class T>
+void rows_of(const ResampleTask& task, std::int64_t first, std::int64_t last) {
+  const std::int64_t of_sample = static_cast<std::int64_t>(task.patch[0]) * task.patch[1];
+  Row row(task);
+  for (std::int64_t number = first; number < last; ++number) {
+    const std::int64_t sample = number / of_sample;
+    const std::int64_t at = number - sample * of_sample;
+    row.begin(sample, static_cast<std::int32_t>(at / task.patch[1]),
+              static_cast<std::int32_t>(at % task.patch[1]));
+    if (task.how == Resampling::linear) {
+      linear_row<T>(task, row, sample, at);
+    } else if (row.copies()) {
+      copy_labels<T>(task, row, sample, at);
+    } else if (task.how == Resampling::nearest) {
+      nearest_row<T>(task, row, sample, at);
+    } else {
+      one_hot_row<T>(task, row, sample, at);
+    }
+  }
+}
+
+void resample(const ResampleTask& task, std::int64_t first, std::int64_t last) {
+  switch (task.stored) {
+    case DType::uint8:
+      return rows_of<std::uint8_t>(task, first, last);
+    case DType::int16:
+      return rows_of<std::int16_t>(task, first, last);
+    case DType::uint16:
+      return rows_of<std::uint16_t>(task, first, last);
+    default:
+      return rows_of<float>(task, first, last);
+  }
+}
+
+}  // namespace headrace::inline v1::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <headrace/loaders/volume/detail/vector_target.h>
+namespace headrace::inline v1::detail {
+namespace {
+HWY_EXPORT(resample);
+}
+
+bool resample_rows(const ResampleTask& task, std::int64_t first, std::int64_t last, int target) {
+  if (target < 0) {
+    HWY_DYNAMIC_DISPATCH(resample)(task, first, last);
+    return true;
+  }
+  const std::ptrdiff_t entry = vector_target(target);
+  if (entry < 0) return false;
+  HWY_DISPATCH_TABLE(resample)[entry](task, first, last);
+  return true;
+}
+
+}  // namespace headrace::inline v1::detail
+#endif

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <headrace/engine/tensor/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headrace::inline v1::detail {
+
+/// How the voxels of one patch are found in its box. Axes z, y, x; a place is counted in the box's
+/// voxels. The place of voxel v is origin + matrix v + displacement(v / knot spacing), the last a
+/// uniform cubic B-spline; places outside the box mean its edge.
+struct PatchMap {
+  double matrix[9];
+  double origin[3];
+  float knots_per_voxel;      ///< 1 / spacing of the displacement's knots
+  std::int32_t knots[3];      ///< 0: no displacement; knot 1 lies at voxel 0
+  std::int64_t displacement;  ///< floats before its own, [knots z, knots y, 3, knots x]
+  std::int64_t box;           ///< bytes before its box, [channels, box_shape]
+  std::int32_t box_shape[3];
+};
+
+/// More knots than that along x no map has.
+inline constexpr std::int32_t most_knots = 256;
+
+enum class Resampling : std::uint8_t {
+  linear,   ///< trilinear, to float32: (stored value) * scale + offset
+  nearest,  ///< the voxel next to the place, of halves the upper one; the stored type
+  /// Of the eight voxels around, trilinear weights summed for each value; the largest sum, of equal
+  /// ones the smallest value; the stored type.
+  one_hot,
+};
+
+/// Patches cut from boxes, on the host or a device. Stored types: uint8, int16, uint16, float32.
+/// The host reads up to three bytes behind a box.
+struct ResampleTask {
+  const std::byte* boxes = nullptr;
+  const float* displacements = nullptr;
+  const PatchMap* maps = nullptr;  ///< [samples]
+  const float* values = nullptr;   ///< scale and offset, [samples, channels, 2]; linear only
+  std::int64_t samples = 0;
+  std::int64_t channels = 1;
+  std::int32_t patch[3] = {};
+  DType stored = DType::uint8;
+  Resampling how = Resampling::linear;
+  void* to = nullptr;  ///< [samples, channels, patch]
+};
+
+/// Rows [first, last) of the task's samples * patch[0] * patch[1] rows, on the calling thread, with
+/// the `target`-th vector target (-1: the best); false where there is none. The bits are the same
+/// on every target and on a device.
+bool resample_rows(const ResampleTask& task, std::int64_t first, std::int64_t last,
+                   int target = -1);
+
+}  // namespace headrace::inline v1::detail

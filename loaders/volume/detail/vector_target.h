@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/targets.h>
+
+namespace headrace::inline v1::detail {
+
+/// Entry of a dispatch table for the `target`-th of the compiled vector targets that this processor
+/// offers, or -1 past the last; the process's own choice stays as it is.
+inline std::ptrdiff_t vector_target(int target) {
+  std::int64_t left = hwy::SupportedTargets() & HWY_TARGETS;
+  for (; target > 0 && left != 0; --target)
+    left &= left - 1;
+  if (left == 0) return -1;
+  hwy::ChosenTarget chosen;
+  chosen.Update(left & -left);
+  return static_cast<std::ptrdiff_t>(chosen.GetIndex());
+}
+
+}  // namespace headrace::inline v1::detail
