@@ -79,7 +79,7 @@ PatchMap draw_map(Case& made, Dice& dice, int number) {
     for (int i = 0; i < 9; ++i)
       map.matrix[i] = i % 4 == 0 ? (dice.between(0, 1) != 0 ? 1.0 : -1.0) : 0.0;
     for (double& place : map.origin)
-      place = std::floor(place);
+      place = std::floor(place) + (number == 4 ? 0.5 : 0.0);  // of labels then equal weights
   }
   if (number % 3 == 2) add_displacement(made, map, dice);
   return map;
