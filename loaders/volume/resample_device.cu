@@ -65,7 +65,7 @@ __device__ void collapse(const PatchMap& map, const float* knots, int z, int y, 
   const int first_y = knot_of(y, map.knots_per_voxel, of_y);
   const int line = 3 * map.knots[2];
   const std::int64_t plane = static_cast<std::int64_t>(map.knots[1]) * line;
-  const float* from = knots + map.displacement + first_z * plane + first_y * std::int64_t{line};
+  const float* from = knots + first_z * plane + first_y * std::int64_t{line};
   for (int i = static_cast<int>(threadIdx.x); i < line; i += lanes) {
     float at_y[4];
 #pragma unroll
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(warps* lanes)
   }
   const bool moves = map.knots[0] != 0;
   float* const knots = memory.knots[threadIdx.y];
-  if (moves) collapse(map, task.displacements, z, y, knots);
+  if (moves) collapse(map, task.displacements + task.displacement_offsets[sample], z, y, knots);
   __syncwarp();  // the row of knots is whole
 
   const int stride_y = map.box_shape[2];
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(warps* lanes)
   const std::int64_t voxels = of_sample * task.patch[2];
   const std::int64_t to =
       sample * task.channels * voxels + static_cast<std::int64_t>(at) * task.patch[2];
-  const T* const box = reinterpret_cast<const T*>(task.boxes + map.box);
+  const T* const box = reinterpret_cast<const T*>(task.boxes) + task.box_offsets[sample];
   for (int x = static_cast<int>(threadIdx.x); x < task.patch[2]; x += lanes) {
     float place[3];
 #pragma unroll

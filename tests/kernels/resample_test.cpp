@@ -29,6 +29,8 @@ struct Case {
   ResampleTask task{};
   std::vector<PatchMap> maps{};
   std::vector<float> displacements{};
+  std::vector<std::int64_t> box_offsets{};
+  std::vector<std::int64_t> displacement_offsets{};
   std::vector<float> values{};
   std::vector<std::byte> boxes{};
 };
@@ -57,7 +59,6 @@ void put_voxel(std::vector<std::byte>& to, std::size_t at, DType type, int value
 void add_displacement(Case& made, PatchMap& map, Dice& dice) {
   const double spacing = 2.0 + 5.0 * dice.part();
   map.knots_per_voxel = static_cast<float>(1.0 / spacing);
-  map.displacement = static_cast<std::int64_t>(made.displacements.size());
   std::size_t count = 3;
   for (int axis = 0; axis < 3; ++axis) {
     map.knots[axis] = static_cast<std::int32_t>((made.task.patch[axis] - 1) / spacing) + 5;
@@ -98,16 +99,17 @@ Case draw_case(unsigned seed) {
   made.task.patch[2] = dice.between(1, 70);
   const std::size_t element = size_of(made.task.stored);
   for (std::int64_t s = 0; s < made.task.samples; ++s) {
-    PatchMap map = draw_map(made, dice, dice.between(0, 5));
-    map.box = static_cast<std::int64_t>(made.boxes.size());
+    made.displacement_offsets.push_back(static_cast<std::int64_t>(made.displacements.size()));
+    const PatchMap map = draw_map(made, dice, dice.between(0, 5));
+    const std::size_t first = made.boxes.size();
+    made.box_offsets.push_back(static_cast<std::int64_t>(first / element));
     const std::size_t voxels =
         static_cast<std::size_t>(map.box_shape[0]) * static_cast<std::size_t>(map.box_shape[1]) *
         static_cast<std::size_t>(map.box_shape[2]) * static_cast<std::size_t>(made.task.channels);
     made.boxes.resize(made.boxes.size() + (voxels * element + 3) / 4 * 4);
     const int most = made.task.how == Resampling::linear ? 999 : 4;
     for (std::size_t i = 0; i < voxels; ++i) {
-      put_voxel(made.boxes, static_cast<std::size_t>(map.box) + i * element, made.task.stored,
-                dice.between(0, most));
+      put_voxel(made.boxes, first + i * element, made.task.stored, dice.between(0, most));
     }
     for (std::int64_t c = 0; c < made.task.channels; ++c) {
       made.values.push_back(static_cast<float>(0.5 + dice.part()));
@@ -131,7 +133,9 @@ std::vector<std::byte> on_host(const Case& made, int target = -1) {
   std::vector<std::byte> out(result_bytes(made.task), std::byte{0x55});
   ResampleTask task = made.task;
   task.boxes = boxes.data();
+  task.box_offsets = made.box_offsets.data();
   task.displacements = made.displacements.data();
+  task.displacement_offsets = made.displacement_offsets.data();
   task.maps = made.maps.data();
   task.values = made.values.data();
   task.to = out.data();
@@ -140,14 +144,16 @@ std::vector<std::byte> on_host(const Case& made, int target = -1) {
   return out;
 }
 
-double voxel_of(const Case& made, const PatchMap& map, std::int64_t channel,
+double voxel_of(const Case& made, std::size_t sample, std::int64_t channel,
                 std::array<std::int64_t, 3> at) {
+  const PatchMap& map = made.maps[sample];
   for (std::size_t axis = 0; axis < 3; ++axis)
     at[axis] = std::clamp<std::int64_t>(at[axis], 0, map.box_shape[axis] - 1);
   const std::int64_t number =
       ((channel * map.box_shape[0] + at[0]) * map.box_shape[1] + at[1]) * map.box_shape[2] + at[2];
   const std::byte* from =
-      made.boxes.data() + map.box + number * static_cast<std::int64_t>(size_of(made.task.stored));
+      made.boxes.data() +
+      (made.box_offsets[sample] + number) * static_cast<std::int64_t>(size_of(made.task.stored));
   const auto get = [&](auto voxel) {
     std::memcpy(&voxel, from, sizeof voxel);
     return static_cast<double>(voxel);
@@ -165,8 +171,9 @@ double voxel_of(const Case& made, const PatchMap& map, std::int64_t channel,
 }
 
 /// The displacement as its definition says: all 64 knots around a voxel.
-std::array<double, 3> displacement_of(const Case& made, const PatchMap& map,
+std::array<double, 3> displacement_of(const Case& made, std::size_t sample,
                                       const std::array<int, 3>& voxel) {
+  const PatchMap& map = made.maps[sample];
   std::array<double, 3> moved{};
   if (map.knots[0] == 0) return moved;
   const auto spline = [](double far) {
@@ -182,9 +189,9 @@ std::array<double, 3> displacement_of(const Case& made, const PatchMap& map,
                               spline(voxel[2] * double{map.knots_per_voxel} + 1 - x);
         for (int axis = 0; axis < 3; ++axis) {
           moved[static_cast<std::size_t>(axis)] +=
-              weight *
-              made.displacements[static_cast<std::size_t>(
-                  map.displacement + ((z * map.knots[1] + y) * 3 + axis) * map.knots[2] + x)];
+              weight * made.displacements[static_cast<std::size_t>(
+                           made.displacement_offsets[sample] +
+                           ((z * map.knots[1] + y) * 3 + axis) * map.knots[2] + x)];
         }
       }
     }
@@ -195,8 +202,9 @@ std::array<double, 3> displacement_of(const Case& made, const PatchMap& map,
 /// A linear voxel in double precision.
 double linear_at(const Case& made, std::int64_t sample, std::int64_t channel,
                  const std::array<int, 3>& voxel) {
-  const PatchMap& map = made.maps[static_cast<std::size_t>(sample)];
-  const std::array<double, 3> moved = displacement_of(made, map, voxel);
+  const auto at = static_cast<std::size_t>(sample);
+  const PatchMap& map = made.maps[at];
+  const std::array<double, 3> moved = displacement_of(made, at, voxel);
   std::array<std::int64_t, 3> low{};
   std::array<double, 3> share{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -214,7 +222,7 @@ double linear_at(const Case& made, std::int64_t sample, std::int64_t channel,
     const std::int64_t x = k % 2;
     sum += (z != 0 ? share[0] : 1 - share[0]) * (y != 0 ? share[1] : 1 - share[1]) *
            (x != 0 ? share[2] : 1 - share[2]) *
-           voxel_of(made, map, channel, {low[0] + z, low[1] + y, low[2] + x});
+           voxel_of(made, at, channel, {low[0] + z, low[1] + y, low[2] + x});
   }
   const float* value =
       made.values.data() + static_cast<std::size_t>(sample * made.task.channels + channel) * 2;
@@ -264,6 +272,10 @@ TEST_CASE("Resampled patches of every kind have the host's bits") {
     const DeviceBytes boxes(made.boxes.data(), made.boxes.size());
     const DeviceBytes displacements(made.displacements.data(),
                                     made.displacements.size() * sizeof(float));
+    const DeviceBytes box_offsets(made.box_offsets.data(),
+                                  made.box_offsets.size() * sizeof(std::int64_t));
+    const DeviceBytes displacement_offsets(made.displacement_offsets.data(),
+                                           made.displacement_offsets.size() * sizeof(std::int64_t));
     const DeviceBytes maps(made.maps.data(), made.maps.size() * sizeof(PatchMap));
     const DeviceBytes values(made.values.data(), made.values.size() * sizeof(float));
     in_each_order([&] {
@@ -271,6 +283,9 @@ TEST_CASE("Resampled patches of every kind have the host's bits") {
       const DeviceBytes out(untouched.data(), untouched.size());
       ResampleTask task = made.task;
       task.boxes = boxes.data();
+      task.box_offsets = reinterpret_cast<const std::int64_t*>(box_offsets.data());
+      task.displacement_offsets =
+          reinterpret_cast<const std::int64_t*>(displacement_offsets.data());
       task.displacements = reinterpret_cast<const float*>(displacements.data());
       task.maps = reinterpret_cast<const PatchMap*>(maps.data());
       task.values = reinterpret_cast<const float*>(values.data());

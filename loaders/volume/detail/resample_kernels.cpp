@@ -81,11 +81,6 @@ struct Strides {
   }
 };
 
-template <class T>
-const T* box_of(const ResampleTask& task, const PatchMap& map) {
-  return reinterpret_cast<const T*>(task.boxes + map.box);
-}
-
 /// The four rows of voxels around the places, and the shares between them.
 struct Corner {
   VI place;  ///< of the first voxel in the box
@@ -170,8 +165,8 @@ void copy_row(const T* line, const Row& row, Out* out, std::int32_t width, const
 }
 
 template <class T>
-const T* line_of(const ResampleTask& task, const Row& row, const Strides& strides) {
-  return box_of<T>(task, row.map()) + static_cast<std::int64_t>(row.voxel(0)) * strides.z +
+const T* line_of(const Row& row, const Strides& strides) {
+  return row.box<T>() + static_cast<std::int64_t>(row.voxel(0)) * strides.z +
          static_cast<std::int64_t>(row.voxel(1)) * strides.y;
 }
 
@@ -185,9 +180,9 @@ void linear_row(const ResampleTask& task, const Row& row, std::int64_t sample, s
       static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
   float* to = static_cast<float*>(task.to) + sample * task.channels * voxels + at * width;
   const float* values = task.values + sample * task.channels * 2;
-  const T* box = box_of<T>(task, map);
+  const T* box = row.box<T>();
   if (row.copies()) {
-    const T* line = line_of<T>(task, row, strides);
+    const T* line = line_of<T>(row, strides);
     for (std::int64_t c = 0; c < task.channels; ++c) {
       copy_row(line + c * strides.channel, row, to + c * voxels, width,
                [scale = values[2 * c], offset = values[2 * c + 1]](T voxel) {
@@ -224,7 +219,7 @@ void nearest_row(const ResampleTask& task, const Row& row, std::int64_t sample, 
   const std::int64_t voxels =
       static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
   T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
-  const T* box = box_of<T>(task, map);
+  const T* box = row.box<T>();
   for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
     const VI place = hn::Add(
         hn::Add(hn::Mul(nearest_of(row.place(0, x), map.box_shape[0]), hn::Set(di, strides.z)),
@@ -281,7 +276,7 @@ void one_hot_row(const ResampleTask& task, const Row& row, std::int64_t sample, 
     const Corner corner = corner_at(row, strides, x);
     for (std::int64_t c = 0; c < task.channels; ++c) {
       VF values[8];
-      voxels_around(box_of<T>(task, map) + c * strides.channel, corner, values);
+      voxels_around(row.box<T>() + c * strides.channel, corner, values);
       // Beside the last voxel of a row lies another's, of no weight.
       const VF label = all_equal(values) ? values[0] : heaviest(values, corner);
       HWY_ALIGN float labels[hn::MaxLanes(DF())];
@@ -299,7 +294,7 @@ void copy_labels(const ResampleTask& task, const Row& row, std::int64_t sample, 
   const std::int64_t voxels =
       static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
   T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
-  const T* line = line_of<T>(task, row, strides);
+  const T* line = line_of<T>(row, strides);
   for (std::int64_t c = 0; c < task.channels; ++c) {
     copy_row(line + c * strides.channel, row, to + c * voxels, task.patch[2],
              [](T label) { return label; });

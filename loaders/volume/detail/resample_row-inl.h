@@ -50,7 +50,10 @@ class Row {
       step_[axis] = static_cast<float>(m[2]);
     }
     map_ = &map;
+    box_ =
+        task_.boxes + static_cast<std::size_t>(task_.box_offsets[sample]) * size_of(task_.stored);
     if (map.knots[0] == 0) return;
+    displacements_ = task_.displacements + task_.displacement_offsets[sample];
     if (sample != sample_) begin_displacements(map);
     if (sample != sample_ || z != z_) collapse_z(z);
     sample_ = sample;
@@ -60,6 +63,10 @@ class Row {
   }
 
   const PatchMap& map() const { return *map_; }
+  template <class T>
+  const T* box() const {
+    return reinterpret_cast<const T*>(box_);
+  }
 
   HWY_INLINE VF place(int axis, std::int32_t x) const {
     const DF df;
@@ -122,8 +129,7 @@ class Row {
     float weights[4];
     const std::int32_t knot = knot_of(z, weights);
     const std::size_t plane = static_cast<std::size_t>(map_->knots[1]) * line_;
-    const float* from =
-        task_.displacements + map_->displacement + static_cast<std::size_t>(knot) * plane;
+    const float* from = displacements_ + static_cast<std::size_t>(knot) * plane;
     for (std::size_t y = 0; y < static_cast<std::size_t>(map_->knots[1]); ++y)
       blend_lines(from + y * line_, plane, weights, slice_.data() + y * line_);
   }
@@ -162,6 +168,8 @@ class Row {
 
   const ResampleTask& task_;
   const PatchMap* map_ = nullptr;
+  const std::byte* box_ = nullptr;
+  const float* displacements_ = nullptr;
   float base_[3] = {};
   float step_[3] = {};
   std::int64_t sample_ = -1;

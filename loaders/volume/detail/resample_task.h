@@ -13,10 +13,8 @@ namespace headrace::inline v1::detail {
 struct PatchMap {
   double matrix[9];
   double origin[3];
-  float knots_per_voxel;      ///< 1 / spacing of the displacement's knots
-  std::int32_t knots[3];      ///< 0: no displacement; knot 1 lies at voxel 0
-  std::int64_t displacement;  ///< floats before its own, [knots z, knots y, 3, knots x]
-  std::int64_t box;           ///< bytes before its box, [channels, box_shape]
+  float knots_per_voxel;  ///< 1 / spacing of the displacement's knots
+  std::int32_t knots[3];  ///< 0: no displacement; knot 1 lies at voxel 0
   std::int32_t box_shape[3];
 };
 
@@ -34,10 +32,12 @@ enum class Resampling : std::uint8_t {
 /// Patches cut from boxes, on the host or a device. Stored types: uint8, int16, uint16, float32.
 /// The host reads up to three bytes behind a box.
 struct ResampleTask {
-  const std::byte* boxes = nullptr;
-  const float* displacements = nullptr;
-  const PatchMap* maps = nullptr;  ///< [samples]
-  const float* values = nullptr;   ///< scale and offset, [samples, channels, 2]; linear only
+  const std::byte* boxes = nullptr;                    ///< each [channels, box_shape]
+  const std::int64_t* box_offsets = nullptr;           ///< [samples], voxels before a sample's box
+  const float* displacements = nullptr;                ///< each [knots z, knots y, 3, knots x]
+  const std::int64_t* displacement_offsets = nullptr;  ///< [samples], floats before a sample's
+  const PatchMap* maps = nullptr;                      ///< [samples]
+  const float* values = nullptr;  ///< scale and offset, [samples, channels, 2]; linear only
   std::int64_t samples = 0;
   std::int64_t channels = 1;
   std::int32_t patch[3] = {};
