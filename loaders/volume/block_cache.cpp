@@ -1,0 +1,216 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/block_cache.h>
+#include <headrace/loaders/volume/detail/block_shard.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace headrace::inline v1 {
+
+using detail::BlockMemory;
+using detail::BlockShard;
+using detail::CachedBlock;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, std::size_t bytes, std::size_t most_bytes) {
+  throw ResourceError("[volume cache] " + what + " takes " + std::to_string(bytes) +
+                      " bytes when it is decoded, the cache holds " + std::to_string(most_bytes) +
+                      "; write the volume in small chunks (headrace pack volumes), or give the "
+                      "cache more memory");
+}
+
+}  // namespace
+
+BlockCache::Pin::~Pin() {
+  if (block_ != nullptr) block_->pins.fetch_sub(1, std::memory_order_release);
+}
+
+std::span<const std::byte> BlockCache::Pin::bytes() const noexcept {
+  return {block_->memory.bytes.get(), block_->memory.size};
+}
+
+BlockCache::BlockCache(std::size_t most_bytes)
+    : most_bytes_(most_bytes), shards_(std::make_unique<BlockShard[]>(shards)) {}
+
+BlockCache::~BlockCache() = default;
+
+std::uint64_t BlockCache::add(const Volume& volume) {
+  const std::size_t bytes = volume.info().block_bytes();
+  if (bytes > most_bytes_) {
+    const VolumeIndex& block = volume.info().block;
+    std::string sides;
+    for (const std::int64_t side : block)
+      sides += (sides.empty() ? "" : " x ") + std::to_string(side);
+    refuse(volume.name() + ": a block of " + sides + " voxels", bytes, most_bytes_);
+  }
+  return next_volume_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void BlockCache::remove(std::uint64_t volume) noexcept {
+  for (std::size_t i = 0; i < shards; ++i) {
+    BlockShard& shard = shards_[i];
+    const std::lock_guard lock(shard.mutex);
+    for (std::size_t at = shard.ring.size(); at-- > 0;) {
+      if (shard.ring[at]->key.volume == volume)
+        used_.fetch_sub(shard.drop(*shard.ring[at]).size, std::memory_order_relaxed);
+    }
+  }
+}
+
+BlockShard& BlockCache::shard_of(const BlockKey& key) const noexcept {
+  return shards_[detail::BlockKeyHash{}(key) >> 40 & (shards - 1)];
+}
+
+BlockCache::Pin BlockCache::try_pin(const BlockKey& key) noexcept {
+  BlockShard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  CachedBlock* const block = shard.find_ready(key);
+  if (block != nullptr) ++shard.hits;
+  return Pin(block);
+}
+
+bool BlockCache::holds(const BlockKey& key) const noexcept {
+  BlockShard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.blocks.find(key);
+  return found != shard.blocks.end() && found->second->state == CachedBlock::State::ready;
+}
+
+BlockCache::Pin BlockCache::pin_or_make(const BlockKey& key, std::size_t bytes, const Make& make) {
+  return find_or_make(key, bytes, make, false);
+}
+
+BlockCache::Pin BlockCache::pin(const BlockKey& key, std::size_t bytes, const Make& make) {
+  return find_or_make(key, bytes, make, true);
+}
+
+BlockCache::Pin BlockCache::find_or_make(const BlockKey& key, std::size_t bytes, const Make& make,
+                                         bool wait) {
+  if (bytes > most_bytes_) refuse("a block", bytes, most_bytes_);
+  BlockShard& shard = shard_of(key);
+  std::unique_lock lock(shard.mutex);
+  if (CachedBlock* const ready = shard.find_ready(key)) {
+    ++shard.hits;
+    return Pin(ready);
+  }
+  if (const auto found = shard.blocks.find(key); found != shard.blocks.end()) {
+    if (!wait) return {};
+    const std::shared_ptr<CachedBlock> block = found->second;
+    ++block->waiting;
+    ++shard.hits;
+    shard.made.wait(lock, [&] { return block->state != CachedBlock::State::making; });
+    if (block->state == CachedBlock::State::failed) std::rethrow_exception(block->error);
+    return Pin(block.get());
+  }
+  const auto block = std::make_shared<CachedBlock>();
+  block->key = key;
+  block->size = bytes;
+  if (shard.ring.capacity() <= shard.blocks.size())  // publishing must not fail
+    shard.ring.reserve(2 * shard.blocks.size() + 8);
+  shard.blocks.emplace(key, block);
+  ++shard.misses;
+  lock.unlock();
+  make_block(shard, *block, make);
+  return Pin(block.get());
+}
+
+/// Makes a block that is in the shard already, and tells those who wait for it.
+void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& make) {
+  BlockMemory memory;
+  std::uint64_t read = 0;
+  std::exception_ptr error;
+  try {
+    memory = take_room(block.size);
+    read = make({memory.bytes.get(), memory.size});
+  } catch (...) {
+    error = std::current_exception();
+    if (memory.size > 0) used_.fetch_sub(memory.size, std::memory_order_relaxed);
+  }
+  {
+    const std::lock_guard lock(shard.mutex);
+    if (error) {
+      block.error = error;
+      block.state = CachedBlock::State::failed;
+      shard.blocks.erase(block.key);
+    } else {
+      block.memory = std::move(memory);
+      block.place = shard.ring.size();
+      shard.ring.push_back(&block);
+      block.pins.store(1 + block.waiting, std::memory_order_relaxed);
+      block.state = CachedBlock::State::ready;
+      shard.bytes_read += read;
+      shard.bytes_decoded += block.size;
+    }
+  }
+  shard.made.notify_all();
+  if (error) std::rethrow_exception(error);
+}
+
+bool BlockCache::try_reserve(std::size_t bytes) noexcept {
+  std::size_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > most_bytes_ - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  std::size_t most = most_used_.load(std::memory_order_relaxed);
+  while (most < used + bytes &&
+         !most_used_.compare_exchange_weak(most, used + bytes, std::memory_order_relaxed)) {
+  }
+  return true;
+}
+
+/// Memory for a block, counted. One thread at a time makes room, and keeps what it frees until it
+/// has enough, so that a large block cannot starve; pins end without waiting for anybody.
+BlockMemory BlockCache::take_room(std::size_t bytes) {
+  std::size_t freed = 0;  // still counted, for this block
+  const auto reserved = [&] { return freed >= bytes || try_reserve(bytes - freed); };
+  if (!reserved()) {
+    const std::lock_guard lock(evicting_);
+    while (!reserved()) {
+      BlockMemory victim = evict();
+      if (victim.size == bytes && freed == 0) return victim;
+      freed += victim.size;
+      if (victim.size == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  if (freed > bytes) used_.fetch_sub(freed - bytes, std::memory_order_relaxed);
+  try {
+    return BlockMemory(bytes);
+  } catch (...) {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    throw;
+  }
+}
+
+/// Memory of a block of any shard; empty where all are pinned. A first round may find none that was
+/// not used lately.
+BlockMemory BlockCache::evict() noexcept {
+  for (std::size_t visit = 0; visit < 2 * shards + 1; ++visit) {
+    BlockShard& shard = shards_[hand_];
+    hand_ = (hand_ + 1) % shards;
+    if (BlockMemory victim = shard.evict(); victim.size > 0) return victim;
+  }
+  return {};
+}
+
+BlockCacheStats BlockCache::stats() const {
+  BlockCacheStats stats;
+  for (std::size_t i = 0; i < shards; ++i) {
+    BlockShard& shard = shards_[i];
+    const std::lock_guard lock(shard.mutex);
+    stats.hits += shard.hits;
+    stats.misses += shard.misses;
+    stats.evictions += shard.evictions;
+    stats.bytes_read += shard.bytes_read;
+    stats.bytes_decoded += shard.bytes_decoded;
+  }
+  stats.bytes_delivered = delivered_.load(std::memory_order_relaxed);
+  stats.resident_bytes = used_.load(std::memory_order_relaxed);
+  stats.most_resident_bytes = most_used_.load(std::memory_order_relaxed);
+  stats.most_bytes = most_bytes_;
+  return stats;
+}
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <headrace/loaders/volume/volume.h>
+#include <headrace/loaders/volume/volume_reader.h>
+
+#include <cstddef>
+
+namespace headrace::inline v1::detail {
+
+/// Where the voxel at an index of a box lies; steps are in bytes.
+inline std::byte* voxel_of(const BoxMemory& box, const VolumeIndex& at,
+                           std::size_t voxel_bytes) noexcept {
+  return box.voxels + at[0] * box.channel_step + at[1] * box.slice_step + at[2] * box.row_step +
+         at[3] * static_cast<std::int64_t>(voxel_bytes);
+}
+
+/// Copies voxels of that shape, `from` being steps as `to` is. Rows, slices and channels that lie
+/// without gaps on both sides are copied at once.
+void copy_box(const BoxMemory& from, const BoxMemory& to, const VolumeIndex& shape,
+              std::size_t voxel_bytes) noexcept;
+
+/// Fills what of a box of that shape lies outside `inside`, a part of it that holds voxels already.
+void fill_outside(const BoxMemory& to, const VolumeIndex& shape, const VolumeBox& inside,
+                  const Outside& outside, std::size_t voxel_bytes) noexcept;
+
+}  // namespace headrace::inline v1::detail
