@@ -158,6 +158,16 @@ __global__ void __launch_bounds__(warps* lanes)
   const std::int64_t voxels = of_sample * task.patch[2];
   const std::int64_t to =
       sample * task.channels * voxels + static_cast<std::int64_t>(at) * task.patch[2];
+  if (map.box_shape[0] < 1) {  // a row without a sample
+    for (int x = static_cast<int>(threadIdx.x); x < task.patch[2]; x += lanes)
+      for (std::int64_t c = 0; c < task.channels; ++c)
+        if (kHow == Resampling::linear) {
+          static_cast<float*>(task.to)[to + c * voxels + x] = 0.0F;
+        } else {
+          static_cast<T*>(task.to)[to + c * voxels + x] = T{};
+        }
+    return;
+  }
   const T* const box = reinterpret_cast<const T*>(task.boxes) + task.box_offsets[sample];
   for (int x = static_cast<int>(threadIdx.x); x < task.patch[2]; x += lanes) {
     float place[3];

@@ -134,11 +134,10 @@ SpatialMap SpatialTransform::draw(const Patch& patch, const Patch& centre, Rando
   }
   if (random.chance(elastic)) {
     map.knot_spacing = spacing_of(elastic_sigma);
+    map.knots = knots(patch);
     std::size_t values = 3;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      map.knots[axis] = SpatialMap::knots_for(patch[axis], map.knot_spacing);
-      values *= static_cast<std::size_t>(map.knots[axis]);
-    }
+    for (std::int32_t count : map.knots)
+      values *= static_cast<std::size_t>(count);
     map.displacement.resize(values);
     const auto along = static_cast<std::size_t>(map.knots[2]);
     for (std::size_t i = 0; i < values; ++i) {
@@ -154,6 +153,13 @@ SpatialMap SpatialTransform::draw(const Patch& patch, const Patch& centre, Rando
       value *= factor;
   }
   return map;
+}
+
+std::array<std::int32_t, 3> SpatialTransform::knots(const Patch& patch) const {
+  std::array<std::int32_t, 3> counts{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    counts[axis] = SpatialMap::knots_for(patch[axis], spacing_of(elastic_sigma));
+  return counts;
 }
 
 std::array<std::int64_t, 3> SpatialTransform::largest_reach(const Patch& patch) const {

@@ -50,6 +50,8 @@ struct HEADRACE_API SpatialTransform {
   /// places are whole voxels.
   SpatialMap draw(const std::array<std::int64_t, 3>& patch,
                   const std::array<std::int64_t, 3>& centre, Random& random) const;
+  /// Knots of an elastic map for such a patch, along z, y, x.
+  std::array<std::int32_t, 3> knots(const std::array<std::int64_t, 3>& patch) const;
   /// No map that is drawn for such a patch reaches more voxels along an axis, z, y, x.
   std::array<std::int64_t, 3> largest_reach(const std::array<std::int64_t, 3>& patch) const;
 

@@ -83,6 +83,7 @@ PatchMap draw_map(Case& made, Dice& dice, int number) {
       place = std::floor(place) + (number == 4 ? 0.5 : 0.0);  // of labels then equal weights
   }
   if (number % 3 == 2) add_displacement(made, map, dice);
+  if (dice.between(0, 15) == 0) map = {};  // no sample
   return map;
 }
 
@@ -205,6 +206,7 @@ double linear_at(const Case& made, std::int64_t sample, std::int64_t channel,
   const auto at = static_cast<std::size_t>(sample);
   const PatchMap& map = made.maps[at];
   const std::array<double, 3> moved = displacement_of(made, at, voxel);
+  if (map.box_shape[0] == 0) return 0.0;
   std::array<std::int64_t, 3> low{};
   std::array<double, 3> share{};
   for (std::size_t axis = 0; axis < 3; ++axis) {

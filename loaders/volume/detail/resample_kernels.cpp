@@ -301,6 +301,18 @@ void copy_labels(const ResampleTask& task, const Row& row, std::int64_t sample, 
   }
 }
 
+/// A row without a sample.
+template <class Out>
+void clear_row(const ResampleTask& task, std::int64_t sample, std::int64_t at) {
+  const std::int64_t voxels =
+      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+  for (std::int64_t c = 0; c < task.channels; ++c) {
+    Out* to =
+        static_cast<Out*>(task.to) + (sample * task.channels + c) * voxels + at * task.patch[2];
+    std::fill_n(to, task.patch[2], Out{});
+  }
+}
+
 template <class T>
 void rows_of(const ResampleTask& task, std::int64_t first, std::int64_t last) {
   const std::int64_t of_sample = static_cast<std::int64_t>(task.patch[0]) * task.patch[1];
@@ -308,6 +320,11 @@ void rows_of(const ResampleTask& task, std::int64_t first, std::int64_t last) {
   for (std::int64_t number = first; number < last; ++number) {
     const std::int64_t sample = number / of_sample;
     const std::int64_t at = number - sample * of_sample;
+    if (task.maps[sample].box_shape[0] < 1) {
+      task.how == Resampling::linear ? clear_row<float>(task, sample, at)
+                                     : clear_row<T>(task, sample, at);
+      continue;
+    }
     row.begin(sample, static_cast<std::int32_t>(at / task.patch[1]),
               static_cast<std::int32_t>(at % task.patch[1]));
     if (task.how == Resampling::linear) {

@@ -13,11 +13,13 @@ namespace headrace::inline v1::detail {
 struct PatchMap {
   double matrix[9];
   double origin[3];
-  float knots_per_voxel;  ///< 1 / spacing of the displacement's knots
-  std::int32_t knots[3];  ///< 0: no displacement; knot 1 lies at voxel 0
-  std::int32_t box_shape[3];
+  float knots_per_voxel;      ///< 1 / spacing of the displacement's knots
+  std::int32_t knots[3];      ///< 0: no displacement; knot 1 lies at voxel 0
+  std::int32_t box_shape[3];  ///< all 0: no sample, the patch is 0
 };
 
+/// Voxels behind a box that may be read and mean nothing.
+inline constexpr std::int64_t box_slack = 4;
 /// More knots than that along x no map has.
 inline constexpr std::int32_t most_knots = 256;
 
@@ -30,7 +32,8 @@ enum class Resampling : std::uint8_t {
 };
 
 /// Patches cut from boxes, on the host or a device. Stored types: uint8, int16, uint16, float32.
-/// The host reads up to three bytes behind a box.
+/// The host reads up to box_slack voxels
+/// behind a box.
 struct ResampleTask {
   const std::byte* boxes = nullptr;                    ///< each [channels, box_shape]
   const std::int64_t* box_offsets = nullptr;           ///< [samples], voxels before a sample's box

@@ -1,0 +1,266 @@
+// What VolumePatches draws for a sample, and what it reads for that.
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/detail/resample_task.h>
+#include <headrace/loaders/volume/volume_patches.h>
+#include <headrace/loaders/volume/volume_values.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1 {
+
+/// A patch before it is read.
+struct VolumePatches::Drawn {
+  explicit Drawn(const RandomKey& key) : random(key) {}
+
+  Random random;
+  std::int64_t row = 0;  ///< in its batch
+  std::array<std::int64_t, 3> middle{};
+  SpatialMap map{};
+  VolumeBox box{};
+};
+
+namespace {
+
+template <class T>
+std::array<std::byte, 8> bytes_of(T value) {
+  std::array<std::byte, 8> out{};
+  std::memcpy(out.data(), &value, sizeof value);
+  return out;
+}
+
+template <class T>
+std::array<std::byte, 8> nearest_bytes(double value) {
+  const double least = std::numeric_limits<T>::lowest();
+  const double most = std::numeric_limits<T>::max();
+  return bytes_of(static_cast<T>(std::nearbyint(std::clamp(value, least, most))));
+}
+
+std::array<std::byte, 8> stored_value(DType dtype, double value) {
+  switch (dtype) {
+    case DType::uint8:
+      return nearest_bytes<std::uint8_t>(value);
+    case DType::int8:
+      return nearest_bytes<std::int8_t>(value);
+    case DType::int16:
+      return nearest_bytes<std::int16_t>(value);
+    case DType::uint16:
+      return nearest_bytes<std::uint16_t>(value);
+    case DType::int32:
+      return nearest_bytes<std::int32_t>(value);
+    case DType::uint32:
+      return nearest_bytes<std::uint32_t>(value);
+    case DType::float32:
+      return bytes_of(static_cast<float>(value));
+    case DType::float64:
+      return bytes_of(value);
+    default:
+      return {};
+  }
+}
+
+std::size_t voxels_in(const VolumeBox& box) {
+  return static_cast<std::size_t>(voxels_of(box.shape()));
+}
+
+/// A box of values as the file gives them.
+void read_values(const CachedVolume& from, const VolumeBox& box, const Outside& outside,
+                 std::span<float> to) {
+  const std::size_t voxel = size_of(from.info().dtype);
+  std::vector<std::byte> stored(voxels_in(box) * voxel);
+  from.read_box(box, BoxMemory::dense(stored.data(), box.shape(), voxel), outside);
+  to_float(from.info(), stored, to.data());
+}
+
+/// Labels of any dtype as int16. Throws DataError for values that are no whole numbers of it.
+void read_labels(const CachedVolume& from, const VolumeBox& box, const Outside& outside,
+                 std::span<std::int16_t> to) {
+  std::vector<float> values(to.size());
+  read_values(from, box, outside, values);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const float value = values[i];
+    if (!(value >= -32768.0F && value <= 32767.0F) || value != std::floor(value)) {
+      throw DataError(from.volume().name() +
+                      ": labels must be whole numbers from -32768 to 32767, got " +
+                      std::to_string(value));
+    }
+    to[i] = static_cast<std::int16_t>(value);
+  }
+}
+
+}  // namespace
+
+bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wait) const {
+  const VolumeIndex& shape = of.images[0]->info().shape;
+  const PatchSampling& how = options_.sampling;
+  const auto anywhere = [&] { drawn.middle = uniform_middle(shape, options_.patch, drawn.random); };
+  if (!options_.with_labels || !takes_foreground(how, drawn.row, drawn.random)) {
+    anywhere();
+    return true;
+  }
+  std::vector<std::int64_t> present;
+  for (std::int64_t label : of.foreground->classes()) {
+    const bool wanted = how.classes.empty() ? label != 0
+                                            : std::find(how.classes.begin(), how.classes.end(),
+                                                        label) != how.classes.end();
+    if (wanted && label != how.ignore) present.push_back(label);
+  }
+  if (present.empty()) {
+    anywhere();
+    return true;
+  }
+  const std::int64_t label = present[static_cast<std::size_t>(
+      drawn.random.below(static_cast<std::int64_t>(present.size())))];
+  const std::optional<VolumeIndex> voxel =
+      of.foreground->pick_voxel(*of.label, label, drawn.random, may_wait);
+  if (!voxel) return false;
+  drawn.middle = clamped_middle(shape, options_.patch, {(*voxel)[1], (*voxel)[2], (*voxel)[3]});
+  return true;
+}
+
+bool VolumePatches::is_ignored(const VolumeCase& of, const Drawn& drawn) const {
+  VolumeBox inside = drawn.box;
+  for (std::size_t axis = 1; axis < 4; ++axis) {
+    inside.begin[axis] = std::max<std::int64_t>(inside.begin[axis], 0);
+    inside.end[axis] = std::min(inside.end[axis], of.label->info().shape[axis]);
+  }
+  std::vector<std::int16_t> labels(voxels_in(inside));
+  read_labels(*of.label, inside, {}, labels);
+  const auto ignored = std::count(labels.begin(), labels.end(), *options_.sampling.ignore);
+  return static_cast<double>(ignored) >
+         options_.sampling.most_ignored * static_cast<double>(labels.size());
+}
+
+bool VolumePatches::draw(std::int64_t index, const Origin& origin, bool may_wait,
+                         Drawn& drawn) const {
+  const VolumeCase& of = cases_[static_cast<std::size_t>(index)];
+  drawn.row = std::max<std::int64_t>(origin.row, 0);
+  const bool rejects = options_.with_labels && options_.sampling.ignore.has_value() &&
+                       options_.sampling.most_ignored < 1.0;
+  for (int attempt = 1;; ++attempt) {
+    if (!draw_middle(of, drawn, may_wait)) return false;
+    drawn.map = options_.transform.draw(options_.patch, drawn.middle, drawn.random);
+    drawn.box = reach_in(drawn.map, of.images[0]->info());
+    if (!rejects || attempt == options_.sampling.attempts) return true;
+    if (!may_wait && !of.label->cached(drawn.box)) return false;
+    if (!is_ignored(of, drawn)) return true;
+  }
+}
+
+void VolumePatches::fill_image(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
+  const std::int64_t voxels = voxels_of(drawn.box.shape());
+  Tensor& out = sample.make(options_.image, image_dtype_, {voxels * channels_ + detail::box_slack});
+  const std::size_t element = size_of(image_dtype_);
+  auto* to = static_cast<std::byte*>(out.raw());
+  std::int64_t first = 0;
+  for (const auto& image : of.images) {
+    const VolumeInfo& info = image->info();
+    for (std::int64_t channel = 0; channel < info.shape[0]; ++channel, ++first) {
+      VolumeBox box = drawn.box;
+      box.begin[0] = channel;
+      box.end[0] = channel + 1;
+      const auto c = static_cast<std::size_t>(first);
+      const double mean = of.means.empty() ? 0.0 : of.means[c];
+      const double deviation = of.deviations.empty() ? 1.0 : of.deviations[c];
+      const double outside = (options_.outside * deviation + mean - info.offset) / info.scale;
+      const Outside rule{.rule = options_.edge ? Outside::Rule::edge : Outside::Rule::fill,
+                         .fill = stored_value(info.dtype, outside)};
+      std::byte* begin = to + c * static_cast<std::size_t>(voxels) * element;
+      if (info.dtype == image_dtype_) {
+        image->read_box(box, BoxMemory::dense(begin, box.shape(), element), rule);
+      } else {
+        read_values(*image, box, rule,
+                    {reinterpret_cast<float*>(begin), static_cast<std::size_t>(voxels)});
+      }
+    }
+  }
+  std::memset(to + static_cast<std::size_t>(voxels * channels_) * element, 0,
+              static_cast<std::size_t>(detail::box_slack) * element);
+}
+
+void VolumePatches::fill_label(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
+  const std::int64_t voxels = voxels_of(drawn.box.shape());
+  Tensor& out = sample.make(options_.label, label_dtype_, {voxels + detail::box_slack});
+  const DType stored = of.label->info().dtype;
+  const std::int64_t beyond = options_.sampling.ignore.value_or(options_.outside_label);
+  const Outside rule{.fill = stored_value(stored, static_cast<double>(beyond))};
+  const std::size_t element = size_of(label_dtype_);
+  auto* to = static_cast<std::byte*>(out.raw());
+  if (stored == label_dtype_) {
+    of.label->read_box(drawn.box, BoxMemory::dense(to, drawn.box.shape(), element), rule);
+  } else {
+    read_labels(*of.label, drawn.box, rule,
+                {reinterpret_cast<std::int16_t*>(to), static_cast<std::size_t>(voxels)});
+  }
+  std::memset(to + static_cast<std::size_t>(voxels) * element, 0,
+              static_cast<std::size_t>(detail::box_slack) * element);
+}
+
+void VolumePatches::fill_map(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
+  detail::PatchMap map{};
+  for (std::size_t i = 0; i < 9; ++i)
+    map.matrix[i] = drawn.map.matrix[i];
+  const VolumeIndex shape = drawn.box.shape();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    map.origin[axis] = drawn.map.origin[axis] - static_cast<double>(drawn.box.begin[axis + 1]);
+    map.knots[axis] = drawn.map.knots[axis];
+    map.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
+  }
+  if (map.knots[0] > 0) map.knots_per_voxel = static_cast<float>(1.0 / drawn.map.knot_spacing);
+  const Shape map_shape{static_cast<std::int64_t>(sizeof map)};
+  std::memcpy(sample.make(PatchFields::map, DType::uint8, map_shape).raw(), &map, sizeof map);
+  const std::vector<float>& moves = drawn.map.displacement;
+  Tensor& moved =
+      sample.make(PatchFields::moves, DType::float32, {static_cast<std::int64_t>(moves.size())});
+  std::copy(moves.begin(), moves.end(), moved.data<float>());
+  auto* values = sample.make(PatchFields::values, DType::float32, {channels_, 2}).data<float>();
+  std::size_t c = 0;
+  for (const auto& image : of.images) {
+    const VolumeInfo& info = image->info();
+    const bool converted = info.dtype != image_dtype_;  // read as values already
+    for (std::int64_t channel = 0; channel < info.shape[0]; ++channel, ++c) {
+      const double mean = of.means.empty() ? 0.0 : of.means[c];
+      const double deviation = of.deviations.empty() ? 1.0 : of.deviations[c];
+      values[2 * c] = static_cast<float>((converted ? 1.0 : info.scale) / deviation);
+      values[2 * c + 1] = static_cast<float>(((converted ? 0.0 : info.offset) - mean) / deviation);
+    }
+  }
+}
+
+bool VolumePatches::fill(std::int64_t index, Sample& sample, bool may_wait) const {
+  const VolumeCase& of = cases_[static_cast<std::size_t>(index)];
+  const Origin& origin = sample.origin();
+  Drawn drawn({.seed = options_.seed,
+               .loader = hash_name("volume patches"),
+               .epoch = origin.epoch,
+               .position = std::max<std::int64_t>(origin.position, 0),
+               .operation = static_cast<std::uint32_t>(hash_name("patch"))});
+  if (!draw(index, origin, may_wait, drawn)) return false;
+  if (!may_wait) {
+    for (const auto& image : of.images) {
+      VolumeBox all = drawn.box;
+      all.end[0] = image->info().shape[0];
+      if (!image->cached(all)) return false;
+    }
+    if (options_.with_labels && !of.label->cached(drawn.box)) return false;
+  }
+  fill_image(of, drawn, sample);
+  if (options_.with_labels) fill_label(of, drawn, sample);
+  fill_map(of, drawn, sample);
+  return true;
+}
+
+void VolumePatches::read(std::int64_t index, Sample& sample) const {
+  fill(index, sample, true);
+}
+
+bool VolumePatches::read_now(std::int64_t index, Sample& sample) const {
+  return fill(index, sample, false);
+}
+
+}  // namespace headrace::inline v1
