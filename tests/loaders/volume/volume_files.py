@@ -17,6 +17,7 @@ import tifffile
 OUT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "data")
 LINES = []
 SHAPE = (5, 6, 7)  # z, y, x
+SMALL = (3, 5, 6)
 
 
 def voxels(shape, dtype, seed=1):
@@ -26,7 +27,8 @@ def voxels(shape, dtype, seed=1):
     if dtype.kind == "f":
         return rng.normal(size=shape).astype(dtype)
     info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, size=shape, dtype=dtype, endpoint=True)
+    native = dtype.newbyteorder("=")
+    return rng.integers(info.min, info.max, size=shape, dtype=native, endpoint=True).astype(dtype)
 
 
 def expect(name, stored, scale=1.0, offset=0.0, spacing=(1, 1, 1), affine=None, dataset="-"):
@@ -135,5 +137,121 @@ def nifti():
     expect_nifti("members.nii.gz")
 
 
+# TIFF -------------------------------------------------------------------------------------------
+
+
+def expect_tiff(name, array, spacing=(1, 1, 1)):
+    read = np.stack([page.asarray() for page in tifffile.TiffFile(OUT / name).pages
+                     if not page.is_reduced])
+    assert np.array_equal(read.ravel(), array.ravel()) or "jpeg" in name, name
+    if "jpeg" in name:
+        array = read
+    expect(name, array, spacing=spacing, affine=np.diag([*spacing[::-1], 1]))
+
+
+def write_tiff(name, array, **options):
+    options.setdefault("photometric", "minisblack")
+    tifffile.imwrite(OUT / name, array, software=False, metadata=None, **options)
+    expect_tiff(name, array)
+
+
+def tiff():
+    for code in ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"]:
+        write_tiff(f"plain-{code}.tif", voxels(SMALL, code))
+        if code in ("u2", "i4", "f4", "u8"):
+            write_tiff(f"plain-{code}-big.tif", voxels(SMALL, code), byteorder=">", bigtiff=True)
+        write_tiff(f"deflate-{code}.tif", voxels(SMALL, code), compression="zlib",
+                   predictor=code not in ("u8", "i8"), byteorder="<>"[code == "i2"])
+    ramp = (np.arange(2 * 40 * 50).reshape(2, 40, 50) % 251 // 3).astype("u1")
+    for packing in ["lzw", "packbits", "lzma", "zstd", "lerc", "jpeg"]:
+        write_tiff(f"strips-{packing}.tif", ramp, compression=packing, rowsperstrip=16)
+    for packing in [None, "zlib", "lzw", "zstd"]:
+        wide = ramp if packing is None else ramp.astype("u2") * 77
+        write_tiff(f"tiles-{packing}.tif", wide, compression=packing, tile=(16, 32), bigtiff=packing == "lzw", byteorder="<>"[packing == "zstd"])
+    write_tiff("rows.tif", ramp[:, :20, :30].astype("u2") * 77, rowsperstrip=3, byteorder=">")
+    write_tiff("white.tif", ramp, photometric="miniswhite", compression="zlib")
+    write_tiff("palette.tif", ramp, photometric="palette", compression="zlib",
+               colormap=voxels((3, 256), "u2"))
+    with tifffile.TiffWriter(OUT / "thumbnails.tif") as out:
+        for page in ramp:
+            out.write(page, compression="zlib", metadata=None, software=False)
+            out.write(page[::2, ::2], subfiletype=1, metadata=None, software=False)
+    expect_tiff("thumbnails.tif", ramp)
+    stack = voxels((2, 4, 3, *SMALL[1:]), "u2")  # frames, slices, channels
+    imagej = dict(imagej=True, resolution=(4, 2), software=False)
+    for name, part, axes in [("imagej.tif", stack[0, :, 0], "ZYX"),
+                             ("imagej-channels.tif", stack[0], "ZCYX"),
+                             ("imagej-frames.tif", stack[:, :, 0], "TZYX"),
+                             ("imagej-both.tif", stack, "TZCYX")]:
+        tifffile.imwrite(OUT / name, part, metadata={"axes": axes, "spacing": 3.5, "unit": "um"},
+                         **imagej)
+        read = tifffile.TiffFile(OUT / name).series[0]
+        assert read.axes == axes and np.array_equal(read.asarray(), part), name
+        full = part.reshape([dict(zip(axes, part.shape)).get(axis, 1) for axis in "TZCYX"])
+        full = full.transpose(0, 2, 1, 3, 4).reshape(-1, *np.array(full.shape)[[1, 3, 4]])
+        expect(name, full, spacing=(3.5e-3, 0.5e-3, 0.25e-3),
+               affine=np.diag([0.25e-3, 0.5e-3, 3.5e-3, 1]))
+    whole = bytearray((OUT / "imagej.tif").read_bytes())
+    with tifffile.TiffFile(OUT / "imagej.tif") as file:
+        first = file.pages[0]
+        at = first.offset + 2 + 12 * len(first.tags)
+        assert [page.dataoffsets[0] - first.dataoffsets[0] for page in file.pages] == [
+            60 * i for i in range(4)]
+    whole[at:at + 4] = bytes(4)
+    (OUT / "imagej-one-directory.tif").write_bytes(whole)
+    with tifffile.TiffFile(OUT / "imagej-one-directory.tif") as file:
+        assert len(file.pages) == 1
+        expect("imagej-one-directory.tif", file.series[0].asarray(),
+               spacing=(3.5e-3, 0.5e-3, 0.25e-3), affine=np.diag([0.25e-3, 0.5e-3, 3.5e-3, 1]))
+    folder = OUT / "slices"
+    folder.mkdir(exist_ok=True)
+    array = voxels((11, 6, 7), "i2")
+    for z, plane in enumerate(array):
+        tifffile.imwrite(folder / f"slice{z + 1}.tif", plane, metadata=None, software=False,
+                         compression="zlib" if z % 2 else None)
+    expect("slices", array)
+
+
+# HDF5 -------------------------------------------------------------------------------------------
+
+
+def hdf5():
+    with h5py.File(OUT / "volumes.h5", "w", libver=("v108", "v110")) as out:
+        def add(name, array, **options):
+            out.create_dataset(name, data=array, **options)
+
+        add("piece", voxels(SMALL, "f4"))
+        add("piece-big", voxels(SMALL, ">i2"))
+        add("plane", voxels((5, 6), "u1"), chunks=(2, 4))
+        add("channels", voxels((2, *SMALL), "u2"), chunks=(1, 2, 2, 4), compression="gzip",
+            shuffle=True)
+        add("ones", voxels((1, 2, *SMALL), ">f8"), chunks=(1, 2, 2, 2, 4), compression="lzf")
+        add("longer", voxels((1, 2, *SMALL), "i4"), maxshape=(None,) * 5, chunks=(3, 1, 2, 4, 4),
+            compression="gzip", fletcher32=True)
+        add("rare", voxels(SMALL, "i2"), chunks=(2, 4, 4), scaleoffset=True)
+        add("rare-channels", voxels((2, *SMALL), "i2"), chunks=(1, 2, 4, 4), scaleoffset=True)
+        compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        compact.set_layout(h5py.h5d.COMPACT)
+        array = voxels((5, 6), "u2")
+        h5py.h5d.create(out.id, b"compact", h5py.h5t.STD_U16LE, h5py.h5s.create_simple((5, 6)),
+                        compact).write(h5py.h5s.ALL, h5py.h5s.ALL, array)
+        sparse = out.create_dataset("sparse", SMALL, "u2", chunks=(1, 4, 4), fillvalue=7)
+        sparse[1] = voxels((5, 6), "u2")
+        add("spaced", voxels(SMALL, "u1"), chunks=(3, 5, 6))
+        out["spaced"].attrs["element_size_um"] = np.array([4.0, 0.5, 0.25])
+    with h5py.File(OUT / "volumes.h5") as file:
+        for name, data in file.items():
+            array = data[()]
+            array = array.reshape(array.shape[-4:])
+            spacing = np.array(data.attrs.get("element_size_um", [1000.0] * 3)) / 1000
+            expect("volumes.h5", array, spacing=spacing, affine=np.diag([*spacing[::-1], 1]),
+                   dataset="/" + name)
+    with h5py.File(OUT / "single.h5", "w", libver=("v108", "v110")) as out:
+        out.create_dataset("group/raw", data=voxels(SMALL, "u1"))
+        expect("single.h5", out["group/raw"][()])
+
+
 nifti()
+tiff()
+hdf5()
 (OUT / "expected.txt").write_text("\n".join(LINES) + "\n")

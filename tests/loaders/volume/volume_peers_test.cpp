@@ -1,5 +1,5 @@
 // Files that other libraries wrote and what these read of them, see volume_files.py.
-#include <headrace/loaders/volume/nifti_volume.h>
+#include <headrace/loaders/volume/open_volume.h>
 #include <headrace/tests/loaders/volume/whole_volume.h>
 
 #include <filesystem>
@@ -51,7 +51,7 @@ std::vector<Expected> expected() {
 }
 
 std::shared_ptr<const Volume> open(const Expected& one) {
-  return open_nifti_volume(data() / one.file);
+  return open_volume(data() / one.file, {.dataset = one.dataset});
 }
 
 }  // namespace
@@ -79,6 +79,8 @@ TEST_CASE("volumes that nibabel, tifffile and h5py wrote are what these read") {
   }
   CHECK(files[".nii"] >= 30);
   CHECK(files[".gz"] >= 8);
+  CHECK(files[".tif"] >= 40);
+  CHECK(files[".h5"] >= 12);
 }
 
 }  // namespace headrace::test
