@@ -10,7 +10,8 @@ std::vector<StoredInput> seeds(const std::string& target) {
       {"npy", npy_seeds},           {"idx", idx_seeds},
       {"manifest", manifest_seeds}, {"safetensors", safetensors_seeds},
       {"yaml", yaml_seeds},         {"audio", audio_seeds},
-      {"side", side_seeds},         {"hdf5_file", hdf5_file_seeds}};
+      {"side", side_seeds},         {"hdf5_file", hdf5_file_seeds},
+      {"nifti", nifti_seeds},       {"tiff_volume", tiff_volume_seeds}};
   std::vector<StoredInput> inputs;
   if (const auto found = made.find(target); found != made.end()) inputs = found->second();
   const std::vector<StoredInput> stored = stored_inputs(target);

@@ -13,6 +13,8 @@ std::vector<StoredInput> seeds(const std::string& target);
 std::vector<StoredInput> image_seeds();
 std::vector<StoredInput> jpeg_seeds();
 std::vector<StoredInput> npy_seeds();
+std::vector<StoredInput> nifti_seeds();
+std::vector<StoredInput> tiff_volume_seeds();
 std::vector<StoredInput> idx_seeds();
 std::vector<StoredInput> safetensors_seeds();
 std::vector<StoredInput> manifest_seeds();
