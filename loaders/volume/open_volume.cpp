@@ -2,6 +2,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/gzip_reader.h>
 #include <headrace/loaders/volume/detail/nifti_header.h>
+#include <headrace/loaders/volume/detail/tiff_stack.h>
 #include <headrace/loaders/volume/detail/voxel_file.h>
 #include <headrace/loaders/volume/hdf5_volume.h>
 #include <headrace/loaders/volume/nifti_volume.h>
@@ -44,12 +45,12 @@ bool starts_as_tiff(const Start& start) {
 
 /// A folder with a slice in it.
 bool holds_slices(const Start& start) {
-  std::error_code none;
-  return start.folder &&
-         std::ranges::any_of(fs::directory_iterator(start.path, none), [](const auto& entry) {
-           const fs::path suffix = entry.path().extension();
-           return suffix == ".tif" || suffix == ".tiff" || suffix == ".TIF" || suffix == ".TIFF";
-         });
+  if (!start.folder) return false;
+  try {
+    return std::ranges::any_of(detail::folder_entries(start.path.native()), detail::is_tiff_slice);
+  } catch (const fs::filesystem_error& failure) {
+    detail::cannot_list(failure, "volume");
+  }
 }
 
 /// The signature stands at the start, or behind a user block.

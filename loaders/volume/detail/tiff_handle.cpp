@@ -98,6 +98,23 @@ const SampleType* type_of(unsigned format, unsigned bits) {
   return found != sample_types.end() ? found : nullptr;
 }
 
+/// Bytes that one stored byte can become at most; 0 where that is not bounded.
+std::uint64_t most_ratio(unsigned compression) {
+  switch (compression) {
+    case COMPRESSION_NONE:
+      return 1;
+    case COMPRESSION_PACKBITS:
+      return 64;
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+      return 1032;
+    case COMPRESSION_LZW:
+      return 1500;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -225,6 +242,17 @@ void TiffHandle::measure_parts(std::size_t number, TiffPage& page) {
                         std::to_string(page.part_height) + "; save it with smaller ones");
 }
 
+/// What a page has can be in its file, as far as the compression tells: memory is taken for it.
+void TiffHandle::require_possible(std::size_t number, const TiffPage& page) {
+  const std::uint64_t ratio = most_ratio(tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE));
+  const auto height = static_cast<std::uint64_t>(page.height);
+  if (ratio == 0 || page.row_bytes() / ratio <= file_->size() / height) return;
+  fail_page(number, "must have at most " + std::to_string(ratio) + " times the " +
+                        std::to_string(file_->size()) + " bytes of its file, got " +
+                        std::to_string(page.width) + " x " + std::to_string(page.height) +
+                        " pixels; the file is truncated or damaged, copy it again");
+}
+
 TiffPage TiffHandle::page(std::size_t number) {
   check_kind(number);
   TiffPage page;
@@ -243,6 +271,7 @@ TiffPage TiffHandle::page(std::size_t number) {
   }
   page.dtype = type->dtype;
   measure_parts(number, page);
+  require_possible(number, page);
   page.plain = !page.tiled &&
                tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_NONE &&
                tag<std::uint16_t>(TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) == FILLORDER_MSB2LSB;

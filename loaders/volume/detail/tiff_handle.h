@@ -75,6 +75,7 @@ class TiffHandle {
   [[noreturn]] void fail_page(std::size_t number, const std::string& rule);
   void check_kind(std::size_t number);
   void measure_parts(std::size_t number, TiffPage& page);
+  void require_possible(std::size_t number, const TiffPage& page);
 
   std::shared_ptr<const VoxelFile> file_;
   std::size_t most_bytes_ = 0;

@@ -1,5 +1,4 @@
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/flat_blocks.h>
 #include <headrace/loaders/volume/detail/imagej_description.h>
@@ -110,12 +109,6 @@ void describe(const TiffPage& page, std::int64_t pages, TiffStack& stack) {
   stack.info.dtype = page.dtype;
 }
 
-bool is_slice(const FolderEntry& entry) {
-  const fs::path suffix = fs::path(entry.name).extension();
-  const bool tiff = suffix == ".tif" || suffix == ".tiff" || suffix == ".TIF" || suffix == ".TIFF";
-  return tiff && entry.regular && !entry.name.starts_with('.');
-}
-
 std::vector<fs::path> slices_in(const fs::path& folder) {
   std::vector<FolderEntry> entries;
   try {
@@ -123,7 +116,7 @@ std::vector<fs::path> slices_in(const fs::path& folder) {
   } catch (const fs::filesystem_error& failure) {
     cannot_list(failure, "tiff");
   }
-  std::erase_if(entries, [](const FolderEntry& entry) { return !is_slice(entry); });
+  std::erase_if(entries, [](const FolderEntry& entry) { return !is_tiff_slice(entry); });
   std::ranges::sort(entries, [](const FolderEntry& a, const FolderEntry& b) {
     return natural_less(a.name, b.name);
   });
@@ -137,6 +130,12 @@ std::vector<fs::path> slices_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool is_tiff_slice(const FolderEntry& entry) {
+  const fs::path suffix = fs::path(entry.name).extension();
+  const bool tiff = suffix == ".tif" || suffix == ".tiff" || suffix == ".TIF" || suffix == ".TIFF";
+  return tiff && entry.regular && !entry.name.starts_with('.');
+}
 
 TiffStack index_tiff(const fs::path& path, const VolumeLimits& limits) {
   TiffStack stack;

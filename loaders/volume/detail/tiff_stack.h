@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/loaders/file/folder_entries.h>
 #include <headrace/loaders/volume/detail/tiff_handle.h>
 #include <headrace/loaders/volume/volume.h>
 #include <headrace/loaders/volume/volume_limits.h>
@@ -35,5 +36,7 @@ struct TiffStack {
 TiffStack index_tiff(const std::filesystem::path& path, const VolumeLimits& limits);
 /// The same of the TIFF files in a folder.
 TiffStack index_tiff_folder(const std::filesystem::path& folder, const VolumeLimits& limits);
+/// Whether an entry of a folder is a slice by its name: .tif or .tiff, not hidden.
+bool is_tiff_slice(const FolderEntry& entry);
 
 }  // namespace headrace::inline v1::detail

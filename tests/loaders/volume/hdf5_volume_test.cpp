@@ -11,6 +11,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <H5Cpp.h>
@@ -124,6 +125,28 @@ TEST_CASE("an HDF5 volume that is cut while it is open is a data error") {
     CHECK_THROWS_AS(whole_volume(*volume), DataError);
     fs::remove(folder / "x.h5");
     fs::copy_file(volumes(), folder / "x.h5");
+  }
+}
+
+TEST_CASE("HDF5 volumes are the same with the library in a helper, and from several threads") {
+  const std::vector<std::string> names = hdf5_datasets(volumes());
+  REQUIRE(names.size() >= 11);
+  for (const std::string& dataset : names) {
+    CAPTURE(dataset);
+    const auto here = open_volume(volumes(), {.dataset = dataset});
+    const std::vector<std::byte> wanted = whole_volume(*here);
+    use_hdf5_helper(true);
+    const auto helped = open_volume(volumes(), {.dataset = dataset});
+    use_hdf5_helper(false);
+    CHECK(whole_volume(*helped) == wanted);
+    std::vector<std::vector<std::byte>> read(4);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < read.size(); ++i)
+      threads.emplace_back([&, i] { read[i] = whole_volume(i % 2 == 0 ? *here : *helped); });
+    for (std::thread& thread : threads)
+      thread.join();
+    for (const auto& mine : read)
+      CHECK(mine == wanted);
   }
 }
 
