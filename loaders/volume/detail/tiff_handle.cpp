@@ -1,12 +1,11 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/volume/detail/tiff_callbacks.h>
 #include <headrace/loaders/volume/detail/tiff_handle.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <utility>
 
 #include <tiffio.h>
@@ -34,42 +33,6 @@ tmsize_t read(thandle_t user, void* to, tmsize_t count) noexcept {
 
 tmsize_t refuse_write(thandle_t, void*, tmsize_t) {
   return -1;
-}
-
-toff_t seek(thandle_t user, toff_t offset, int from) {
-  TiffHandle& handle = handle_of(user);
-  if (from == SEEK_CUR) offset += handle.place;
-  if (from == SEEK_END) offset += handle.file()->size();
-  handle.place = offset;
-  return offset;
-}
-
-int keep_open(thandle_t) {
-  return 0;
-}
-
-toff_t size_of_file(thandle_t user) {
-  return handle_of(user).file()->size();
-}
-
-int no_map(thandle_t, void**, toff_t*) {
-  return 0;
-}
-
-void no_unmap(thandle_t, void*, toff_t) {}
-
-/// The first error is the cause; the handlers belong to this file alone, not to the process.
-int note_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  auto* handle = static_cast<TiffHandle*>(user);
-  if (!handle->message.empty()) return 1;
-  char text[256];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  handle->message = text;
-  return 1;
-}
-
-int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
 }
 
 struct SampleType {
@@ -148,15 +111,8 @@ void TiffHandle::open(std::shared_ptr<const VoxelFile> file, std::size_t most_by
   most_bytes_ = most_bytes;
   place = 0;
   message.clear();
-  TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-  if (options == nullptr) throw ResourceError("[tiff] " + file_->name() + ": no memory to open it");
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_bytes));
-  TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, this);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, this);
   // Neither mapped nor with long strips cut into short ones.
-  handle_ = TIFFClientOpenExt("volume", "rmc", this, read, refuse_write, seek, keep_open,
-                              size_of_file, no_map, no_unmap, options);
-  TIFFOpenOptionsFree(options);
+  handle_ = TiffCallbacks<TiffHandle>::open(*this, "rmc", most_bytes, read, refuse_write);
   if (handle_ == nullptr) fail("must be a TIFF file, got a broken header or directory");
 }
 

@@ -64,6 +64,7 @@ class TiffHandle {
   std::uint64_t place_of(const TiffPage& page, std::int64_t y, std::size_t bytes);
 
   /// For libtiff's callbacks, and a count of what was read.
+  std::uint64_t size() const noexcept { return file_->size(); }
   std::uint64_t place = 0;
   std::uint64_t read_bytes = 0;
   std::string message;

@@ -1,11 +1,9 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/detail/tiff_callbacks.h>
 #include <headrace/loaders/volume/detail/tiff_memory.h>
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
-#include <new>
 
 #include <tiffio.h>
 
@@ -38,39 +36,6 @@ tmsize_t write(thandle_t user, void* from, tmsize_t count) noexcept {
   std::memcpy(memory.bytes.data() + memory.place, from, bytes);
   memory.place += bytes;
   return count;
-}
-
-toff_t seek(thandle_t user, toff_t offset, int from) {
-  TiffMemory& memory = memory_of(user);
-  if (from == SEEK_CUR) offset += memory.place;
-  if (from == SEEK_END) offset += memory.bytes.size();
-  memory.place = offset;
-  return offset;
-}
-
-int keep_open(thandle_t) {
-  return 0;
-}
-
-toff_t size_of_file(thandle_t user) {
-  return memory_of(user).bytes.size();
-}
-
-int no_map(thandle_t, void**, toff_t*) {
-  return 0;
-}
-
-void no_unmap(thandle_t, void*, toff_t) {}
-
-int note_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  char text[256];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  static_cast<TiffMemory*>(user)->message = text;
-  return 1;
-}
-
-int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
 }
 
 std::uint16_t sample_format(DType dtype) {
@@ -111,14 +76,8 @@ void set_fields(TIFF* out, const TiffPageFormat& format, bool first) {
 
 }  // namespace
 
-TiffMemory::TiffMemory(bool large) {
-  TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-  if (options == nullptr) throw std::bad_alloc();
-  TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, this);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, this);
-  handle_ = TIFFClientOpenExt("volume", large ? "w8" : "w", this, read, write, seek, keep_open,
-                              size_of_file, no_map, no_unmap, options);
-  TIFFOpenOptionsFree(options);
+TiffMemory::TiffMemory(bool large)
+    : handle_(TiffCallbacks<TiffMemory>::open(*this, large ? "w8" : "w", 0, read, write)) {
   if (handle_ == nullptr) fail();
 }
 

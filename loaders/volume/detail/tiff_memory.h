@@ -35,6 +35,7 @@ class TiffMemory {
   std::span<const std::byte> finish();
 
   /// For libtiff's callbacks.
+  std::uint64_t size() const noexcept { return bytes.size(); }
   std::vector<std::byte> bytes;
   std::uint64_t place = 0;
   std::string message;
