@@ -113,6 +113,15 @@ Tensor& Sample::make(std::string_view name, DType dtype, const Shape& shape) {
   return field.value;
 }
 
+Tensor& Sample::edit(std::string_view name) {
+  const Tensor present = (*this)[name];
+  Field& field = *find(name);
+  if (field.owns(present.raw())) return field.value;
+  Tensor& own = make(name, present.dtype(), present.shape());
+  if (present.bytes() > 0) std::memcpy(own.raw(), present.raw(), present.bytes());
+  return own;
+}
+
 void Sample::set(std::string_view name, Tensor tensor) {
   Field& field = find_or_add(name);
   const bool foreign = std::ranges::any_of(fields_, [&](const auto& other) {

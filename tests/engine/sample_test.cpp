@@ -103,6 +103,23 @@ TEST_CASE("a view of the row or of pooled memory that was set back is not writte
   CHECK(next.raw() != pooled.raw());
 }
 
+TEST_CASE("the sample's own memory is edited where it is, what is borrowed is copied first") {
+  Sample sample;
+  std::vector<float> cached = {1, 2, 3};
+  sample.set("x", Tensor::borrow(cached.data(), DType::float32, Shape{3}));
+  sample.edit("x").data<float>()[1] = 9;
+  CHECK(cached == std::vector<float>{1, 2, 3});
+  CHECK(sample["x"].values<float>()[0] == 1);
+  CHECK(sample["x"].values<float>()[1] == 9);
+  const void* own = sample["x"].raw();
+  CHECK(sample.edit("x").raw() == own);
+  std::vector<float> slab(3);
+  sample.bind_row("x", Tensor::borrow(slab.data(), DType::float32, Shape{3}));
+  CHECK(sample.make("x", DType::float32, Shape{3}).raw() == slab.data());
+  CHECK(sample.edit("x").raw() == slab.data());
+  CHECK_THROWS_AS((void)sample.edit("y"), DataError);
+}
+
 TEST_CASE("a removed field's memory is not the next to be written") {
   Sample sample;
   const Tensor before = sample.make("x", DType::uint8, {64});
