@@ -1,0 +1,34 @@
+#pragma once
+
+#include <headrace/augment/volume/detail/intensity.h>
+#include <headrace/engine/base/export.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/engine/sample/sample.h>
+#include <headrace/engine/tensor/field.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace headrace::inline v1 {
+
+/// Multiplies each channel of an image float32 [channels, z, y, x] by a factor, with equal
+/// probability below and above 1 (batchgeneratorsv2's MultiplicativeBrightnessTransform as nnU-Net
+/// sets it).
+struct HEADRACE_API VolumeBrightness {
+  double p = 0.15;                              ///< probability of a change at all
+  double channel_p = 1.0;                       ///< then, of a change of a channel
+  std::array<double, 2> factor = {0.75, 1.25};  ///< least and most
+  std::string field = "image";
+
+  std::string name() const { return "volume brightness"; }
+  /// Throws ConfigError for parameters that cannot be right and for fields that are no images of
+  /// voxels.
+  Schema schema(const Schema& in) const;
+  /// Draws, then applies. Throws DataError for what is no image of voxels.
+  void operator()(Sample& sample, Random& random) const;
+  /// What a sample of so many channels gets.
+  detail::BrightnessParameters draw(std::int64_t channels, Random& random) const;
+};
+
+}  // namespace headrace::inline v1

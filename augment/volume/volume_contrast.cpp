@@ -1,0 +1,32 @@
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/volume_contrast.h>
+
+namespace headrace::inline v1 {
+
+Schema VolumeContrast::schema(const Schema& in) const {
+  detail::check_probability(p, name());
+  detail::check_probability(channel_p, name(), "channel_p");
+  detail::check_span(factor, {0, 1e6}, name(), "factor");
+  detail::voxel_field(in, field, name());
+  return in;
+}
+
+void VolumeContrast::operator()(Sample& sample, Random& random) const {
+  const std::int64_t channels = detail::voxel_shape(sample, field).channels;
+  detail::apply_to_field(draw(channels, random), field, sample);
+}
+
+detail::ContrastParameters VolumeContrast::draw(std::int64_t channels, Random& random) const {
+  detail::ContrastParameters drawn;
+  drawn.preserve_range = preserve_range;
+  if (!random.chance(p)) return drawn;
+  drawn.channels = detail::draw_channels(channels, channel_p, random);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    if (!detail::has_channel(drawn.channels, c)) continue;
+    drawn.factor[static_cast<std::size_t>(c)] =
+        static_cast<float>(detail::draw_about_one(factor, random));
+  }
+  return drawn;
+}
+
+}  // namespace headrace::inline v1

@@ -1,0 +1,34 @@
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/volume_gamma.h>
+
+namespace headrace::inline v1 {
+
+Schema VolumeGamma::schema(const Schema& in) const {
+  detail::check_probability(p, name());
+  detail::check_probability(channel_p, name(), "channel_p");
+  detail::check_span(exponent, {0.01, 100}, name(), "exponent");
+  detail::voxel_field(in, field, name());
+  return in;
+}
+
+void VolumeGamma::operator()(Sample& sample, Random& random) const {
+  const std::int64_t channels = detail::voxel_shape(sample, field).channels;
+  detail::apply_to_field(draw(channels, random), field, sample);
+}
+
+detail::GammaParameters VolumeGamma::draw(std::int64_t channels, Random& random) const {
+  detail::GammaParameters drawn;
+  drawn.invert = invert;
+  drawn.retain = retain_stats;
+  if (!random.chance(p)) return drawn;
+  drawn.channels = detail::draw_channels(channels, channel_p, random);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    if (!detail::has_channel(drawn.channels, c)) continue;
+    const double exponent_drawn = rule == Rule::uniform ? detail::draw_uniform(exponent, random)
+                                                        : detail::draw_about_one(exponent, random);
+    drawn.exponent[static_cast<std::size_t>(c)] = static_cast<float>(exponent_drawn);
+  }
+  return drawn;
+}
+
+}  // namespace headrace::inline v1

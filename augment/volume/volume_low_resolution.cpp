@@ -1,0 +1,39 @@
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/volume_filters.h>
+#include <headrace/augment/volume/volume_low_resolution.h>
+
+namespace headrace::inline v1 {
+
+Schema VolumeLowResolution::schema(const Schema& in) const {
+  detail::check_probability(p, name());
+  detail::check_probability(channel_p, name(), "channel_p");
+  detail::check_span(zoom, {0.01, 1}, name(), "zoom");
+  detail::voxel_field(in, field, name());
+  return in;
+}
+
+std::size_t VolumeLowResolution::working_bytes(const Schema& in) const {
+  const Shape& shape = detail::voxel_field(in, field, name()).shape;
+  return sizeof(float) * detail::low_resolution_values({nullptr, 1, shape[1], shape[2], shape[3]},
+                                                       {shape[1], shape[2], shape[3]});
+}
+
+void VolumeLowResolution::operator()(Sample& sample, Random& random) const {
+  const std::int64_t channels = detail::voxel_shape(sample, field).channels;
+  detail::apply_to_field(draw(channels, random), field, sample);
+}
+
+detail::LowResolutionParameters VolumeLowResolution::draw(std::int64_t channels,
+                                                          Random& random) const {
+  detail::LowResolutionParameters drawn;
+  if (!random.chance(p)) return drawn;
+  drawn.channels = detail::draw_channels(channels, channel_p, random);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    if (!detail::has_channel(drawn.channels, c)) continue;
+    const auto all = static_cast<float>(detail::draw_uniform(zoom, random));
+    drawn.zoom[static_cast<std::size_t>(c)] = {keep_depth ? 1.0F : all, all, all};
+  }
+  return drawn;
+}
+
+}  // namespace headrace::inline v1

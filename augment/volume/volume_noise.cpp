@@ -1,0 +1,28 @@
+#include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/volume_noise.h>
+
+namespace headrace::inline v1 {
+
+Schema VolumeNoise::schema(const Schema& in) const {
+  detail::check_probability(p, name());
+  detail::check_probability(channel_p, name(), "channel_p");
+  detail::check_span(deviation, {0, 1e6}, name(), "deviation");
+  detail::voxel_field(in, field, name());
+  return in;
+}
+
+void VolumeNoise::operator()(Sample& sample, Random& random) const {
+  const std::int64_t channels = detail::voxel_shape(sample, field).channels;
+  detail::apply_to_field(draw(channels, random), field, sample);
+}
+
+detail::NoiseParameters VolumeNoise::draw(std::int64_t channels, Random& random) const {
+  detail::NoiseParameters drawn;
+  if (!random.chance(p)) return drawn;
+  drawn.channels = detail::draw_channels(channels, channel_p, random);
+  drawn.deviation = static_cast<float>(detail::draw_uniform(deviation, random));
+  drawn.key = {random(), random()};
+  return drawn;
+}
+
+}  // namespace headrace::inline v1
