@@ -124,6 +124,7 @@ TEST_CASE("distances are those from each voxel to each") {
 
 TEST_CASE("long axes, by envelopes of parabolas, are as exact as short ones") {
   check_by_force(Shape{2, 300, 3}, {1, 1, 1}, 150);
+  check_by_force(Shape{3, 200, 25}, {1, 1, 1}, 60);
   check_by_force(Shape{260, 3, 2}, {0.9, 1.1, 1}, 300);
   check_by_force(Shape{250, 1, 1}, {1, 1, 1}, 7);
 }
