@@ -8,9 +8,9 @@
 
 namespace headrace::inline v1::detail {
 
-/// What is done to each value of a channel, from its own value and its place alone. Products and
-/// sums are rounded apart, so values are the same on every vector width, in every grouping into
-/// passes, and for a device that does the same.
+/// What is done to each value of a channel, which is finite, from its own value and its place
+/// alone. Products and sums are rounded apart, so values are the same on every vector width, in
+/// every grouping into passes, and for a device that does the same.
 struct VoxelStep {
   enum class Kind : unsigned char {
     noise,   ///< x + scale * normal(key, channel, place)
