@@ -43,6 +43,20 @@ target_link_libraries(headrace::opencv_imgproc INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::opencv_imgcodecs INTERFACE headrace::opencv_core)
 target_link_libraries(headrace::hdf5_cxx INTERFACE headrace::hdf5_c)
 
+# Blosc2's C library, from the PyPI wheel in .venv or the system: of the archive nothing is exported, so that its codecs
+# stay apart from the system's. Without it the volumes that need it are refused.
+find_path(HEADRACE_blosc2_INCLUDE blosc2.h HINTS "${HEADRACE_SITE_PACKAGES}/blosc2/include")
+find_library(HEADRACE_blosc2_LIBRARY NAMES libblosc2.a blosc2 HINTS "${HEADRACE_SITE_PACKAGES}/blosc2/lib")
+mark_as_advanced(HEADRACE_blosc2_INCLUDE HEADRACE_blosc2_LIBRARY)
+if(HEADRACE_blosc2_INCLUDE AND HEADRACE_blosc2_LIBRARY)
+  add_library(headrace::blosc2 UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(headrace::blosc2 PROPERTIES
+    IMPORTED_LOCATION "${HEADRACE_blosc2_LIBRARY}"
+    INTERFACE_INCLUDE_DIRECTORIES "${HEADRACE_blosc2_INCLUDE}"
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m"
+    INTERFACE_LINK_OPTIONS "-Wl,--exclude-libs,ALL")
+endif()
+
 find_package(fmt REQUIRED)  # monitor's sentences
 if(HEADRACE_APPS OR HEADRACE_TORCH)
   find_package(spdlog REQUIRED)

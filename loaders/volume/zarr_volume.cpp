@@ -1,0 +1,268 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/memory/detail/byte_order.h>
+#include <headrace/loaders/volume/detail/array_axes.h>
+#include <headrace/loaders/volume/detail/json_text.h>
+#include <headrace/loaders/volume/detail/ome_multiscales.h>
+#include <headrace/loaders/volume/detail/shard_index.h>
+#include <headrace/loaders/volume/detail/store_folder.h>
+#include <headrace/loaders/volume/zarr_volume.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1 {
+namespace {
+
+using detail::StoreFile;
+using detail::StoreFolder;
+using detail::ZarrArray;
+using Json = nlohmann::json;
+
+constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  // that a volume keeps
+constexpr const char* metadata_files[] = {"zarr.json", ".zarray", ".zgroup"};
+
+/// An array, where it lies, and what its group tells of it.
+struct Found {
+  StoreFolder folder;
+  ZarrArray array;
+  std::optional<detail::OmeScale> scale{};
+};
+
+/// What `call` gives; a DataError of it names the volume.
+template <class Call>
+auto named(const std::string& name, const Call& call) {
+  try {
+    return call();
+  } catch (const DataError& error) {
+    throw DataError("[volume] " + name + ": " + error.what());
+  }
+}
+
+std::optional<Json> metadata(const StoreFolder& folder, const char* file,
+                             const VolumeLimits& limits) {
+  const auto text = folder.text(file, limits.metadata_bytes);
+  if (!text) return std::nullopt;
+  return detail::read_json(*text);
+}
+
+std::optional<ZarrArray> find_array(const StoreFolder& folder, const VolumeLimits& limits) {
+  if (const auto json = metadata(folder, "zarr.json", limits)) {
+    if (detail::text_member(*json, "node_type") == "array") return detail::read_zarr_v3(*json);
+  } else if (const auto older = metadata(folder, ".zarray", limits)) {
+    return detail::read_zarr_v2(*older);
+  }
+  return std::nullopt;
+}
+
+/// Attributes of a group, of either version.
+Json group_attributes(const StoreFolder& folder, const VolumeLimits& limits) {
+  if (const auto json = metadata(folder, "zarr.json", limits))
+    return detail::member(*json, "attributes");
+  if (const auto json = metadata(folder, ".zattrs", limits)) return *json;
+  if (folder.open(".zgroup")) return {};
+  throw DataError(
+      "must be a Zarr array or group, got a folder without zarr.json, .zarray and "
+      ".zattrs");
+}
+
+Found find_volume(const StoreFolder& folder, const VolumeLimits& limits) {
+  if (auto array = find_array(folder, limits)) return {folder, std::move(*array)};
+  detail::OmeScale scale = detail::read_multiscales(group_attributes(folder, limits));
+  StoreFolder below = folder.below(scale.path);
+  auto array = find_array(below, limits);
+  if (!array)
+    throw DataError(detail::quoted(scale.path) + " of \"multiscales\" must be an array, got none");
+  return {std::move(below), std::move(*array), std::move(scale)};
+}
+
+detail::ArrayAxes axes_of(const Found& found) {
+  if (found.scale && !found.scale->axes.empty()) return {found.array.shape, found.scale->axes};
+  return detail::ArrayAxes(found.array.shape);
+}
+
+/// The product of positive extents, which must be at most `most`.
+std::size_t bounded_product(const std::vector<std::int64_t>& extents, std::size_t most,
+                            const std::string& what) {
+  std::size_t whole = 1;
+  for (const std::int64_t extent : extents) {
+    if (static_cast<std::size_t>(extent) > most / whole)
+      throw DataError("must have at most " + std::to_string(most) + " " + what + ", got more");
+    whole *= static_cast<std::size_t>(extent);
+  }
+  return whole;
+}
+
+std::vector<std::int64_t> chunks_of_file(const ZarrArray& array) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t axis = 0; axis < array.file.size(); ++axis)
+    counts.push_back(array.file[axis] / array.chunk[axis]);
+  return counts;
+}
+
+VolumeInfo info_of(const Found& found, const detail::ArrayAxes& axes) {
+  VolumeInfo info{.shape = axes.volume(found.array.shape),
+                  .block = axes.volume(found.array.chunk),
+                  .dtype = found.array.type.dtype};
+  if (!found.scale) return info;
+  info.spacing = found.scale->spacing;
+  info.affine.fill(0.0);
+  for (std::size_t axis = 0; axis < 3; ++axis) {  // x, y, z
+    info.affine[5 * axis] = info.spacing[2 - axis];
+    info.affine[4 * axis + 3] = found.scale->origin[2 - axis];
+  }
+  return info;
+}
+
+class ZarrVolume final : public Volume {
+ public:
+  ZarrVolume(VolumeInfo info, std::string name, Found found, detail::ArrayAxes axes,
+             const VolumeLimits& limits)
+      : Volume(info, std::move(name)),
+        folder_(std::move(found.folder)),
+        array_(std::move(found.array)),
+        axes_(std::move(axes)),
+        layout_(axes_, array_.chunk, array_.order, array_.type.size()),
+        counts_(chunks_of_file(array_)),
+        chunks_(array_.sharded
+                    ? bounded_product(counts_, limits.metadata_bytes / 16, "chunks in a shard")
+                    : 1),
+        indexes_(most_index_bytes) {}
+
+  std::uint64_t read_block(const VolumeIndex& place, std::span<std::byte> out) const override {
+    return named(name(), [&] { return read(place, out); });
+  }
+  std::size_t working_bytes() const override {
+    const std::size_t stored = array_.codecs.most_stored(layout_.bytes());
+    return 3 * stored + (layout_.same() ? 0 : layout_.bytes());
+  }
+  std::size_t resident_bytes() const override {
+    if (!array_.sharded) return 0;
+    double files = 1.0;
+    for (std::size_t axis = 0; axis < array_.shape.size(); ++axis)
+      files *= static_cast<double>((array_.shape[axis] - 1) / array_.file[axis] + 1);
+    return static_cast<std::size_t>(
+        std::min(files * 16.0 * static_cast<double>(chunks_), double{most_index_bytes}));
+  }
+
+ private:
+  std::uint64_t read(const VolumeIndex& place, std::span<std::byte> out) const {
+    std::vector<std::int64_t> file = axes_.array(place);
+    std::size_t inner = 0;  // the chunk of the file
+    for (std::size_t axis = 0; axis < file.size(); ++axis) {
+      inner = inner * static_cast<std::size_t>(counts_[axis]) +
+              static_cast<std::size_t>(file[axis] % counts_[axis]);
+      file[axis] /= counts_[axis];
+    }
+    const std::string key = array_.key(file);
+    try {
+      const std::optional<StoreFile> stored = folder_.open(key);
+      if (!stored) require_store();
+      if (stored) return read_chunk(*stored, file, inner, out);
+    } catch (const DataError& error) {
+      throw DataError("file " + key + ": " + error.what());
+    }
+    fill(out);
+    return 0;
+  }
+
+  std::uint64_t read_chunk(const StoreFile& file, const std::vector<std::int64_t>& place,
+                           std::size_t inner, std::span<std::byte> out) const {
+    std::uint64_t first = 0, bytes = file.bytes, index_bytes = 0;
+    if (array_.sharded) {
+      const auto index = indexes_.get(number_of(place), [&] {
+        index_bytes = detail::shard_index_bytes(array_.index, chunks_);
+        return detail::read_shard_index(file, array_.index, chunks_);
+      });
+      first = (*index)[2 * inner];
+      bytes = (*index)[2 * inner + 1];
+      if (first == detail::not_stored && bytes == detail::not_stored) {
+        fill(out);
+        return index_bytes;
+      }
+    }
+    if (bytes > array_.codecs.most_stored(layout_.bytes())) {
+      throw DataError("a chunk must have at most " +
+                      std::to_string(array_.codecs.most_stored(layout_.bytes())) +
+                      " bytes stored, got " + std::to_string(bytes));
+    }
+    thread_local detail::CodecScratch scratch;
+    const auto stored = scratch.stored.take(static_cast<std::size_t>(bytes));
+    file.read(first, stored);
+    decode(stored, out, scratch);
+    return bytes + index_bytes;
+  }
+
+  void decode(std::span<const std::byte> stored, std::span<std::byte> out,
+              detail::CodecScratch& scratch) const {
+    if (layout_.same()) {
+      array_.codecs.decode(stored, out, scratch);
+    } else {
+      thread_local detail::ScratchBytes room;
+      const auto chunk = room.take(layout_.bytes());
+      array_.codecs.decode(stored, chunk, scratch);
+      layout_.copy(chunk.data(), out.data());
+    }
+    const std::size_t size = array_.type.size();
+    if (array_.type.swap) detail::reverse_bytes(out.data(), out.size() / size, size);
+  }
+
+  /// Of a file, where its place stands for it.
+  std::uint64_t number_of(const std::vector<std::int64_t>& place) const {
+    std::uint64_t number = 0;
+    for (std::size_t axis = 0; axis < place.size(); ++axis) {
+      const std::int64_t files = (array_.shape[axis] - 1) / array_.file[axis] + 1;
+      number = number * static_cast<std::uint64_t>(files) + static_cast<std::uint64_t>(place[axis]);
+    }
+    return number;
+  }
+
+  void fill(std::span<std::byte> out) const {
+    detail::fill_voxels(array_.fill, array_.type.size(), out.data(), out.size());
+  }
+
+  /// A chunk may be missing, but not all of the array.
+  void require_store() const {
+    for (const char* file : metadata_files)
+      if (folder_.open(file)) return;
+    throw DataError("the array's folder must stay where it was, its metadata are gone");
+  }
+
+  StoreFolder folder_;
+  ZarrArray array_;
+  detail::ArrayAxes axes_;
+  detail::BoxLayout layout_;
+  std::vector<std::int64_t> counts_;  // chunks of a file along each axis
+  std::size_t chunks_;                // of a file
+  mutable detail::KeptIndexes indexes_;
+};
+
+}  // namespace
+
+bool is_zarr(const std::filesystem::path& folder) {
+  return std::any_of(std::begin(metadata_files), std::end(metadata_files), [&](const char* file) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(folder / file, error);
+  });
+}
+
+std::shared_ptr<const Volume> open_zarr_volume(const std::filesystem::path& folder,
+                                               const VolumeLimits& limits) {
+  const std::string name = detail::printable(folder.native());
+  const StoreFolder store(folder);
+  Found found = named(name, [&] { return find_volume(store, limits); });
+  const detail::ArrayAxes axes = named(name, [&] { return axes_of(found); });
+  const VolumeInfo info = info_of(found, axes);
+  check_volume(info, limits, name);
+  return named(name, [&] {
+    bounded_product(found.array.chunk, limits.block_bytes / found.array.type.size(),
+                    "voxels in a chunk that is decoded at once");
+    return std::make_shared<const ZarrVolume>(info, name, std::move(found), axes, limits);
+  });
+}
+
+}  // namespace headrace::inline v1
