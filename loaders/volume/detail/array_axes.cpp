@@ -126,13 +126,16 @@ void BoxLayout::copy(const std::byte* from, std::byte* to, const VolumeIndex& bl
                      const VolumeIndex& at) const {
   const auto element = static_cast<std::int64_t>(element_);
   const std::int64_t x_stride = shape_[3] == 1 ? 1 : strides_[3];
-  for (std::int64_t c = 0; c < shape_[0]; ++c) {
-    for (std::int64_t z = 0; z < shape_[1]; ++z) {
-      for (std::int64_t y = 0; y < shape_[2]; ++y) {
+  VolumeIndex count{};
+  for (std::size_t axis = 0; axis < 4; ++axis)
+    count[axis] = std::min(shape_[axis], block[axis] - at[axis]);
+  for (std::int64_t c = 0; c < count[0]; ++c) {
+    for (std::int64_t z = 0; z < count[1]; ++z) {
+      for (std::int64_t y = 0; y < count[2]; ++y) {
         const std::int64_t source = c * strides_[0] + z * strides_[1] + y * strides_[2];
         const std::int64_t row = ((at[0] + c) * block[1] + at[1] + z) * block[2] + at[2] + y;
         copy_row(from + source * element, x_stride, to + (row * block[3] + at[3]) * element,
-                 shape_[3], element_);
+                 count[3], element_);
       }
     }
   }

@@ -47,7 +47,7 @@ class BoxLayout {
   bool same() const noexcept { return same_; }
   /// Stored bytes of the box.
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Copies the box to the place `at` of a block of that shape.
+  /// Copies what of the box fits to the place `at` of a block of that shape.
   void copy(const std::byte* from, std::byte* to, const VolumeIndex& block,
             const VolumeIndex& at) const;
   /// The same for a block that is the box.

@@ -46,15 +46,7 @@ void require_codec(unsigned flags) {
 
 /// The part that Blosc2 added.
 void read_extension(std::span<const std::byte> start, BloscHeader& header) {
-  for (std::size_t i = 16; i < 22; ++i) {
-    const unsigned filter = byte_at(start, i);
-    if (filter > 4 || filter == 3) {
-      throw DataError(std::string("a Blosc chunk must have the filters shuffle, bitshuffle or "
-                                  "truncated precision, or none, got ") +
-                      (filter == 3 ? "delta" : "filter " + std::to_string(filter)) +
-                      "; write it without");
-    }
-  }
+  require_blosc_filters(start.subspan(16, 6));
   const unsigned flags = byte_at(start, 31);
   if ((flags & dictionary) != 0)
     throw DataError("a Blosc chunk must need no dictionary, got one; write it with use_dict off");
@@ -82,6 +74,19 @@ Codec open_codec() {
 }
 
 }  // namespace
+
+void require_blosc_filters(std::span<const std::byte> filters) {
+  constexpr unsigned delta_filter = 3, last = 4;
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    const unsigned filter = byte_at(filters, i);
+    if (filter <= last && filter != delta_filter) continue;
+    throw DataError(
+        "a Blosc chunk must have the filters shuffle, bitshuffle or truncated "
+        "precision, or none, got " +
+        (filter == delta_filter ? "delta" : "filter " + std::to_string(filter)) +
+        "; write it without");
+  }
+}
 
 BloscHeader BloscHeader::read(std::span<const std::byte> start, std::size_t decoded) {
   if (start.size() < least_bytes) damaged("ends inside its header");

@@ -29,6 +29,10 @@ struct BloscHeader {
   static BloscHeader read(std::span<const std::byte> start, std::size_t decoded);
 };
 
+/// Throws DataError, with the rule alone, unless all those numbers of filters are of filters that
+/// are undone here.
+void require_blosc_filters(std::span<const std::byte> filters);
+
 /// Decodes a whole chunk, header first, that fills `out`. Thread-safe. Throws DataError with the
 /// rule alone, and ConfigError where the module that knows the codecs is missing.
 void decode_blosc(std::span<const std::byte> chunk, std::span<std::byte> out);
