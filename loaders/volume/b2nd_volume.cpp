@@ -6,6 +6,7 @@
 #include <headrace/loaders/volume/detail/b2nd_chunk.h>
 #include <headrace/loaders/volume/detail/b2nd_frame.h>
 #include <headrace/loaders/volume/detail/kept_indexes.h>
+#include <headrace/loaders/volume/detail/named.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,19 +21,10 @@ namespace headrace::inline v1 {
 namespace {
 
 using detail::B2ndFrame;
+using detail::named;
 using detail::StoreFile;
 
 constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  // that a volume keeps
-
-/// What `call` gives; a DataError of it names the volume.
-template <class Call>
-auto named(const std::string& name, const Call& call) {
-  try {
-    return call();
-  } catch (const DataError& error) {
-    throw DataError("[volume] " + name + ": " + error.what());
-  }
-}
 
 [[noreturn]] void cannot_open(const std::string& name, int error) {
   const std::string text =

@@ -3,6 +3,7 @@
 #include <headrace/loaders/memory/detail/byte_order.h>
 #include <headrace/loaders/volume/detail/array_axes.h>
 #include <headrace/loaders/volume/detail/json_text.h>
+#include <headrace/loaders/volume/detail/named.h>
 #include <headrace/loaders/volume/detail/ome_multiscales.h>
 #include <headrace/loaders/volume/detail/shard_index.h>
 #include <headrace/loaders/volume/detail/store_folder.h>
@@ -18,6 +19,7 @@
 namespace headrace::inline v1 {
 namespace {
 
+using detail::named;
 using detail::StoreFile;
 using detail::StoreFolder;
 using detail::ZarrArray;
@@ -32,16 +34,6 @@ struct Found {
   ZarrArray array;
   std::optional<detail::OmeScale> scale{};
 };
-
-/// What `call` gives; a DataError of it names the volume.
-template <class Call>
-auto named(const std::string& name, const Call& call) {
-  try {
-    return call();
-  } catch (const DataError& error) {
-    throw DataError("[volume] " + name + ": " + error.what());
-  }
-}
 
 std::optional<Json> metadata(const StoreFolder& folder, const char* file,
                              const VolumeLimits& limits) {

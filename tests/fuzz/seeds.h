@@ -22,5 +22,7 @@ std::vector<StoredInput> yaml_seeds();
 std::vector<StoredInput> audio_seeds();
 std::vector<StoredInput> side_seeds();
 std::vector<StoredInput> hdf5_file_seeds();
+std::vector<StoredInput> zarr_seeds();
+std::vector<StoredInput> b2nd_seeds();
 
 }  // namespace headrace::test

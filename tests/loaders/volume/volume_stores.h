@@ -2,6 +2,7 @@
 
 #include <headrace/engine/tensor/half_floats.h>
 #include <headrace/loaders/volume/volume.h>
+#include <headrace/tests/loaders/volume/volume_packs.h>
 
 #include <array>
 #include <cmath>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 namespace headrace::test {
 
@@ -39,31 +39,13 @@ inline constexpr bool has_blosc = true;
 inline constexpr bool has_blosc = false;
 #endif
 
-inline std::string unpacked(const std::filesystem::path& file) {
-  const gzFile in = ::gzopen(file.c_str(), "rb");
-  std::string bytes;
-  std::vector<char> part(1 << 16);
-  for (int got = 1; got > 0;) {
-    got = ::gzread(in, part.data(), static_cast<unsigned>(part.size()));
-    if (got > 0) bytes.append(part.data(), static_cast<std::size_t>(got));
-  }
-  ::gzclose(in);
-  return bytes;
-}
-
 /// Writes the files of data_stores/<name>.pack.gz into `folder`; what arrays they are.
 inline std::vector<StoredVolume> unpack_stores(const std::string& name,
                                                const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
-  const std::string bytes = unpacked(fs::path(HEADRACE_SOURCE_DIR) /
-                                     "tests/loaders/volume/data_stores" / (name + ".pack.gz"));
-  for (std::size_t at = 0; at < bytes.size();) {
-    std::uint32_t sizes[2];
-    std::memcpy(sizes, bytes.data() + at, sizeof sizes);
-    const fs::path path = folder / bytes.substr(at + 8, sizes[0]);
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes.substr(at + 8 + sizes[0], sizes[1]);
-    at += 8 + sizes[0] + sizes[1];
+  for (const PackedFile& file : packed_files(name)) {
+    fs::create_directories((folder / file.name).parent_path());
+    std::ofstream(folder / file.name, std::ios::binary) << file.content;
   }
   std::ifstream lines(folder / "cases.txt");
   std::vector<StoredVolume> volumes;
