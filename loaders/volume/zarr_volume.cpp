@@ -2,11 +2,9 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/memory/detail/byte_order.h>
 #include <headrace/loaders/volume/detail/array_axes.h>
-#include <headrace/loaders/volume/detail/json_text.h>
+#include <headrace/loaders/volume/detail/find_zarr.h>
 #include <headrace/loaders/volume/detail/named.h>
-#include <headrace/loaders/volume/detail/ome_multiscales.h>
 #include <headrace/loaders/volume/detail/shard_index.h>
-#include <headrace/loaders/volume/detail/store_folder.h>
 #include <headrace/loaders/volume/zarr_volume.h>
 
 #include <algorithm>
@@ -23,56 +21,10 @@ using detail::named;
 using detail::StoreFile;
 using detail::StoreFolder;
 using detail::ZarrArray;
-using Json = nlohmann::json;
 
 constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  // that a volume keeps
-constexpr const char* metadata_files[] = {"zarr.json", ".zarray", ".zgroup"};
 
-/// An array, where it lies, and what its group tells of it.
-struct Found {
-  StoreFolder folder;
-  ZarrArray array;
-  std::optional<detail::OmeScale> scale{};
-};
-
-std::optional<Json> metadata(const StoreFolder& folder, const char* file,
-                             const VolumeLimits& limits) {
-  const auto text = folder.text(file, limits.metadata_bytes);
-  if (!text) return std::nullopt;
-  return detail::read_json(*text);
-}
-
-std::optional<ZarrArray> find_array(const StoreFolder& folder, const VolumeLimits& limits) {
-  if (const auto json = metadata(folder, "zarr.json", limits)) {
-    if (detail::text_member(*json, "node_type") == "array") return detail::read_zarr_v3(*json);
-  } else if (const auto older = metadata(folder, ".zarray", limits)) {
-    return detail::read_zarr_v2(*older);
-  }
-  return std::nullopt;
-}
-
-/// Attributes of a group, of either version.
-Json group_attributes(const StoreFolder& folder, const VolumeLimits& limits) {
-  if (const auto json = metadata(folder, "zarr.json", limits))
-    return detail::member(*json, "attributes");
-  if (const auto json = metadata(folder, ".zattrs", limits)) return *json;
-  if (folder.open(".zgroup")) return {};
-  throw DataError(
-      "must be a Zarr array or group, got a folder without zarr.json, .zarray and "
-      ".zattrs");
-}
-
-Found find_volume(const StoreFolder& folder, const VolumeLimits& limits) {
-  if (auto array = find_array(folder, limits)) return {folder, std::move(*array)};
-  detail::OmeScale scale = detail::read_multiscales(group_attributes(folder, limits));
-  StoreFolder below = folder.below(scale.path);
-  auto array = find_array(below, limits);
-  if (!array)
-    throw DataError(detail::quoted(scale.path) + " of \"multiscales\" must be an array, got none");
-  return {std::move(below), std::move(*array), std::move(scale)};
-}
-
-detail::ArrayAxes axes_of(const Found& found) {
+detail::ArrayAxes axes_of(const detail::FoundZarr& found) {
   if (found.scale && !found.scale->axes.empty()) return {found.array.shape, found.scale->axes};
   return detail::ArrayAxes(found.array.shape);
 }
@@ -96,7 +48,7 @@ std::vector<std::int64_t> chunks_of_file(const ZarrArray& array) {
   return counts;
 }
 
-VolumeInfo info_of(const Found& found, const detail::ArrayAxes& axes) {
+VolumeInfo info_of(const detail::FoundZarr& found, const detail::ArrayAxes& axes) {
   VolumeInfo info{.shape = axes.volume(found.array.shape),
                   .block = axes.volume(found.array.chunk),
                   .dtype = found.array.type.dtype};
@@ -112,7 +64,7 @@ VolumeInfo info_of(const Found& found, const detail::ArrayAxes& axes) {
 
 class ZarrVolume final : public Volume {
  public:
-  ZarrVolume(VolumeInfo info, std::string name, Found found, detail::ArrayAxes axes,
+  ZarrVolume(VolumeInfo info, std::string name, detail::FoundZarr found, detail::ArrayAxes axes,
              const VolumeLimits& limits)
       : Volume(info, std::move(name)),
         folder_(std::move(found.folder)),
@@ -219,7 +171,7 @@ class ZarrVolume final : public Volume {
 
   /// A chunk may be missing, but not all of the array.
   void require_store() const {
-    for (const char* file : metadata_files)
+    for (const char* file : detail::zarr_metadata_files)
       if (folder_.open(file)) return;
     throw DataError("the array's folder must stay where it was, its metadata are gone");
   }
@@ -236,17 +188,18 @@ class ZarrVolume final : public Volume {
 }  // namespace
 
 bool is_zarr(const std::filesystem::path& folder) {
-  return std::any_of(std::begin(metadata_files), std::end(metadata_files), [&](const char* file) {
-    std::error_code error;
-    return std::filesystem::is_regular_file(folder / file, error);
-  });
+  return std::any_of(std::begin(detail::zarr_metadata_files), std::end(detail::zarr_metadata_files),
+                     [&](const char* file) {
+                       std::error_code error;
+                       return std::filesystem::is_regular_file(folder / file, error);
+                     });
 }
 
 std::shared_ptr<const Volume> open_zarr_volume(const std::filesystem::path& folder,
                                                const VolumeLimits& limits) {
   const std::string name = detail::printable(folder.native());
   const StoreFolder store(folder);
-  Found found = named(name, [&] { return find_volume(store, limits); });
+  detail::FoundZarr found = named(name, [&] { return detail::find_zarr(store, limits); });
   const detail::ArrayAxes axes = named(name, [&] { return axes_of(found); });
   const VolumeInfo info = info_of(found, axes);
   check_volume(info, limits, name);
