@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/volume/b2nd_volume.h>
 #include <headrace/loaders/volume/detail/gzip_reader.h>
 #include <headrace/loaders/volume/detail/nifti_header.h>
 #include <headrace/loaders/volume/detail/tiff_stack.h>
@@ -8,6 +9,7 @@
 #include <headrace/loaders/volume/nifti_volume.h>
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/tiff_volume.h>
+#include <headrace/loaders/volume/zarr_volume.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +62,10 @@ bool starts_as_hdf5(const Start& start) {
          start.has(2048, signature);
 }
 
+bool starts_as_b2nd(const Start& start) {
+  return start.has(2, "b2frame");
+}
+
 /// A format of volumes.
 struct Format {
   const char* name;                        ///< for messages, with its files
@@ -80,6 +86,18 @@ const std::array formats{
            starts_as_tiff,
            [](const fs::path& path, const VolumeOptions& options) {
              return open_tiff_volume(path, options.limits);
+           }},
+    Format{"nnU-Net's Blosc2 arrays (.b2nd)",
+           {".b2nd"},
+           starts_as_b2nd,
+           [](const fs::path& path, const VolumeOptions& options) {
+             return open_b2nd_volume(path, options.limits);
+           }},
+    Format{"Zarr and OME-Zarr (.zarr)",
+           {},
+           [](const Start& start) { return start.folder && is_zarr(start.path); },
+           [](const fs::path& path, const VolumeOptions& options) {
+             return open_zarr_volume(path, options.limits);
            }},
     Format{"a folder of TIFF slices",
            {},

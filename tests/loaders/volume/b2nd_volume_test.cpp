@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/b2nd_volume.h>
+#include <headrace/loaders/volume/open_volume.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/volume_stores.h>
 #include <headrace/tests/support/skip.h>
@@ -44,7 +45,7 @@ TEST_CASE("what python-blosc2 writes is read voxel by voxel, whatever codec and 
   CHECK(frames().volumes.size() > 60);
   for (const StoredVolume& stored : frames().volumes) {
     CAPTURE(stored.path);
-    const auto volume = open_b2nd_volume(frames().folder / stored.path);
+    const auto volume = open_volume(frames().folder / stored.path);
     check_volume_values(*volume, stored, fill_of(stored.path));
   }
 }

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/zarr_volume.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/volume_stores.h>
@@ -71,6 +72,7 @@ TEST_CASE("folders are Zarr by their metadata") {
   CHECK_FALSE(is_zarr(stores().folder.path()));
   CHECK_FALSE(is_zarr(stores().folder / "nothing"));
   CHECK_THROWS_AS(open_zarr_volume(stores().folder / "nothing"), ConfigError);
+  CHECK(open_volume(stores().folder / "ome_5")->info().spacing[0] == doctest::Approx(2.0));
 }
 
 TEST_CASE("a block costs the bytes of its chunk, and a shard's index is read once") {
