@@ -23,10 +23,9 @@ std::vector<std::byte> shuffled(std::span<const std::byte> from, std::size_t ele
   return to;
 }
 
-std::vector<std::byte> zstd(std::span<const std::byte> from) {
+std::vector<std::byte> zstd(std::span<const std::byte> from, int level) {
   std::vector<std::byte> to(ZSTD_compressBound(from.size()));
-  const std::size_t bytes =
-      ZSTD_compress(to.data(), to.size(), from.data(), from.size(), zstd_level);
+  const std::size_t bytes = ZSTD_compress(to.data(), to.size(), from.data(), from.size(), level);
   if (ZSTD_isError(bytes) != 0) throw ResourceError("[hdf5] a chunk could not be packed by Zstd");
   to.resize(bytes);
   return to;
@@ -74,10 +73,10 @@ std::vector<ChunkFilter> filters_for(Hdf5Codec codec, std::size_t element_bytes)
 }
 
 std::vector<std::byte> encode_chunk(std::span<const std::byte> chunk, Hdf5Codec codec,
-                                    std::size_t element_bytes) {
+                                    std::size_t element_bytes, int level) {
   if (codec == Hdf5Codec::none) return {chunk.begin(), chunk.end()};
   const std::vector<std::byte> apart = shuffled(chunk, element_bytes);
-  return codec == Hdf5Codec::zstd ? zstd(apart) : lz4(apart);
+  return codec == Hdf5Codec::zstd ? zstd(apart, level) : lz4(apart);
 }
 
 }  // namespace headrace::inline v1::detail

@@ -13,8 +13,8 @@ namespace headrace::inline v1::detail {
 /// one byte, then the codec.
 std::vector<ChunkFilter> filters_for(Hdf5Codec codec, std::size_t element_bytes);
 
-/// A chunk as it is stored with filters_for(). Any thread.
+/// A chunk as it is stored with filters_for(); `level` is Zstandard's. Any thread.
 std::vector<std::byte> encode_chunk(std::span<const std::byte> chunk, Hdf5Codec codec,
-                                    std::size_t element_bytes);
+                                    std::size_t element_bytes, int level = 3);
 
 }  // namespace headrace::inline v1::detail

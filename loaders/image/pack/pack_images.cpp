@@ -3,15 +3,11 @@
 #include <headrace/loaders/image/pack/detail/pack_file_writer.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 #include <headrace/loaders/image/pack/pack_images.h>
+#include <headrace/loaders/memory/detail/in_order.h>
 
 #include <algorithm>
 #include <bit>
-#include <condition_variable>
-#include <exception>
 #include <map>
-#include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -69,98 +65,6 @@ std::uint64_t fingerprint_of(const ListedImages& source, const PackOptions& opti
   }
   return hash;
 }
-
-/// Makes records on several threads and hands them out in order.
-class Maker {
- public:
-  Maker(const ListedImages& source, const PackOptions& options, std::int64_t first)
-      : source_(source),
-        options_(options),
-        next_(first),
-        taken_(first),
-        slots_(static_cast<std::size_t>(4 * options.threads)) {
-    try {
-      threads_.reserve(static_cast<std::size_t>(options.threads));
-      for (int i = 0; i < options.threads; ++i)
-        threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error& failure) {
-      // The system gives no more threads: those there are do all the work.
-      if (!threads_.empty()) return;
-      throw ResourceError("[pack] a thread is needed, the system gave none (" +
-                          std::string(failure.what()) + "); raise the limit of threads");
-    } catch (...) {
-      stop();
-      throw;
-    }
-  }
-  ~Maker() { stop(); }
-  Maker(const Maker&) = delete;
-  Maker& operator=(const Maker&) = delete;
-
-  detail::PackRecord take() {
-    std::unique_lock lock(mutex_);
-    Slot& slot = slots_[static_cast<std::size_t>(taken_) % slots_.size()];
-    made_.wait(lock, [&slot] { return slot.full; });
-    slot.full = false;
-    ++taken_;
-    room_.notify_all();
-    if (slot.error) std::rethrow_exception(slot.error);
-    return std::move(slot.record);
-  }
-
- private:
-  struct Slot {
-    bool full = false;
-    detail::PackRecord record;
-    std::exception_ptr error;
-  };
-
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    room_.notify_all();
-    threads_.clear();
-  }
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      room_.wait(lock, [this] {
-        return stopped_ || next_ >= source_.size() ||
-               next_ - taken_ < static_cast<std::int64_t>(slots_.size());
-      });
-      if (stopped_ || next_ >= source_.size()) return;
-      const std::int64_t index = next_++;
-      lock.unlock();
-      detail::PackRecord record;
-      std::exception_ptr error;
-      try {
-        record = detail::make_pack_record(source_, index, options_);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      Slot& slot = slots_[static_cast<std::size_t>(index) % slots_.size()];
-      slot.record = std::move(record);
-      slot.error = error;
-      slot.full = true;
-      made_.notify_all();
-    }
-  }
-
-  const ListedImages& source_;
-  const PackOptions& options_;
-  std::mutex mutex_;
-  std::condition_variable room_;
-  std::condition_variable made_;
-  std::int64_t next_;
-  std::int64_t taken_;
-  bool stopped_ = false;
-  std::vector<Slot> slots_;
-  std::vector<std::jthread> threads_;
-};
 
 struct Plan {
   detail::PackHeader header;
@@ -234,7 +138,9 @@ PackProgress pack_images(const ListedImages& source, const PackOptions& options)
     count(progress, entry);
   progress.resumed = progress.records;
 
-  Maker maker(source, options, progress.records);
+  detail::InOrder<detail::PackRecord> records(
+      {progress.records, source.size(), options.threads, "pack"},
+      [&](std::int64_t index) { return detail::make_pack_record(source, index, options); });
   while (progress.records < source.size()) {
     if (options.stop.stop_requested()) {
       writer.commit();
@@ -242,7 +148,7 @@ PackProgress pack_images(const ListedImages& source, const PackOptions& options)
     }
     const std::int64_t index = progress.records;
     const auto i = static_cast<std::size_t>(index);
-    detail::PackRecord record = maker.take();
+    detail::PackRecord record = records.take();
     if (!record.bad.empty()) {
       if (options.on_bad) options.on_bad(index, record.bad);
       if (!options.skip_bad) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/loaders/file/partial_file.h>
 #include <headrace/loaders/image/pack/detail/pack_format.h>
 #include <headrace/loaders/image/pack/detail/pack_record.h>
 
@@ -18,9 +19,6 @@ class PackFileWriter {
  public:
   /// Goes on with the file if it was begun with this header's fingerprint and `names`; else begins.
   PackFileWriter(std::string path, const PackHeader& header, const PackNames& names);
-  ~PackFileWriter();
-  PackFileWriter(const PackFileWriter&) = delete;
-  PackFileWriter& operator=(const PackFileWriter&) = delete;
 
   /// Entries that were there already.
   const std::vector<PackEntry>& resumed() const noexcept { return resumed_; }
@@ -35,12 +33,8 @@ class PackFileWriter {
  private:
   void begin(const std::string& names);
   bool resume(const std::string& names);
-  void write(const void* from, std::size_t bytes, std::uint64_t offset);
-  [[noreturn]] void fail(const char* step) const;
 
-  std::string path_;
-  std::string partial_;
-  int file_ = -1;
+  PartialFile file_;
   PackHeader header_;
   std::uint64_t end_ = 0;
   std::uint64_t records_ = 0;  ///< entries on disk
