@@ -5,11 +5,9 @@
 #include <cstring>
 
 namespace headrace::inline v1::detail {
-namespace {
 
-/// Puts one value `count` times.
-void fill_row(std::byte* to, std::int64_t count, const std::byte* value,
-              std::size_t bytes) noexcept {
+void fill_voxels(std::byte* to, std::int64_t count, const std::byte* value,
+                 std::size_t bytes) noexcept {
   if (count <= 0) return;
   const auto all = static_cast<std::size_t>(count) * bytes;
   if (std::all_of(value, value + bytes, [&](std::byte byte) { return byte == *value; })) {
@@ -21,15 +19,17 @@ void fill_row(std::byte* to, std::int64_t count, const std::byte* value,
     std::memcpy(to + done, to, std::min(done, all - done));
 }
 
+namespace {
+
 /// Both ends of a row whose voxels [begin, end) of `count` are there.
 void finish_row(std::byte* row, std::int64_t count, const VolumeBox& inside, const Outside& outside,
                 std::size_t bytes) noexcept {
   const std::int64_t begin = inside.begin[3], end = inside.end[3];
   const auto step = static_cast<std::int64_t>(bytes);
   const bool edge = outside.rule == Outside::Rule::edge;
-  fill_row(row, begin, edge ? row + begin * step : outside.fill.data(), bytes);
-  fill_row(row + end * step, count - end, edge ? row + (end - 1) * step : outside.fill.data(),
-           bytes);
+  fill_voxels(row, begin, edge ? row + begin * step : outside.fill.data(), bytes);
+  fill_voxels(row + end * step, count - end, edge ? row + (end - 1) * step : outside.fill.data(),
+              bytes);
 }
 
 /// Fills a box of one value; all of it.
@@ -38,7 +38,7 @@ void fill_box(const BoxMemory& to, const VolumeIndex& shape, const Outside& outs
   for (std::int64_t c = 0; c < shape[0]; ++c)
     for (std::int64_t z = 0; z < shape[1]; ++z)
       for (std::int64_t y = 0; y < shape[2]; ++y)
-        fill_row(voxel_of(to, {c, z, y, 0}, bytes), shape[3], outside.fill.data(), bytes);
+        fill_voxels(voxel_of(to, {c, z, y, 0}, bytes), shape[3], outside.fill.data(), bytes);
 }
 
 /// Makes the parts at [0, begin) and [end, count) of an axis, whole on the axes behind it, out of

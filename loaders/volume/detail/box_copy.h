@@ -4,6 +4,7 @@
 #include <headrace/loaders/volume/volume_reader.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace headrace::inline v1::detail {
 
@@ -13,6 +14,10 @@ inline std::byte* voxel_of(const BoxMemory& box, const VolumeIndex& at,
   return box.voxels + at[0] * box.channel_step + at[1] * box.slice_step + at[2] * box.row_step +
          at[3] * static_cast<std::int64_t>(voxel_bytes);
 }
+
+/// Puts the first `bytes` bytes at `value`, a voxel, `count` times; none where it is not positive.
+void fill_voxels(std::byte* to, std::int64_t count, const std::byte* value,
+                 std::size_t bytes) noexcept;
 
 /// Copies voxels of that shape, `from` being steps as `to` is. Rows, slices and channels that lie
 /// without gaps on both sides are copied at once.
