@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/b2nd_volume.h>
+#include <headrace/loaders/volume/chunk_store_volume.h>
 #include <headrace/loaders/volume/detail/gzip_reader.h>
 #include <headrace/loaders/volume/detail/nifti_header.h>
 #include <headrace/loaders/volume/detail/tiff_stack.h>
@@ -86,6 +87,12 @@ const std::array formats{
            starts_as_tiff,
            [](const fs::path& path, const VolumeOptions& options) {
              return open_tiff_volume(path, options.limits);
+           }},
+    Format{"Headrace's chunk store (.hrv)",
+           {".hrv"},
+           [](const Start& start) { return ChunkStoreVolume::recognises(start.bytes); },
+           [](const fs::path& path, const VolumeOptions& options) -> VolumePointer {
+             return std::make_shared<const ChunkStoreVolume>(path, options.limits);
            }},
     Format{"nnU-Net's Blosc2 arrays (.b2nd)",
            {".b2nd"},
