@@ -10,6 +10,13 @@
 #include <headrace/augment/rand_augment.h>
 #include <headrace/augment/random_erasing.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/augment/volume/deep_supervision_targets.h>
+#include <headrace/augment/volume/distance_transform.h>
+#include <headrace/augment/volume/nnunet_intensity.h>
+#include <headrace/augment/volume/patch_dropout.h>
+#include <headrace/augment/volume/skeleton.h>
+#include <headrace/augment/volume/slice_jitter.h>
+#include <headrace/augment/volume/volume_cutout.h>
 #include <headrace/tests/augment/pixels.h>
 
 #include <algorithm>
@@ -75,7 +82,18 @@ constexpr int width = 48;
 struct Step {
   const char* name;
   std::function<void(Sample&, Random&)> run;
+  bool volume = false;  ///< works on a volume and its label
 };
+
+/// Everything is drawn; a larger kernel or zoom than before would take memory once more.
+NnUNetIntensity eager() {
+  NnUNetIntensity op{.blur = {.channel_p = 1, .deviation = {1, 1}},
+                     .low_resolution = {.channel_p = 1, .zoom = {0.9, 0.9}}};
+  for (double* p :
+       {&op.noise.p, &op.blur.p, &op.contrast.p, &op.low_resolution.p, &op.gamma_inverted.p})
+    *p = 1;
+  return op;
+}
 
 std::vector<Step> steps() {
   const std::vector<std::string> masks = {"mask"};
@@ -103,7 +121,24 @@ std::vector<Step> steps() {
           {"erase", erasing},
           {"blur", blur},
           {"clahe", plain(clahe)},
-          {"normalize", plain(normalize)}};
+          {"normalize", plain(normalize)},
+          {"nnunet intensity", eager(), true},
+          {"slice jitter", SliceJitter{.p = 1, .masks = {"label"}}, true},
+          {"volume cutout", VolumeCutout{.p = 1}, true},
+          {"patch dropout", PatchDropout{.p = 1}, true},
+          {"distance transform", plain(DistanceTransform{}), true},
+          {"skeleton", plain(Skeleton{}), true},
+          {"targets", plain(DeepSupervisionTargets{}), true}};
+}
+
+/// 8 slices of the picture's red, and of the mask.
+void make_volume(Sample& sample, const test::Pixels& picture, const test::Pixels& labels) {
+  auto image = sample.make("image", DType::float32, Shape{1, 8, height, width}).values<float>();
+  auto label = sample.make("label", DType::uint8, Shape{8, height, width}).values<std::uint8_t>();
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    image[i] = picture[i % labels.size() * 3];
+    label[i] = static_cast<std::uint8_t>(labels[i % labels.size()] > 128);
+  }
 }
 
 /// Allocations of one pass over a sample.
@@ -113,6 +148,7 @@ long taken_by(const Step& step, Sample& sample, std::int64_t position, const tes
   std::copy(picture.begin(), picture.end(), image.begin());
   auto mask = sample.make("mask", DType::uint8, Shape{height, width}).values<std::uint8_t>();
   std::copy(labels.begin(), labels.end(), mask.begin());
+  if (step.volume) make_volume(sample, picture, labels);
   Random random(RandomKey{.position = position});
   const long before = taken;
   step.run(sample, random);

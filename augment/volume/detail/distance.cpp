@@ -33,6 +33,7 @@ struct DistanceLines {
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {
+namespace {  // other kernels' helpers have such names, too
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -82,6 +83,7 @@ void take_roots(float* values, std::int64_t count, float most) {
     values[i] = std::min(std::sqrt(values[i]), most);
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

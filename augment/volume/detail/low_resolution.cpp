@@ -37,6 +37,7 @@ struct LowResolutionTask {
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {
+namespace {  // other kernels' helpers have such names, too
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -109,6 +110,7 @@ void raise_resolution(const LowResolutionTask& task) {
   }
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {
+namespace {  // other kernels' helpers have such names, too
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -111,6 +112,7 @@ void filter_volume(float* data, const Voxels& shape, const std::array<BlurAxis, 
   }
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -35,6 +35,7 @@ struct VoxelSums {
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {
+namespace {  // other kernels' helpers have such names, too
 
 /// The upper words of the 64-bit products.
 HWY_INLINE Words multiply_high(Words a, Words b) {
@@ -214,6 +215,7 @@ void one_normal(const VoxelStep& step, std::int64_t i, float* to) {
   *to = block[i % voxel_block];
 }
 
+}  // namespace
 }  // namespace headrace::inline v1::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
