@@ -19,7 +19,7 @@ struct VolumePatches::Drawn {
   explicit Drawn(const RandomKey& key) : random(key) {}
 
   Random random;
-  std::int64_t row = 0;  ///< in its batch
+  bool foreground = false;  ///< the middle is a voxel of a class
   std::array<std::int64_t, 3> middle{};
   SpatialMap map{};
   VolumeBox box{};
@@ -99,7 +99,7 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
   const VolumeIndex& shape = of.images[0]->info().shape;
   const PatchSampling& how = options_.sampling;
   const auto anywhere = [&] { drawn.middle = uniform_middle(shape, options_.patch, drawn.random); };
-  if (!options_.with_labels || !takes_foreground(how, drawn.row, drawn.random)) {
+  if (!drawn.foreground) {
     anywhere();
     return true;
   }
@@ -116,10 +116,12 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
   }
   const std::int64_t label = present[static_cast<std::size_t>(
       drawn.random.below(static_cast<std::int64_t>(present.size())))];
-  const std::optional<VolumeIndex> voxel =
-      of.foreground->pick_voxel(*of.label, label, drawn.random, may_wait);
-  if (!voxel) return false;
-  drawn.middle = clamped_middle(shape, options_.patch, {(*voxel)[1], (*voxel)[2], (*voxel)[3]});
+  if (!may_wait) {
+    Random same = drawn.random;
+    if (!of.label->cached(of.foreground->cell_box(of.foreground->pick(label, same)))) return false;
+  }
+  const VolumeIndex voxel = of.foreground->pick_voxel(*of.label, label, drawn.random);
+  drawn.middle = clamped_middle(shape, options_.patch, {voxel[1], voxel[2], voxel[3]});
   return true;
 }
 
@@ -139,7 +141,10 @@ bool VolumePatches::is_ignored(const VolumeCase& of, const Drawn& drawn) const {
 bool VolumePatches::draw(std::int64_t index, const Origin& origin, bool may_wait,
                          Drawn& drawn) const {
   const VolumeCase& of = cases_[static_cast<std::size_t>(index)];
-  drawn.row = std::max<std::int64_t>(origin.row, 0);
+  // Once: what is rejected does not change the shares.
+  drawn.foreground =
+      options_.with_labels &&
+      takes_foreground(options_.sampling, std::max<std::int64_t>(origin.row, 0), drawn.random);
   const bool rejects = options_.with_labels && options_.sampling.ignore.has_value() &&
                        options_.sampling.most_ignored < 1.0;
   for (int attempt = 1;; ++attempt) {
