@@ -30,7 +30,7 @@ struct ForegroundOptions {
 };
 
 /// Where a volume of labels has its foreground: how many voxels of each label are in each cell, a
-/// box of at most about 64 voxels a side, so that a voxel of a label is found by reading one cell.
+/// box of a few thousand voxels to 64 a side, so that a voxel of a label is found by reading one.
 /// 12 bytes for each label of each cell. Labels are values: stored * scale + offset. Const and
 /// thread-safe.
 class HEADRACE_API ForegroundIndex {

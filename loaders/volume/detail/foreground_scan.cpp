@@ -140,10 +140,14 @@ VolumeIndex foreground_cell(const VolumeInfo& info) noexcept {
     const std::int64_t parts = (side + most_side - 1) / most_side;
     cell[axis] = (side + parts - 1) / parts;
   }
-  for (std::size_t axis = 3; axis > 0; --axis)
-    while (voxels_of(cell) < least_voxels && cell[axis] < info.shape[axis] &&
-           2 * cell[axis] <= most_side)
+  const auto grow = [&](std::size_t axis, std::int64_t within, std::int64_t most) {
+    while (voxels_of(cell) < least_voxels && cell[axis] < within && 2 * cell[axis] <= most)
       cell[axis] *= 2;
+  };
+  for (std::size_t axis = 3; axis > 0; --axis)  // as long as it stays in a block
+    grow(axis, std::min(info.block[axis], info.shape[axis]), 2 * most_side);
+  for (std::size_t axis = 3; axis > 0; --axis)
+    grow(axis, info.shape[axis], most_side);
   return cell;
 }
 

@@ -29,8 +29,8 @@ struct ForegroundTable {
   VolumeBox box(std::int64_t number) const noexcept;
 };
 
-/// Cells for a volume: its blocks, cut into sides of at most 64 voxels, or joined where they have
-/// less than 4096 voxels.
+/// Cells for a volume: its blocks, cut into sides of at most 64 voxels; what then has less than
+/// 4096 voxels grows, inside its block where that has more.
 VolumeIndex foreground_cell(const VolumeInfo& info) noexcept;
 
 /// Reads the volume once. Throws DataError naming it.
