@@ -1,3 +1,4 @@
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
 
 namespace headrace::inline v1 {

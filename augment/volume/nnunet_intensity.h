@@ -6,6 +6,7 @@
 #include <headrace/augment/volume/volume_gamma.h>
 #include <headrace/augment/volume/volume_low_resolution.h>
 #include <headrace/augment/volume/volume_noise.h>
+#include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -34,13 +35,13 @@ struct HEADRACE_API NnUNetIntensity {
 
   /// What the parts have drawn.
   struct Parameters {
-    detail::NoiseParameters noise{};
-    detail::BlurParameters blur{};
-    detail::BrightnessParameters brightness{};
-    detail::ContrastParameters contrast{};
-    detail::LowResolutionParameters low_resolution{};
-    detail::GammaParameters gamma_inverted{};
-    detail::GammaParameters gamma{};
+    VolumeNoiseParameters noise{};
+    VolumeBlurParameters blur{};
+    VolumeBrightnessParameters brightness{};
+    VolumeContrastParameters contrast{};
+    VolumeLowResolutionParameters low_resolution{};
+    VolumeGammaParameters gamma_inverted{};
+    VolumeGammaParameters gamma{};
   };
 
   std::string name() const { return "nnunet intensity"; }

@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/occlusion.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/engine/base/error.h>
 
@@ -31,7 +32,7 @@ Schema PatchDropout::schema(const Schema& in) const {
   }
   const Shape& shape = detail::voxel_field(in, field, name()).shape;
   const std::int64_t count = count_cells({shape[1], shape[2], shape[3]}, cell);
-  if (count > detail::most_cells) {
+  if (count > most_dropout_cells) {
     throw ConfigError("[" + name() + "] there may be 4096 cells, got " + std::to_string(count) +
                       "; make cell larger");
   }
@@ -41,14 +42,14 @@ Schema PatchDropout::schema(const Schema& in) const {
 void PatchDropout::operator()(Sample& sample, Random& random) const {
   const detail::Voxels shape = detail::voxel_shape(sample, field);
   const auto drawn = draw({shape.depth, shape.height, shape.width}, random);
-  if (drawn.count > 0) apply(drawn, detail::edit_voxels(sample, field));
+  if (drawn.count > 0) detail::apply(drawn, detail::edit_voxels(sample, field));
 }
 
-detail::DropoutParameters PatchDropout::draw(const std::array<std::int64_t, 3>& sides,
-                                             Random& random) const {
-  detail::DropoutParameters drawn;
+PatchDropoutParameters PatchDropout::draw(const std::array<std::int64_t, 3>& sides,
+                                          Random& random) const {
+  PatchDropoutParameters drawn;
   const std::int64_t count = count_cells(sides, cell);
-  if (count > detail::most_cells) {
+  if (count > most_dropout_cells) {
     throw DataError("[" + name() + "] there may be 4096 cells, got " + std::to_string(count));
   }
   if (!random.chance(p)) return drawn;

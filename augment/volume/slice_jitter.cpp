@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/occlusion.h>
 #include <headrace/augment/volume/slice_jitter.h>
 #include <headrace/engine/base/error.h>
 
@@ -32,7 +33,7 @@ Schema SliceJitter::schema(const Schema& in) const {
 
 void SliceJitter::operator()(Sample& sample, Random& random) const {
   detail::voxel_shape(sample, field);
-  const detail::JitterParameters drawn = draw(random);
+  const SliceJitterParameters drawn = draw(random);
   if (!drawn.moves) return;
   const Shape shape = sample[field].shape();
   for (const std::string& mask : masks) {
@@ -40,12 +41,12 @@ void SliceJitter::operator()(Sample& sample, Random& random) const {
     throw DataError("mask \"" + mask + "\" must have the size of \"" + field + "\", got " +
                     to_string(sample[mask].shape()) + " for " + to_string(shape));
   }
-  apply(drawn, sample.edit(field));
+  detail::apply(drawn, sample.edit(field));
   for (const std::string& mask : masks)
-    apply(drawn, sample.edit(mask));
+    detail::apply(drawn, sample.edit(mask));
 }
 
-detail::JitterParameters SliceJitter::draw(Random& random) const {
+SliceJitterParameters SliceJitter::draw(Random& random) const {
   if (!random.chance(p)) return {};
   return {.moves = true, .most = most, .key = {random(), random()}};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/augment/volume/detail/occlusion.h>
+#include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -28,7 +28,7 @@ struct HEADRACE_API SliceJitter {
   /// Draws, then applies. Throws DataError for what is no image of voxels or no mask of it.
   void operator()(Sample& sample, Random& random) const;
   /// What a sample gets.
-  detail::JitterParameters draw(Random& random) const;
+  SliceJitterParameters draw(Random& random) const;
 };
 
 }  // namespace headrace::inline v1

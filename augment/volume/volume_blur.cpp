@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
 #include <headrace/augment/volume/volume_blur.h>
 
@@ -24,8 +25,8 @@ void VolumeBlur::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::BlurParameters VolumeBlur::draw(std::int64_t channels, Random& random) const {
-  detail::BlurParameters drawn;
+VolumeBlurParameters VolumeBlur::draw(std::int64_t channels, Random& random) const {
+  VolumeBlurParameters drawn;
   if (!random.chance(p)) return drawn;
   drawn.channels = detail::draw_channels(channels, channel_p, random);
   for (std::int64_t c = 0; c < channels; ++c) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/augment/volume/detail/intensity.h>
+#include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -30,7 +30,7 @@ struct HEADRACE_API VolumeBlur {
   /// Draws, then applies. Throws DataError for what is no image of voxels.
   void operator()(Sample& sample, Random& random) const;
   /// What a sample of so many channels gets.
-  detail::BlurParameters draw(std::int64_t channels, Random& random) const;
+  VolumeBlurParameters draw(std::int64_t channels, Random& random) const;
 };
 
 }  // namespace headrace::inline v1

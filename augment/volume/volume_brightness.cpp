@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_brightness.h>
 
 namespace headrace::inline v1 {
@@ -16,8 +17,8 @@ void VolumeBrightness::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::BrightnessParameters VolumeBrightness::draw(std::int64_t channels, Random& random) const {
-  detail::BrightnessParameters drawn;
+VolumeBrightnessParameters VolumeBrightness::draw(std::int64_t channels, Random& random) const {
+  VolumeBrightnessParameters drawn;
   if (!random.chance(p)) return drawn;
   drawn.channels = detail::draw_channels(channels, channel_p, random);
   for (std::int64_t c = 0; c < channels; ++c) {

@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_contrast.h>
 
 namespace headrace::inline v1 {
@@ -16,8 +17,8 @@ void VolumeContrast::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::ContrastParameters VolumeContrast::draw(std::int64_t channels, Random& random) const {
-  detail::ContrastParameters drawn;
+VolumeContrastParameters VolumeContrast::draw(std::int64_t channels, Random& random) const {
+  VolumeContrastParameters drawn;
   drawn.preserve_range = preserve_range;
   if (!random.chance(p)) return drawn;
   drawn.channels = detail::draw_channels(channels, channel_p, random);

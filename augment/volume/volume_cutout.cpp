@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/occlusion.h>
 #include <headrace/augment/volume/volume_cutout.h>
 #include <headrace/engine/base/error.h>
 
@@ -8,7 +9,7 @@ namespace headrace::inline v1 {
 
 Schema VolumeCutout::schema(const Schema& in) const {
   detail::check_probability(p, name());
-  if (boxes < 1 || boxes > detail::most_cutouts) {
+  if (boxes < 1 || boxes > most_cutouts) {
     throw ConfigError("[" + name() + "] boxes must be 1 to 16, got " + std::to_string(boxes));
   }
   if (side[0] < 1 || side[1] < side[0]) {
@@ -22,17 +23,17 @@ Schema VolumeCutout::schema(const Schema& in) const {
 void VolumeCutout::operator()(Sample& sample, Random& random) const {
   const detail::Voxels shape = detail::voxel_shape(sample, field);
   const auto drawn = draw({shape.depth, shape.height, shape.width}, random);
-  if (drawn.count > 0) apply(drawn, detail::edit_voxels(sample, field));
+  if (drawn.count > 0) detail::apply(drawn, detail::edit_voxels(sample, field));
 }
 
-detail::CutoutParameters VolumeCutout::draw(const std::array<std::int64_t, 3>& sides,
-                                            Random& random) const {
-  detail::CutoutParameters drawn;
+VolumeCutoutParameters VolumeCutout::draw(const std::array<std::int64_t, 3>& sides,
+                                          Random& random) const {
+  VolumeCutoutParameters drawn;
   if (!random.chance(p)) return drawn;
   drawn.fill = fill;
   drawn.count = boxes;
   for (int i = 0; i < boxes; ++i) {
-    detail::VoxelBox& box = drawn.boxes[static_cast<std::size_t>(i)];
+    VoxelBox& box = drawn.boxes[static_cast<std::size_t>(i)];
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::int64_t wanted = side[0] + random.below(side[1] - side[0] + 1);
       box.size[axis] = std::min(wanted, sides[axis]);

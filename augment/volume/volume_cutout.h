@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/augment/volume/detail/occlusion.h>
+#include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
@@ -27,7 +27,7 @@ struct HEADRACE_API VolumeCutout {
   /// Draws, then applies. Throws DataError for what is no image of voxels.
   void operator()(Sample& sample, Random& random) const;
   /// What a sample of that size gets.
-  detail::CutoutParameters draw(const std::array<std::int64_t, 3>& sides, Random& random) const;
+  VolumeCutoutParameters draw(const std::array<std::int64_t, 3>& sides, Random& random) const;
 };
 
 }  // namespace headrace::inline v1

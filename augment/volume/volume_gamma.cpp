@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_gamma.h>
 
 namespace headrace::inline v1 {
@@ -16,8 +17,8 @@ void VolumeGamma::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::GammaParameters VolumeGamma::draw(std::int64_t channels, Random& random) const {
-  detail::GammaParameters drawn;
+VolumeGammaParameters VolumeGamma::draw(std::int64_t channels, Random& random) const {
+  VolumeGammaParameters drawn;
   drawn.invert = invert;
   drawn.retain = retain_stats;
   if (!random.chance(p)) return drawn;

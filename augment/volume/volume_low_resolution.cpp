@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
 #include <headrace/augment/volume/volume_low_resolution.h>
 
@@ -23,9 +24,9 @@ void VolumeLowResolution::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::LowResolutionParameters VolumeLowResolution::draw(std::int64_t channels,
-                                                          Random& random) const {
-  detail::LowResolutionParameters drawn;
+VolumeLowResolutionParameters VolumeLowResolution::draw(std::int64_t channels,
+                                                        Random& random) const {
+  VolumeLowResolutionParameters drawn;
   if (!random.chance(p)) return drawn;
   drawn.channels = detail::draw_channels(channels, channel_p, random);
   for (std::int64_t c = 0; c < channels; ++c) {

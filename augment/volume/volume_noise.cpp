@@ -1,4 +1,5 @@
 #include <headrace/augment/detail/picture.h>
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/volume_noise.h>
 
 namespace headrace::inline v1 {
@@ -16,8 +17,8 @@ void VolumeNoise::operator()(Sample& sample, Random& random) const {
   detail::apply_to_field(draw(channels, random), field, sample);
 }
 
-detail::NoiseParameters VolumeNoise::draw(std::int64_t channels, Random& random) const {
-  detail::NoiseParameters drawn;
+VolumeNoiseParameters VolumeNoise::draw(std::int64_t channels, Random& random) const {
+  VolumeNoiseParameters drawn;
   if (!random.chance(p)) return drawn;
   drawn.channels = detail::draw_channels(channels, channel_p, random);
   drawn.deviation = static_cast<float>(detail::draw_uniform(deviation, random));

@@ -21,14 +21,15 @@ std::uint32_t draw_channels(std::int64_t channels, double p, Random& random) {
   return drawn;
 }
 
-void apply(const NoiseParameters& drawn, const Voxels&, std::int64_t channel, VoxelChain& chain) {
+void apply(const VolumeNoiseParameters& drawn, const Voxels&, std::int64_t channel,
+           VoxelChain& chain) {
   chain.add({.kind = VoxelStep::Kind::noise,
              .scale = drawn.deviation,
              .key = drawn.key,
              .channel = static_cast<std::uint32_t>(channel)});
 }
 
-void apply(const BlurParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeBlurParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain) {
   const auto& deviations = drawn.deviations[static_cast<std::size_t>(channel)];
   chain.flush();
@@ -37,13 +38,13 @@ void apply(const BlurParameters& drawn, const Voxels& shape, std::int64_t channe
                chain.target());
 }
 
-void apply(const BrightnessParameters& drawn, const Voxels&, std::int64_t channel,
+void apply(const VolumeBrightnessParameters& drawn, const Voxels&, std::int64_t channel,
            VoxelChain& chain) {
   chain.add(
       {.kind = VoxelStep::Kind::scale, .scale = drawn.factor[static_cast<std::size_t>(channel)]});
 }
 
-void apply(const ContrastParameters& drawn, const Voxels&, std::int64_t channel,
+void apply(const VolumeContrastParameters& drawn, const Voxels&, std::int64_t channel,
            VoxelChain& chain) {
   const VoxelStatistics before = chain.measure();
   chain.add({.kind = VoxelStep::Kind::affine,
@@ -54,7 +55,7 @@ void apply(const ContrastParameters& drawn, const Voxels&, std::int64_t channel,
   chain.add({.kind = VoxelStep::Kind::clamp, .from = before.least, .to = before.most});
 }
 
-void apply(const LowResolutionParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeLowResolutionParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain) {
   const auto& zoom = drawn.zoom[static_cast<std::size_t>(channel)];
   chain.flush();
@@ -64,7 +65,8 @@ void apply(const LowResolutionParameters& drawn, const Voxels& shape, std::int64
                    chain.target());
 }
 
-void apply(const GammaParameters& drawn, const Voxels&, std::int64_t channel, VoxelChain& chain) {
+void apply(const VolumeGammaParameters& drawn, const Voxels&, std::int64_t channel,
+           VoxelChain& chain) {
   VoxelStatistics before = chain.measure();
   if (drawn.invert) {
     before = negated(before);

@@ -9,58 +9,18 @@
 
 namespace headrace::inline v1::detail {
 
-// What each intensity operation has drawn, all of it: what follows is a function of these numbers
-// and of the voxels alone. In `channels` bit c says that channel c is changed.
-
-/// Deviations or zooms along z, y and x, for each channel.
-using PerAxis = std::array<std::array<float, 3>, most_volume_channels>;
-
-struct NoiseParameters {
-  std::uint32_t channels = 0;
-  float deviation = 0.0F;
-  std::array<std::uint32_t, 2> key{};  ///< see voxel_normal()
-};
-
-struct BlurParameters {
-  std::uint32_t channels = 0;
-  PerAxis deviations{};  ///< in voxels, see blur_axis()
-};
-
-struct BrightnessParameters {
-  std::uint32_t channels = 0;
-  PerChannel factor{};
-};
-
-struct ContrastParameters {
-  std::uint32_t channels = 0;
-  PerChannel factor{};         ///< of the distance to the mean
-  bool preserve_range = true;  ///< clamped to least and most of before
-};
-
-struct LowResolutionParameters {
-  std::uint32_t channels = 0;
-  PerAxis zoom{};  ///< see zoomed_size()
-};
-
-struct GammaParameters {
-  std::uint32_t channels = 0;
-  PerChannel exponent{};
-  bool invert = false;  ///< on the negated values
-  bool retain = true;   ///< mean and deviation are those of before
-};
-
 // Each does its part on one channel, whose values and earlier steps are the chain's.
-void apply(const NoiseParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeNoiseParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
-void apply(const BlurParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeBlurParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
-void apply(const BrightnessParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeBrightnessParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
-void apply(const ContrastParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeContrastParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
-void apply(const LowResolutionParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeLowResolutionParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
-void apply(const GammaParameters& drawn, const Voxels& shape, std::int64_t channel,
+void apply(const VolumeGammaParameters& drawn, const Voxels& shape, std::int64_t channel,
            VoxelChain& chain);
 
 inline bool has_channel(std::uint32_t channels, std::int64_t channel) {

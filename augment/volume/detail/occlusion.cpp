@@ -31,7 +31,7 @@ void shift_plane(Value* plane, std::int64_t height, std::int64_t width, const Sl
 }
 
 template <class Value>
-void shift_slices(const JitterParameters& drawn, const Tensor& tensor) {
+void shift_slices(const SliceJitterParameters& drawn, const Tensor& tensor) {
   const Shape& shape = tensor.shape();
   const std::int64_t depth = shape[shape.rank() - 3];
   const std::int64_t height = shape[shape.rank() - 2];
@@ -55,7 +55,7 @@ void fill_box(const VoxelBox& box, float fill, const Voxels& voxels) {
 
 }  // namespace
 
-SliceShift slice_shift(const JitterParameters& drawn, std::int64_t z) {
+SliceShift slice_shift(const SliceJitterParameters& drawn, std::int64_t z) {
   const auto words = philox4x32_10({static_cast<std::uint32_t>(z), 0, 0, 0}, drawn.key);
   const auto pick = [&](std::uint32_t word) {
     const auto choices = static_cast<std::uint64_t>(2 * drawn.most + 1);
@@ -64,7 +64,7 @@ SliceShift slice_shift(const JitterParameters& drawn, std::int64_t z) {
   return {pick(words[0]), pick(words[1])};
 }
 
-void apply(const JitterParameters& drawn, const Tensor& tensor) {
+void apply(const SliceJitterParameters& drawn, const Tensor& tensor) {
   if (!drawn.moves || tensor.elements() == 0) return;
   switch (size_of(tensor.dtype())) {
     case 1:
@@ -78,12 +78,12 @@ void apply(const JitterParameters& drawn, const Tensor& tensor) {
   }
 }
 
-void apply(const CutoutParameters& drawn, const Voxels& voxels) {
+void apply(const VolumeCutoutParameters& drawn, const Voxels& voxels) {
   for (int i = 0; i < drawn.count; ++i)
     fill_box(drawn.boxes[static_cast<std::size_t>(i)], drawn.fill, voxels);
 }
 
-void apply(const DropoutParameters& drawn, const Voxels& voxels) {
+void apply(const PatchDropoutParameters& drawn, const Voxels& voxels) {
   const std::array<std::int64_t, 3> sides = {voxels.depth, voxels.height, voxels.width};
   const std::int64_t count = drawn.cells[0] * drawn.cells[1] * drawn.cells[2];
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/augment/volume/volume_parameters.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
@@ -10,12 +11,6 @@
 #include <string_view>
 
 namespace headrace::inline v1::detail {
-
-/// Channels that an image of voxels may have.
-inline constexpr int most_volume_channels = 32;
-
-/// One number for each channel.
-using PerChannel = std::array<float, most_volume_channels>;
 
 /// An image of voxels, float32 [channels, depth, height, width].
 struct Voxels {

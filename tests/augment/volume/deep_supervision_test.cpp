@@ -55,6 +55,14 @@ TEST_CASE("surface targets look at every voxel, of sides that do not divide, too
   }
 }
 
+TEST_CASE("a voxel that two smaller ones cover in part is in both") {
+  Sample sample = test::sample_with("label", Bytes{0, 0, 1, 0, 0}, Shape{1, 1, 5});
+  const DeepSupervisionTargets op{.factors = {{1, 1, 2}},
+                                  .rule = DeepSupervisionTargets::Rule::surface};
+  op(sample);
+  CHECK(test::values_of<std::uint8_t>(sample, "label_1") == Bytes{1, 1});
+}
+
 TEST_CASE("targets say their shapes before they are made, and refuse what cannot be right") {
   const Schema in{FieldSpec::fixed("label", DType::uint8, Shape{1, 9, 17, 18})};
   const auto of = [&](DeepSupervisionTargets::Sides sides) {

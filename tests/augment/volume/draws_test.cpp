@@ -1,3 +1,5 @@
+#include <headrace/augment/volume/detail/intensity.h>
+#include <headrace/augment/volume/detail/occlusion.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/augment/volume/slice_jitter.h>
@@ -201,4 +203,31 @@ TEST_CASE("slices are moved by all ways as often, and with their probability") {
   CHECK(fits(any, draws, 0.15));
   for (int way : ways)
     CHECK(fits(way, slices, 0.2));
+}
+
+TEST_CASE("the composition draws for all channels, its parts apart") {
+  NnUNetIntensity op;
+  const NnUNetIntensity usual;
+  int both = 0;
+  for (int i = 0; i < draws; ++i) {
+    Random random = random_of(i);
+    const auto drawn = usual.draw(2, random);
+    both += static_cast<int>(drawn.noise.channels != 0 && drawn.gamma.channels != 0);
+  }
+  CHECK(fits(both, draws, 0.1 * 0.3));
+  for (double* p :
+       {&op.noise.p, &op.blur.p, &op.blur.channel_p, &op.brightness.p, &op.contrast.p,
+        &op.low_resolution.p, &op.low_resolution.channel_p, &op.gamma_inverted.p, &op.gamma.p})
+    *p = 1;
+  Random random = random_of(0);
+  const auto drawn = op.draw(2, random);
+  for (const std::uint32_t channels :
+       {drawn.noise.channels, drawn.blur.channels, drawn.brightness.channels,
+        drawn.contrast.channels, drawn.low_resolution.channels, drawn.gamma_inverted.channels,
+        drawn.gamma.channels})
+    CHECK(channels == 3);
+  CHECK(drawn.gamma_inverted.invert);
+  CHECK_FALSE(drawn.gamma.invert);
+  CHECK(drawn.brightness.factor[0] != drawn.brightness.factor[1]);
+  CHECK(drawn.brightness.factor[0] != drawn.contrast.factor[0]);
 }

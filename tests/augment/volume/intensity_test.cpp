@@ -32,15 +32,14 @@ const Floats& expected(const std::string& name) {
 }
 
 Floats raised(float exponent, bool invert, bool retain) {
-  return applied(
-      detail::GammaParameters{.exponent = {exponent}, .invert = invert, .retain = retain});
+  return applied(VolumeGammaParameters{.exponent = {exponent}, .invert = invert, .retain = retain});
 }
 
 }  // namespace
 
 TEST_CASE("blurs are batchgeneratorsv2's, the reflected border included") {
   const auto by = [](float z, float y, float x) {
-    detail::BlurParameters drawn;
+    VolumeBlurParameters drawn;
     drawn.deviations[0] = {z, y, x};
     return applied(drawn);
   };
@@ -50,10 +49,10 @@ TEST_CASE("blurs are batchgeneratorsv2's, the reflected border included") {
 }
 
 TEST_CASE("brightness and contrast are batchgeneratorsv2's") {
-  CHECK(most_apart(applied(detail::BrightnessParameters{.factor = {1.2F}}),
+  CHECK(most_apart(applied(VolumeBrightnessParameters{.factor = {1.2F}}),
                    expected("brightness 1.2")) < 1e-7);
   const auto by = [](float factor, bool keep) {
-    return applied(detail::ContrastParameters{.factor = {factor}, .preserve_range = keep});
+    return applied(VolumeContrastParameters{.factor = {factor}, .preserve_range = keep});
   };
   CHECK(most_apart(by(0.8F, true), expected("contrast 0.8 1")) < 1e-6);
   CHECK(most_apart(by(0.8F, false), expected("contrast 0.8 0")) < 1e-6);
@@ -63,7 +62,7 @@ TEST_CASE("brightness and contrast are batchgeneratorsv2's") {
 
 TEST_CASE("low resolutions are batchgeneratorsv2's") {
   const auto by = [](float zoom) {
-    detail::LowResolutionParameters drawn;
+    VolumeLowResolutionParameters drawn;
     drawn.zoom[0] = {zoom, zoom, zoom};
     return applied(drawn);
   };
@@ -88,7 +87,7 @@ TEST_CASE("gammas are batchgeneratorsv2's") {
 TEST_CASE("a gamma of 1 that retains nothing and constant channels stay as they are") {
   CHECK(most_apart(raised(1.0F, false, false), expected("image")) < 1e-6);
   Sample flat = test::sample_with("image", Floats(24, 3.5F), Shape{1, 2, 3, 4});
-  detail::apply_to_field(detail::GammaParameters{.channels = 1, .exponent = {0.7F}}, "image", flat);
+  detail::apply_to_field(VolumeGammaParameters{.channels = 1, .exponent = {0.7F}}, "image", flat);
   CHECK(test::values_of<float>(flat, "image") == Floats(24, 3.5F));
 }
 

@@ -1,3 +1,4 @@
+#include <headrace/augment/volume/detail/occlusion.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/augment/volume/slice_jitter.h>
 #include <headrace/augment/volume/volume_cutout.h>
@@ -47,9 +48,9 @@ TEST_CASE("each slice is moved by its own way, its border repeated, masks alike"
 TEST_CASE("ways longer than a slice leave its border alone") {
   for (const std::uint32_t key : {1U, 2U, 3U, 4U}) {
     Sample sample = test::sample_with("image", Floats{1, 2, 3, 4}, Shape{1, 1, 2, 2});
-    const detail::JitterParameters drawn{.moves = true, .most = 50, .key = {key, 0}};
+    const SliceJitterParameters drawn{.moves = true, .most = 50, .key = {key, 0}};
     const auto shift = detail::slice_shift(drawn, 0);
-    apply(drawn, sample.edit("image"));
+    detail::apply(drawn, sample.edit("image"));
     if (std::abs(shift.y) < 2 || std::abs(shift.x) < 2) continue;
     const float corner = (shift.y > 0 ? 1.0F : 3.0F) + (shift.x > 0 ? 0.0F : 1.0F);
     CHECK(test::values_of<float>(sample, "image") == Floats(4, corner));
