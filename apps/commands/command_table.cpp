@@ -31,8 +31,9 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
        .help = "Make a data file from packaged data",
        .group = prepare_commands(jobs)},
       {.name = "pack",
-       .help = "Put a data set into one file",
-       .group = {pack_table_command(), pack_images_command(), pack_verify_command()}},
+       .help = "Put a data set into one file, or volumes into files of chunks",
+       .group = {pack_table_command(), pack_images_command(), pack_volumes_command(),
+                 pack_verify_command()}},
       inspect_command(),
       config_command(),
   };

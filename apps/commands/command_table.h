@@ -24,6 +24,7 @@ Command new_command();
 Command pack_images_command();
 Command pack_table_command();
 Command pack_verify_command();
+Command pack_volumes_command();
 Command predict_command();
 Command profile_memory_command();
 Command train_command();

@@ -1,0 +1,249 @@
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/config/units.h>
+#include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/terminal/progress.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/volume/chunk_store_writer.h>
+#include <headrace/loaders/volume/derived_volumes.h>
+#include <headrace/loaders/volume/open_volume.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+using monitor::format_bytes;
+using monitor::format_seconds;
+
+struct PackVolumesOptions {
+  fs::path input{};
+  fs::path output{};
+  bool each = false;  // Every entry of the folder is a volume.
+  std::string dataset{};
+  std::vector<std::int64_t> chunk{64, 64, 64};
+  std::string codec = "lz4";
+  int level = 3;
+  std::string dtype{};         // Empty: as it is.
+  std::vector<double> clip{};  // Least and most value.
+  bool median = false;
+  std::vector<double> spacing{};  // Millimetres along z, y, x.
+  bool labels = false;
+  std::string memory = "1GiB";
+  int threads = 0;
+};
+
+const std::map<std::string, ChunkStoreCodec> codecs{
+    {"raw", ChunkStoreCodec::raw}, {"lz4", ChunkStoreCodec::lz4}, {"zstd", ChunkStoreCodec::zstd}};
+constexpr std::array dtypes{DType::uint8,   DType::int8,     DType::uint16, DType::int16,
+                            DType::float16, DType::bfloat16, DType::float32};
+
+void add_conversion(CLI::App& line, PackVolumesOptions& options) {
+  std::vector<std::string> names;
+  for (DType dtype : dtypes)
+    names.emplace_back(name_of(dtype));
+  line.add_option("--dtype", options.dtype,
+                  "Of the stored voxels; floats become whole numbers with a scale and an offset")
+      ->check(CLI::IsMember(names));
+  line.add_option("--clip", options.clip, "Least and most value; what is beyond becomes these")
+      ->expected(2);
+  line.add_flag("--median", options.median, "Each voxel becomes the median of the 27 around it");
+  line.add_option("--spacing", options.spacing, "Millimetres along z, y, x: resample to these")
+      ->expected(3);
+  line.add_flag("--labels", options.labels, "They are labels: resampled, each stays one of them");
+}
+
+void add(CLI::App& line, PackVolumesOptions& options) {
+  line.add_option(
+          "INPUT", options.input,
+          "NIfTI, TIFF, a folder of slices, HDF5, Zarr, .b2nd; with --each a folder of such")
+      ->required();
+  line.add_option("OUTPUT", options.output, "File to write (.hrv); with --each a folder")
+      ->required();
+  line.add_flag("--each", options.each, "Every entry of INPUT is a volume of its own");
+  line.add_option("--dataset", options.dataset, "In files that hold several: \"/raw\"");
+  line.add_option("--chunk", options.chunk, "Voxels of a chunk along z, y, x")
+      ->expected(3)
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  line.add_option("--codec", options.codec, "raw, lz4 (fast) or zstd (small)")
+      ->check(CLI::IsMember(codecs))
+      ->capture_default_str();
+  line.add_option("--level", options.level, "Of zstd")
+      ->check(CLI::Range(1, 19))
+      ->capture_default_str();
+  add_conversion(line, options);
+  line.add_option("--memory", options.memory, "Most that decoded parts of INPUT take")
+      ->capture_default_str();
+  add_threads(line, options.threads);
+}
+
+/// A volume to be written, and where.
+struct Work {
+  fs::path from;
+  fs::path to;
+};
+
+std::string name_without_suffix(const fs::path& path) {
+  std::string name = path.filename().string();
+  for (const char* suffix : {".nii.gz", ".hdr.gz", ".img.gz", ".ome.zarr"})
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - std::string(suffix).size());
+  return fs::path(name).stem().string();
+}
+
+std::vector<Work> list_work(const PackVolumesOptions& options) {
+  if (!options.each) return {{options.input, options.output}};
+  if (!fs::is_directory(options.input)) {
+    throw ConfigError("[pack] with --each INPUT must be a folder of volumes, got " +
+                      options.input.string());
+  }
+  std::vector<Work> work;
+  std::map<std::string, fs::path> taken;
+  for (const fs::directory_entry& entry : fs::directory_iterator(options.input)) {
+    const fs::path& from = entry.path();
+    if (from.filename().string().starts_with('.')) continue;
+    const std::string name = name_without_suffix(from) + ".hrv";
+    const auto [other, is_new] = taken.emplace(name, from);
+    if (!is_new) {
+      throw ConfigError("[pack] every volume must have a name of its own, got " +
+                        other->second.filename().string() + " and " + from.filename().string() +
+                        ", both of which would become " + name);
+    }
+    work.push_back({from, options.output / name});
+  }
+  std::sort(work.begin(), work.end(), [](const Work& a, const Work& b) { return a.to < b.to; });
+  if (work.empty())
+    throw ConfigError("[pack] " + options.input.string() + " must hold volumes, got none");
+  fs::create_directories(options.output);
+  return work;
+}
+
+/// Size and time of a file, or of what a folder holds, and what is made of it.
+std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
+  std::string text = fmt::format("{} {} {} {}", options.dataset, options.median, options.labels,
+                                 fmt::join(options.spacing, ","));
+  const auto add = [&text](const fs::path& file) {
+    std::error_code none;
+    text += fmt::format("\n{} {} {}", file.filename().string(), fs::file_size(file, none),
+                        fs::last_write_time(file, none).time_since_epoch().count());
+  };
+  if (!fs::is_directory(path)) {
+    add(path);
+    return hash_name(text);
+  }
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files)
+    add(file);
+  return hash_name(text);
+}
+
+/// The volume with what was asked for done to it.
+std::shared_ptr<const Volume> converted(const fs::path& path, const PackVolumesOptions& options,
+                                        const std::shared_ptr<BlockCache>& cache) {
+  std::shared_ptr<const Volume> volume = open_volume(path, {.dataset = options.dataset});
+  const auto cached = [&cache](std::shared_ptr<const Volume> of) {
+    return std::make_shared<const CachedVolume>(std::move(of), cache);
+  };
+  if (options.median) volume = median_of(cached(volume));
+  if (!options.spacing.empty()) {
+    volume = resampled(cached(volume), {options.spacing[0], options.spacing[1], options.spacing[2]},
+                       options.labels ? GridSampling::one_hot : GridSampling::linear);
+  }
+  return volume;
+}
+
+ChunkStoreOptions store_options(const PackVolumesOptions& options, std::size_t memory) {
+  ChunkStoreOptions store{.chunk = {options.chunk[0], options.chunk[1], options.chunk[2]},
+                          .codec = codecs.at(options.codec),
+                          .level = options.level,
+                          .threads = threads_of(options.threads),
+                          .memory = memory};
+  if (!options.clip.empty()) store.clip = {options.clip[0], options.clip[1]};
+  for (DType dtype : dtypes)
+    if (options.dtype == name_of(dtype)) store.dtype = dtype;
+  return store;
+}
+
+void print_summary(const Work& work, const Volume& volume, const ChunkStoreProgress& done,
+                   double seconds) {
+  const VolumeIndex& shape = volume.info().shape;
+  const auto decoded =
+      static_cast<double>(voxels_of(shape)) * static_cast<double>(size_of(volume.info().dtype));
+  fmt::print("{}: {} x {} x {} x {} voxels", work.to.string(), shape[0], shape[1], shape[2],
+             shape[3]);
+  if (done.resumed > 0)
+    fmt::print(", {} of {} chunks from an earlier run", done.resumed, done.all_chunks);
+  fmt::print(", {} ({:.0f} % of {}), {}\n", format_bytes(done.bytes),
+             100.0 * static_cast<double>(done.bytes) / std::max(decoded, 1.0),
+             format_bytes(static_cast<std::uint64_t>(decoded)), format_seconds(seconds));
+}
+
+ExitCode run(const PackVolumesOptions& options, const CommandCall&) {
+  const std::optional<Bytes> memory = parse_bytes(options.memory);
+  if (!memory) throw ConfigError("[pack] --memory must be a size as 512MiB, got " + options.memory);
+  const std::vector<Work> work = list_work(options);
+  StopSignals signals;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const auto cache = std::make_shared<BlockCache>(memory->value);
+    const auto volume = converted(work[i].from, options, cache);
+    ChunkStoreOptions store = store_options(options, memory->value);
+    store.file = work[i].to;
+    store.source_mark = mark_of(work[i].from, options);
+    store.stop = signals.token();
+    std::unique_ptr<Progress> view;
+    bool scanning = false;
+    store.on_progress = [&](const ChunkStoreProgress& progress) {
+      if (!view || progress.scanning != scanning) {
+        scanning = progress.scanning;
+        view =
+            std::make_unique<Progress>(scanning ? "range" : "pack", progress.all_chunks, "chunks");
+      }
+      const std::string of =
+          work.size() == 1 ? "" : fmt::format(", volume {} of {}", i + 1, work.size());
+      view->show(progress.chunks, progress.resumed, ", " + format_bytes(progress.bytes) + of);
+    };
+    const auto begun = std::chrono::steady_clock::now();
+    const ChunkStoreProgress done = write_chunk_store(*volume, store);
+    if (view) view->end();
+    if (!done.finished) {
+      fmt::print(stderr,
+                 "pack: stopped after {} of {} chunks of {}; the same command goes on there\n",
+                 done.chunks, done.all_chunks, work[i].to.string());
+      return signals.exit_code();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+    print_summary(work[i], *volume, done, seconds.count());
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+// Converts volumes to chunk stores, or goes on where an earlier run was interrupted.
+Command pack_volumes_command() {
+  return make_command("volumes",
+                      "Convert volumes to files of small chunks; the same command goes on after an "
+                      "interruption",
+                      add, run);
+}
+
+}  // namespace headrace::inline v1::app
