@@ -96,6 +96,13 @@ std::vector<StoredInput> side_seeds() {
           {"listing", bytes_of(std::string_view("\1", 1))}};
 }
 
+std::vector<StoredInput> chunk_store_seeds() {
+  return {{"raw", bytes_of(std::string_view("\0", 1))},
+          {"LZ4", bytes_of("\1")},
+          {"Zstd", bytes_of("\2")},
+          {"foreground", bytes_of("\3")}};
+}
+
 std::vector<StoredInput> hdf5_file_seeds() {
   std::vector<StoredInput> inputs;
   for (std::size_t i = 0; i < hdf5_seeds().size(); ++i) {

@@ -21,6 +21,7 @@ std::vector<StoredInput> manifest_seeds();
 std::vector<StoredInput> yaml_seeds();
 std::vector<StoredInput> audio_seeds();
 std::vector<StoredInput> side_seeds();
+std::vector<StoredInput> chunk_store_seeds();
 std::vector<StoredInput> hdf5_file_seeds();
 std::vector<StoredInput> zarr_seeds();
 std::vector<StoredInput> b2nd_seeds();

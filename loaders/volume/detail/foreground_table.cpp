@@ -16,8 +16,8 @@ constexpr std::size_t checked_from = 12;
 template <class T>
 void put(std::vector<std::byte>& to, const T& value) {
   static_assert(std::endian::native == std::endian::little);
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  to.insert(to.end(), bytes.begin(), bytes.end());
+  to.resize(to.size() + sizeof value);
+  std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
 }
 
 template <class T>
