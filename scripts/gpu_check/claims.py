@@ -172,6 +172,7 @@ CLAIMS = [
     Claim("crop, resize and flip after a decode on a device equal the CPU's", "every bit",
           by_cases("tests", "resize_pictures_test.cpp")),
     Claim("patches of volumes resampled on a device equal the CPU's", "every bit", by_cases("tests", "resample_test.cpp")),
+    Claim("device form of `NnUNetIntensity` equals the CPU's", "every bit", by_cases("tests", "intensity_test.cpp")),
     Claim("JPEG by nvJPEG: pixels beside the CPU's", "within 6 levels", by_cases("tests", "device_test.cpp")),
     Claim("both jobs train on a GPU, in every precision, with step budget", "exit 0, a budget an epoch", by_training),
     Claim("transfer back to back, beside a bare copy of the same bytes", ">= 0.95", by_rows("device", "^transfer .*back to back", "^transfer")),

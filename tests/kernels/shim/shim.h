@@ -75,6 +75,27 @@ inline double __dadd_rn(double a, double b) {
 inline double __dmul_rn(double a, double b) {
   return a * b;
 }
+inline double __dsub_rn(double a, double b) {
+  return a - b;
+}
+inline float __fdiv_rn(float a, float b) {
+  return a / b;
+}
+inline double __ddiv_rn(double a, double b) {
+  return a / b;
+}
+inline float __fsqrt_rn(float a) {
+  return std::sqrt(a);
+}
+inline double __dsqrt_rn(double a) {
+  return std::sqrt(a);
+}
+inline int __float_as_int(float a) {
+  return std::bit_cast<int>(a);
+}
+inline float __int_as_float(int a) {
+  return std::bit_cast<float>(a);
+}
 inline int __clz(int value) {
   return std::countl_zero(static_cast<unsigned>(value));
 }
