@@ -94,6 +94,10 @@ void ChunkStoreVolume::State::open(const VolumeLimits& limits) {
   }
   check_volume(header.info, limits, name);
   require(header.info.block[0] == 1, "a chunk must hold one channel");
+  for (std::size_t axis = 1; axis < 4; ++axis) {
+    require(header.info.block[axis] <= header.info.shape[axis],
+            "a chunk must be no larger than the volume");
+  }
   const auto chunk_count = static_cast<std::uint64_t>(voxels_of(header.info.grid()));
   if (header.chunks != chunk_count) {
     refuse("must have the " + std::to_string(chunk_count) + " chunks of its shape, got " +
