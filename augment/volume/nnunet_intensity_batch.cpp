@@ -22,7 +22,7 @@ bool fits_kernels(const Shape& shape) {
   if (shape.rank() != 4) return false;
   for (int axis = 1; axis < 4; ++axis)
     if (shape[axis] < 1 || shape[axis] > std::numeric_limits<std::int32_t>::max()) return false;
-  return shape[0] >= 1 && shape[0] <= detail::most_volume_channels;
+  return shape[0] >= 1 && shape[0] <= most_volume_channels;
 }
 
 /// The images' one shape.

@@ -16,6 +16,10 @@ std::vector<StoredInput> seeds(const std::string& target) {
       {"audio", audio_seeds},
       {"side", side_seeds},
       {"hdf5_file", hdf5_file_seeds},
+      {"nifti", nifti_seeds},
+      {"tiff_volume", tiff_volume_seeds},
+      {"zarr", zarr_seeds},
+      {"b2nd", b2nd_seeds},
       {"chunk_store", chunk_store_seeds}};
   std::vector<StoredInput> inputs;
   if (const auto found = made.find(target); found != made.end()) inputs = found->second();

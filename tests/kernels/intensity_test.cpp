@@ -1,5 +1,6 @@
 // Intensity of volumes on a device, against the operation on samples.
 #include <headrace/augment/volume/detail/plan_intensity.h>
+#include <headrace/augment/volume/detail/voxel_pass.h>
 #include <headrace/augment/volume/nnunet_intensity_batch.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/volume/stored_values.h>
@@ -124,7 +125,7 @@ void set_contrast(Parameters& drawn, float factor, bool preserve) {
   drawn.contrast.factor.fill(factor);
 }
 
-void set_gamma(detail::GammaParameters& drawn, float exponent, bool invert, bool retain) {
+void set_gamma(VolumeGammaParameters& drawn, float exponent, bool invert, bool retain) {
   drawn = {.channels = 7, .invert = invert, .retain = retain};
   drawn.exponent.fill(exponent);
 }

@@ -1,3 +1,4 @@
+#include <headrace/augment/volume/detail/intensity.h>
 #include <headrace/augment/volume/detail/plan_intensity.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
 
@@ -27,7 +28,7 @@ std::size_t sum_bytes(std::int64_t rows, std::int64_t voxels) {
   return static_cast<std::size_t>(rows * (voxels / 1024)) * sizeof(BlockSums);
 }
 
-void plan_blur(const BlurParameters& drawn, std::size_t channel, IntensityPlan& plan) {
+void plan_blur(const VolumeBlurParameters& drawn, std::size_t channel, IntensityPlan& plan) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const BlurAxis blur = blur_axis(drawn.deviations[channel][axis]);
     plan.reach[axis] = blur.reach;
@@ -35,7 +36,7 @@ void plan_blur(const BlurParameters& drawn, std::size_t channel, IntensityPlan& 
   }
 }
 
-void plan_gamma(const GammaParameters& drawn, std::size_t channel, unsigned number,
+void plan_gamma(const VolumeGammaParameters& drawn, std::size_t channel, unsigned number,
                 IntensityPlan& plan) {
   plan.exponents[number] = drawn.exponent[channel];
   plan.parts |= Part::gamma << number;
@@ -90,8 +91,8 @@ void intensity_on_host(const IntensityPlan& plan, const Voxels& shape, std::int6
   VoxelChain chain(data, shape.count());
   const auto c = static_cast<std::size_t>(channel);
   if (has(plan, Part::noise)) {
-    apply(NoiseParameters{.deviation = plan.noise_deviation,
-                          .key = {plan.noise_key[0], plan.noise_key[1]}},
+    apply(VolumeNoiseParameters{.deviation = plan.noise_deviation,
+                                .key = {plan.noise_key[0], plan.noise_key[1]}},
           shape, channel, chain);
   }
   if (has(plan, Part::blur)) {
@@ -104,12 +105,12 @@ void intensity_on_host(const IntensityPlan& plan, const Voxels& shape, std::int6
     blur_channel(data, shape, axes);
   }
   if (has(plan, Part::brightness)) {
-    BrightnessParameters drawn;
+    VolumeBrightnessParameters drawn;
     drawn.factor[c] = plan.brightness_factor;
     apply(drawn, shape, channel, chain);
   }
   if (has(plan, Part::contrast)) {
-    ContrastParameters drawn{.preserve_range = has(plan, Part::keeps_range)};
+    VolumeContrastParameters drawn{.preserve_range = has(plan, Part::keeps_range)};
     drawn.factor[c] = plan.contrast_factor;
     apply(drawn, shape, channel, chain);
   }
@@ -119,8 +120,8 @@ void intensity_on_host(const IntensityPlan& plan, const Voxels& shape, std::int6
   }
   for (unsigned number = 0; number < 2; ++number) {
     if (!has(plan, Part::gamma << number)) continue;
-    GammaParameters drawn{.invert = has(plan, Part::inverts << number),
-                          .retain = has(plan, Part::retains << number)};
+    VolumeGammaParameters drawn{.invert = has(plan, Part::inverts << number),
+                                .retain = has(plan, Part::retains << number)};
     drawn.exponent[c] = plan.exponents[number];
     apply(drawn, shape, channel, chain);
   }
