@@ -24,7 +24,8 @@ constexpr Section sections[] = {{"ceilings", "bare copies", measure_ceilings},
                                 {"transfer", "transfer", measure_transfer},
                                 {"normalize", "normalize", measure_normalize},
                                 {"spec", "SpecAugment", measure_spec_augment},
-                                {"gather", "gather and device table", measure_gather}};
+                                {"gather", "gather and device table", measure_gather},
+                                {"volume", "volume patches", measure_volume}};
 
 constexpr int no_device = 7;
 
@@ -59,7 +60,7 @@ Extent extent_of(const Options& options, bool dry) {
 int main(int argc, char** argv) {
   Options options("device_benchmark",
                   "copies and kernels of ours beside bare copies, on a GPU in this run");
-  options.add("only", "all", "ceilings, transfer, normalize, spec, gather or all")
+  options.add("only", "all", "ceilings, transfer, normalize, spec, gather, volume or all")
       .add("sizes", "29,500", "MB of a batch; goals are for the largest")
       .add("repeats", "7", "rounds in turn, after one that is not counted")
       .add("threads", std::to_string(usable_cores()), "workers of the loaders")

@@ -53,6 +53,9 @@ void measure_normalize(const Bench& bench);
 void measure_spec_augment(const Bench& bench);
 /// Gathered rows beside the same, and a DeviceTable beside its kernel alone.
 void measure_gather(const Bench& bench);
+/// Patches of volumes: cut, turned and bent out of boxes, and their intensity changed as nnU-Net
+/// does; milliseconds of a batch.
+void measure_volume(const Bench& bench);
 
 /// Rows without contents: gather() leaves the slab as it is, but for uint8 fields called "flip",
 /// which are 1 for odd records. What a loader does beside reading is left.

@@ -10,8 +10,8 @@
 
 namespace headrace::inline v1::bench {
 
-/// What a figure should reach. `share` goals look at the median itself, such as a share of time;
-/// the others at its ratio to the reference.
+/// What a figure should reach. `share` goals look at the median itself, such as a share of time
+/// or milliseconds; the others at its ratio to the reference.
 struct Goal {
   double value = 0;
   bool at_most = false;
@@ -26,6 +26,11 @@ constexpr Goal at_least(double ratio) {
 /// "a share of time of at most this".
 constexpr Goal share_below(double share) {
   return {.value = share, .at_most = true, .share = true};
+}
+
+/// "at most so much, in the row's unit".
+constexpr Goal median_below(double most) {
+  return {.value = most, .at_most = true, .share = true};
 }
 
 /// One figure of a benchmark, or one that is missing.
