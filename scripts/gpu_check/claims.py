@@ -180,6 +180,7 @@ CLAIMS = [
     Claim("`Normalize` beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^normalize")),
     Claim("gather beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^gather of", "^gather|^device table")),
     Claim("SpecAugment beside a device copy of as many bytes, 500 MB", ">= 0.80", by_rows("device", "^SpecAugment")),
+    Claim("two patches of 128 cubed, resampled and all of nnU-Net's intensities drawn", "at most 1.3 ms", by_rows("device", "^patches|^volume")),
     Claim("`DeviceTable` beside its gather kernel alone", ">= 0.90", by_rows("device", "^device table", "^gather|^device table")),
     Claim("ResNet-50-sized step at batch 256 behind 16 workers", "data wait < 1 %, exposed copy < 1 %", by_rows("step", "batch of 256")),
     Claim("loader on 16 threads beside bare threads, and beside 16 times one thread", ">= 0.9 both", by_rows("scaling", "")),
