@@ -18,26 +18,30 @@ namespace headrace::test {
 using Floats = std::vector<float>;
 using Bytes = std::vector<std::uint8_t>;
 
-/// What volume_values.py has written, by name.
+/// What volume_values.py or prediction_values.py has written, by name.
 class StoredValues {
  public:
   static const StoredValues& get() {
-    static const StoredValues values;
+    static const StoredValues values("volume_values.bin");
+    return values;
+  }
+  static const StoredValues& of_predictions() {
+    static const StoredValues values("prediction_values.bin");
     return values;
   }
   const Floats& floats(const std::string& name) const { return floats_.at(name); }
   const Bytes& bytes(const std::string& name) const { return bytes_.at(name); }
 
  private:
-  StoredValues() {
-    const std::vector<std::byte> file = read_whole_file(
-        HEADRACE_SOURCE_DIR "/tests/augment/volume/data/volume_values.bin", "volume values");
+  explicit StoredValues(const std::string& name) {
+    const std::vector<std::byte> file =
+        read_whole_file(HEADRACE_SOURCE_DIR "/tests/augment/volume/data/" + name, "stored values");
     for (std::span<const std::byte> left = file; !left.empty();)
       read_array(left);
   }
 
   static std::span<const std::byte> take(std::span<const std::byte>& left, std::size_t count) {
-    if (left.size() < count) throw std::runtime_error("volume_values.bin ends too soon");
+    if (left.size() < count) throw std::runtime_error("stored values end too soon");
     const auto taken = left.first(count);
     left = left.subspan(count);
     return taken;
