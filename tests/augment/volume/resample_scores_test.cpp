@@ -86,6 +86,11 @@ TEST_CASE("of equal scores the first channel wins, and one channel is cut at a t
   const float none = -std::numeric_limits<float>::infinity();  // a class that is shut out
   labels_of_scores(Floats{1, 1, 1, 1, none, none, none, none}, {2, line, line}, {}, labels);
   CHECK(labels == Bytes(4, 0));
+  // A neighbour whose share is 0 does not count, whatever it is.
+  labels_of_scores(Floats{1, 1, 3, none}, {2, {1, 1, 2}, line}, {}, labels);
+  CHECK(labels == Bytes{1, 0, 0, 0});
+  labels_of_scores(Floats{1, 1, 3, none}, {2, {2, 1, 1}, {4, 1, 1}}, {}, labels);
+  CHECK(labels == Bytes{1, 0, 0, 0});
 }
 
 TEST_CASE("labels come to another grid by the nearest voxel or by the largest share") {

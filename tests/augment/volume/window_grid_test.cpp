@@ -79,6 +79,9 @@ TEST_CASE("weights are those of nnU-Net's compute_gaussian") {
 }
 
 TEST_CASE("every voxel of a window has a weight") {
+  const std::vector<float> cut = gaussian_window({1, 14, 15}, {.sigma = .05});
+  const std::vector<float>& expected = StoredValues::of_predictions().floats("gaussian 1 14 15");
+  CHECK(std::ranges::min(cut) / std::ranges::min(expected) == doctest::Approx(1));  // 1e-8
   const std::vector<float> narrow = gaussian_window({5, 40, 40}, {.sigma = .01});
   CHECK(std::ranges::min(narrow) > 0.0F);
   CHECK(std::ranges::max(narrow) == 1.0F);
