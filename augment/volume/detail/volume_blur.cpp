@@ -19,7 +19,7 @@ namespace {  // other kernels' helpers have such names, too
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-std::int64_t reflected(std::int64_t i, std::int64_t size) {
+static std::int64_t reflected(std::int64_t i, std::int64_t size) {
   if (size == 1) return 0;
   const std::int64_t period = 2 * (size - 1);
   i = ((i % period) + period) % period;
