@@ -86,7 +86,7 @@ function(headrace_components)
     if(sources MATCHES "(^|;)${folder}/")
       set(needs core)
       if(folder STREQUAL "volume")
-        list(APPEND needs hdf5)  # predictions are written with its writer
+        list(PREPEND needs hdf5)  # predictions are written with its writer
       endif()
       headrace_component(${folder} ROOMS loaders NEEDS ${needs} OBJECTS ${objects})
     endif()
