@@ -160,7 +160,8 @@ NnUNetRaw read_nnunet_raw(const fs::path& folder) {
   }
   raw.cases = cases_in(raw, "imagesTr");
   add_labels(raw);
-  if (is_folder(raw.folder / "imagesTs") && !fs::is_empty(raw.folder / "imagesTs"))
+  std::error_code none;
+  if (is_folder(raw.folder / "imagesTs") && !fs::is_empty(raw.folder / "imagesTs", none))
     raw.test = cases_in(raw, "imagesTs");
   if (json.cases != static_cast<std::int64_t>(raw.cases.size())) {
     refuse("dataset.json: \"numTraining\" must be the number of cases in imagesTr, " +

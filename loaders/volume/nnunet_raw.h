@@ -24,7 +24,7 @@ struct NnUNetCase {
 };
 
 /// A data set as nnU-Net (version 2) wants it: imagesTr, labelsTr, perhaps imagesTs, dataset.json.
-struct NnUNetRaw {
+struct HEADRACE_API NnUNetRaw {
   std::filesystem::path folder{};        ///< canonical
   std::vector<std::string> channels{};   ///< their names
   std::vector<NnUNetLabel> labels{};     ///< the background among them; in the file's order

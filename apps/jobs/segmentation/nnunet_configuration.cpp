@@ -90,6 +90,7 @@ NnUNetConfiguration configure_nnunet(const std::string& name, const std::vector<
   const std::size_t dims = spacing.size();
   const Reference& reference = dims == 2 ? reference_2d : reference_3d;
   std::vector<double> fineness;
+  fineness.reserve(dims);
   for (const double length : spacing)
     fineness.push_back(1 / length);
   const double scale = std::pow(reference.voxels / product_of(fineness), dims == 2 ? 0.5 : 1.0 / 3);

@@ -257,6 +257,7 @@ std::vector<std::string> describe(const NnUNetPlans& plans) {
   std::vector<const NnUNetConfiguration*> all{&plans.flat};
   if (plans.fullres) all.push_back(&*plans.fullres);
   if (plans.lowres) all.push_back(&*plans.lowres);
+  lines.reserve(2 * all.size() + plans.reasons.size());
   for (const NnUNetConfiguration* made : all)
     lines.push_back(line_of(*made));
   for (const auto& [key, why] : plans.reasons)
