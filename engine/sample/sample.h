@@ -32,9 +32,9 @@ class HEADRACE_API Sample {
   /// present value; pooled memory otherwise. The field's present tensor stays readable through a
   /// handle taken before.
   Tensor& make(std::string_view name, DType dtype, const Shape& shape);
-  /// The field's tensor, to be changed in place: where its memory is this sample's own it stays where
-  /// it is, and handles taken before see the change; what is borrowed or shared is copied first, as
-  /// make() places it. Throws DataError as operator[] does.
+  /// The field's tensor, to be changed in place: where its memory is this sample's own it stays
+  /// where it is, and handles taken before see the change; what is borrowed or shared is copied
+  /// first, as make() places it. Throws DataError as operator[] does.
   Tensor& edit(std::string_view name);
   /// Adopts a tensor (borrowed or owned) as the field's value. What lies in memory of another field
   /// of this sample is copied, as make() places it: no field changes because another one is made,
