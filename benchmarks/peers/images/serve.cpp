@@ -75,4 +75,17 @@ int serve(const Request& request, const std::function<void(const OnBatch&)>& epo
   return 0;
 }
 
+int serve_whole(const Request& request, const std::function<double()>& run) {
+  run();
+  std::printf("{\"first\": %.6f}\n{\"ready\": true}\n", seconds());
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto images = static_cast<long long>(request.batch * request.batches);
+    std::printf("{\"images\": %lld, \"seconds\": %.6f, \"all_images\": %lld}\n", images, run(),
+                images);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
 }  // namespace headrace::inline v1::bench

@@ -15,6 +15,7 @@ struct Request {
   std::int64_t batch = 64;
   int threads = 2;
 
+  Request() = default;
   /// Ends the program with 2 for arguments that it does not know.
   Request(int argc, char** argv);
 };
@@ -26,5 +27,7 @@ using OnBatch = std::function<void()>;
 /// then one for every line on standard input, saying how many images came in how many seconds
 /// between an eighth of it and its last eighth.
 int serve(const Request& request, const std::function<void(const OnBatch&)>& epoch);
+/// The same for work without batches: `run` does all of an epoch and returns its seconds.
+int serve_whole(const Request& request, const std::function<double()>& run);
 
 }  // namespace headrace::inline v1::bench
