@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from datetime import date
 from pathlib import Path
 from statistics import median
@@ -19,7 +20,7 @@ OURS = "headrace"
 AUGMENTED = {
     "nnunet": [(OURS, "", "", 64), ("batchgeneratorsv2, arrays in memory", "nnunet.py", "memory", 16),
                ("batchgeneratorsv2, b2nd mapped", "nnunet.py", "b2nd", 16),
-               ("TorchIO", "torchio_loader.py", "", 16), ("MONAI", "monai_loader.py", "", 16)],
+               ("TorchIO", "torchio_loader.py", "", 12), ("MONAI", "monai_loader.py", "", 12)],
     "surface": [(OURS, "", "", 64), ("batchgeneratorsv2, arrays in memory", "nnunet.py", "memory", 8),
                 ("MONAI", "monai_loader.py", "", 4), ("TorchIO", "torchio_loader.py", "", 3)],
 }
@@ -45,6 +46,8 @@ def arguments():
     parser.add_argument("--threads", type=int, default=2,
                         help="threads or processes of a contender, and cores for all [%(default)s]")
     parser.add_argument("--repeats", type=int, default=5, help="rounds in turn [%(default)s]")
+    parser.add_argument("--seconds", type=float, default=600,
+                        help="no round of a section begins later [%(default)s]")
     parser.add_argument("--caches", default="1,0.25", help="shares of the data, for reading [%(default)s]")
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache/volumes", help="what setup made [%(default)s]")
     parser.add_argument("--program", type=Path,
@@ -105,11 +108,12 @@ def compare(work, entries, args, more=()):
     words = [word.lower() for word in args.only.split(",") if word]
     rows = [Row(entry, work, args, list(more)) for entry in entries
             if not words or any(word in entry[0].lower() for word in words)]
+    begun = time.monotonic()
     for row in rows:
         row.step(row.open)
     for _ in range(args.repeats):
         for row in rows:
-            if row.running:
+            if row.running and time.monotonic() - begun < args.seconds:
                 row.step(row.round)
     for row in rows:
         row.close()
@@ -129,7 +133,7 @@ def table(work, rows):
     for row in rows:
         name = row["name"]
         if name not in rates:
-            yield f"{name:<38}  not run: {row.get('absent', '')}"
+            yield f"{name:<38}  not run: {row.get('absent', 'no time was left')}"
             continue
         spread = f"{min(row['rates']):.2f}-{max(row['rates']):.2f}"
         times = rates[OURS] / rates[name] if OURS in rates else 0

@@ -61,27 +61,16 @@ void PatchReading::make_cold() {
   open();
 }
 
-double PatchReading::read(std::int64_t patches) {
-  const auto& info = volume_->info();
-  const auto voxel = size_of(info.dtype);
-  const auto& patch = work_.patch;
-  const VolumeIndex extents{info.shape[0], patch[0], patch[1], patch[2]};
+template <class Use>
+void PatchReading::on_threads(std::int64_t count, const Use& use) {
   std::atomic<std::int64_t> next{0};
   std::mutex lock;
   std::exception_ptr failure;
   const auto thread = [&] {
-    std::vector<std::byte> out(static_cast<std::size_t>(voxels_of(extents)) * voxel);
+    std::vector<std::byte> memory;
     try {
-      for (std::int64_t i = next++; i < patches; i = next++) {
-        Random random(RandomKey{.seed = 11, .position = position_ + i});
-        const auto middle = uniform_middle(info.shape, patch, random);
-        VolumeBox box{.begin = {}, .end = {info.shape[0]}};
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          box.begin[axis + 1] = middle[axis] - patch[axis] / 2;
-          box.end[axis + 1] = box.begin[axis + 1] + patch[axis];
-        }
-        volume_->read_box(box, BoxMemory::dense(out.data(), extents, voxel));
-      }
+      for (std::int64_t i = next++; i < count; i = next++)
+        use(i, memory);
     } catch (...) {
       const std::lock_guard guard(lock);
       failure = std::current_exception();
@@ -92,8 +81,38 @@ double PatchReading::read(std::int64_t patches) {
     threads.emplace_back(thread);
   threads.clear();
   if (failure) std::rethrow_exception(failure);
+}
+
+double PatchReading::read(std::int64_t patches) {
+  const auto& info = volume_->info();
+  const auto voxel = size_of(info.dtype);
+  const auto& patch = work_.patch;
+  const VolumeIndex extents{info.shape[0], patch[0], patch[1], patch[2]};
+  on_threads(patches, [&](std::int64_t i, std::vector<std::byte>& out) {
+    out.resize(static_cast<std::size_t>(voxels_of(extents)) * voxel);
+    Random random(RandomKey{.seed = 11, .position = position_ + i});
+    const auto middle = uniform_middle(info.shape, patch, random);
+    VolumeBox box{.begin = {}, .end = {info.shape[0]}};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      box.begin[axis + 1] = middle[axis] - patch[axis] / 2;
+      box.end[axis + 1] = box.begin[axis + 1] + patch[axis];
+    }
+    volume_->read_box(box, BoxMemory::dense(out.data(), extents, voxel));
+  });
   position_ += patches;
   return static_cast<double>(patches);
+}
+
+void PatchReading::fill() {
+  const auto& info = volume_->info();
+  const VolumeIndex grid = info.grid();
+  on_threads(grid[1] * grid[2], [&](std::int64_t i, std::vector<std::byte>& /*memory*/) {
+    VolumeBox box{.begin = {0, i / grid[2] * info.block[1], i % grid[2] * info.block[2], 0},
+                  .end = info.shape};
+    for (const std::size_t axis : {std::size_t{1}, std::size_t{2}})
+      box.end[axis] = std::min(info.shape[axis], box.begin[axis] + info.block[axis]);
+    volume_->prefetch(box);
+  });
 }
 
 double read_files(const std::vector<fs::path>& files, int threads) {

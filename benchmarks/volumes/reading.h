@@ -31,11 +31,16 @@ class PatchReading {
   void make_cold();
   /// Returns patches.
   double read(std::int64_t patches);
+  /// Makes every block and copies nothing out of them.
+  void fill();
   /// Since it was cold.
   BlockCacheStats stats() const { return cache_->stats(); }
 
  private:
   void open();
+  // Work 0 to count - 1, on all threads.
+  template <class Use>
+  void on_threads(std::int64_t count, const Use& use);
 
   StoredVolume what_;
   Work work_;
