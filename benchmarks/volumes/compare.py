@@ -130,6 +130,7 @@ def verdict(work, name, times):
 def table(work, rows):
     yield f"{'':<38}{'patches/s':>10}{'spread':>17}{'headrace is':>13}{'CPU ms each':>13}{'peak MiB':>10}"
     rates = {row["name"]: median(row["rates"]) for row in rows if row.get("rates")}
+    ours = next((row["peak_mib"] for row in rows if row["name"] == OURS and row["name"] in rates), 0)
     for row in rows:
         name = row["name"]
         if name not in rates:
@@ -138,7 +139,8 @@ def table(work, rows):
         spread = f"{min(row['rates']):.2f}-{max(row['rates']):.2f}"
         times = rates[OURS] / rates[name] if OURS in rates else 0
         yield (f"{name:<38}{rates[name]:>10.2f}{spread:>17}{f'{times:.2f} x' if times else '-':>13}"
-               f"{1000 * median(row['cpu']):>13.2f}{row['peak_mib']:>10.0f}{verdict(work, name, times)}")
+               f"{1000 * median(row['cpu']):>13.2f}{row['peak_mib']:>10.0f}{verdict(work, name, times)}"
+               f"{'  less memory than ours' if row['peak_mib'] < ours else ''}")
 
 
 def main():

@@ -64,6 +64,9 @@ Work::Work(const Options& options)
       label(options.text("label")),
       batch(options.number("batch")),
       threads(options.number("threads")) {
+  // Data of other volumes are others.
+  if (!image.empty() || !label.empty())
+    folder /= image.stem().string() + "-" + label.stem().string();
   const auto extents = options.list("patch");
   for (std::size_t axis = 0; axis < 3; ++axis)
     patch[axis] = static_cast<std::int64_t>(extents.at(axis));
