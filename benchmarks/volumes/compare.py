@@ -21,7 +21,7 @@ AUGMENTED = {
     "nnunet": [(OURS, "", "", 64), ("batchgeneratorsv2, arrays in memory", "nnunet.py", "memory", 16),
                ("batchgeneratorsv2, b2nd mapped", "nnunet.py", "b2nd", 16),
                ("TorchIO", "torchio_loader.py", "", 12), ("MONAI", "monai_loader.py", "", 12)],
-    "surface": [(OURS, "", "", 64), ("batchgeneratorsv2, arrays in memory", "nnunet.py", "memory", 8),
+    "surface": [(OURS, "", "", 64), ("batchgeneratorsv2, arrays in memory", "nnunet.py", "memory", 6),
                 ("MONAI", "monai_loader.py", "", 4), ("TorchIO", "torchio_loader.py", "", 3)],
 }
 READ = {

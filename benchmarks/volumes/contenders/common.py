@@ -7,6 +7,7 @@ draining of queues are left out for everybody. Lines are those of benchmarks/pee
 """
 
 import argparse
+import gc
 import itertools
 import json
 import os
@@ -43,33 +44,34 @@ def check(batch, args):
         raise SystemExit(f"a batch is {image.dtype} {tuple(image.shape)}, its label {tuple(label.shape)}")
 
 
-def one_epoch(batches, args, first=None):
+def one_epoch(batches, args, ready, first=None):
     edge = max(1, args.batches // 8)
     count = 0
     begun = ended = None
-    for batch in itertools.islice(batches, args.batches):
+    for batch in itertools.islice(batches, ready + args.batches):
         count += 1
         if count == 1:
             check(batch, args)
             if first:
                 first()
-        if count == edge:
+        if count == ready + edge:
             begun = time.monotonic()
-        if count == args.batches - edge:
+        if count == ready + args.batches - edge:
             ended = time.monotonic()
-    if count != args.batches:
+    if count != ready + args.batches:
         raise SystemExit(f"{count} batches came, {args.batches} were asked for")
     return {"images": args.batch * (args.batches - 2 * edge), "seconds": ended - begun,
             "all_images": args.batch * args.batches}
 
 
-def serve(epoch, args):
-    """`epoch()` gives an iterator over at least args.batches pairs of image and label."""
-    one_epoch(epoch(), args, lambda: say(first=time.monotonic()))
+def serve(epoch, args, ready):
+    """`epoch()` gives an endless iterator over pairs of image and label, of which `ready` may have been made before
+    they were asked for: the clock begins behind those."""
+    one_epoch(epoch(), args, ready, lambda: say(first=time.monotonic()))
     say(ready=True)
     try:
         while input():
-            say(**one_epoch(epoch(), args))
+            say(**one_epoch(epoch(), args, ready))
     except EOFError:
         pass
 
@@ -88,8 +90,8 @@ def serve_reading(open_volume, files, args):
 
     def epoch():
         if args.cold or state["read"] is None:
-            state["read"] = None
-            evict(files) if args.cold else None
+            if args.cold:
+                evict(files)
             state["read"], shape = open_volume()
             state["shape"] = shape[-3:]
         boxes = []
@@ -98,7 +100,11 @@ def serve_reading(open_volume, files, args):
             boxes.append(tuple(slice(b, b + p) for b, p in zip(begin, args.patch)))
         begun = time.monotonic()
         sum(pool.map(one, boxes))
-        return {"images": patches, "seconds": time.monotonic() - begun, "all_images": patches}
+        taken = time.monotonic() - begun
+        if args.cold:
+            state["read"] = None  # pages that are mapped would stay
+            gc.collect()
+        return {"images": patches, "seconds": taken, "all_images": patches}
 
     epoch()
     say(first=time.monotonic())

@@ -102,7 +102,8 @@ def main():
     torch.set_num_threads(1)
     loader = NonDetMultiThreadedAugmenter(Patches(args), None, args.threads, num_cached=args.threads,
                                           seeds=None, pin_memory=False)
-    common.serve(lambda: ((batch["data"], batch["target"]) for batch in loader), args)
+    # Each process has one in the making, one in its queue and one in the common queue.
+    common.serve(lambda: ((batch["data"], batch["target"]) for batch in loader), args, 3 * args.threads + 2)
 
 
 if __name__ == "__main__":

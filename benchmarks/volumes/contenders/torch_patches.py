@@ -33,7 +33,7 @@ def serve(transform, args):
     torch.set_num_threads(1)
     loader = iter(DataLoader(Patches(args, transform), args.batch, num_workers=args.threads,
                              persistent_workers=True))
-    common.serve(lambda: loader, args)
+    common.serve(lambda: loader, args, 2 * args.threads)  # two a worker are ready
 
 
 def middle(tensor, patch):
