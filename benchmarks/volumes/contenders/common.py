@@ -61,7 +61,7 @@ def one_epoch(batches, args, ready, first=None):
     if count != ready + args.batches:
         raise SystemExit(f"{count} batches came, {args.batches} were asked for")
     return {"images": args.batch * (args.batches - 2 * edge), "seconds": ended - begun,
-            "all_images": args.batch * args.batches}
+            "all_images": args.batch * (ready + args.batches)}
 
 
 def serve(epoch, args, ready):
