@@ -4,6 +4,7 @@ patch changed, and only read."""
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from datetime import date
@@ -91,9 +92,16 @@ class Row:
     def open(self):
         self.running = process.Contender(self.command, self.log)
         self.result["first_s"], self.result["peak_mib"] = self.running.watch_memory()
+        self.signal(signal.SIGSTOP)
+
+    def signal(self, which):
+        """Whose turn it is not stands still: its processes would go on making batches beside others."""
+        os.killpg(self.running.program.pid, which)
 
     def round(self):
+        self.signal(signal.SIGCONT)
         rate, cpu = self.running.round()
+        self.signal(signal.SIGSTOP)
         self.result.setdefault("rates", []).append(rate)
         self.result.setdefault("cpu", []).append(cpu)
 
