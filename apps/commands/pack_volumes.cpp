@@ -80,7 +80,7 @@ void add(CLI::App& line, PackVolumesOptions& options) {
   line.add_option("--dataset", options.dataset, "In files that hold several: \"/raw\"");
   line.add_option("--chunk", options.chunk, "Voxels of a chunk along z, y, x")
       ->expected(3)
-      ->check(CLI::Range(1, 4096))
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   line.add_option("--codec", options.codec, "raw, lz4 (fast) or zstd (small)")
       ->check(CLI::IsMember(codecs))
@@ -101,23 +101,70 @@ struct Work {
 };
 
 std::string name_without_suffix(const fs::path& path) {
-  std::string name = path.filename().string();
-  for (const char* suffix : {".nii.gz", ".hdr.gz", ".img.gz", ".ome.zarr"})
-    if (name.ends_with(suffix)) return name.substr(0, name.size() - std::string(suffix).size());
-  return fs::path(name).stem().string();
+  const std::string name = path.filename().string();
+  for (const std::string suffix : {".nii.gz", ".hdr.gz", ".ome.zarr", ".zarr"})
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  return fs::is_directory(path) ? name : path.stem().string();
 }
 
-std::vector<Work> list_work(const PackVolumesOptions& options) {
-  if (!options.each) return {{options.input, options.output}};
+/// The file of voxels that belongs to a NIfTI header, or nothing.
+fs::path partner_of(const fs::path& path) {
+  const std::string name = path.string();
+  for (const std::string suffix : {".hdr", ".hdr.gz"}) {
+    if (!name.ends_with(suffix)) continue;
+    const std::string stem = name.substr(0, name.size() - suffix.size());
+    for (const char* voxels : {".img", ".img.gz"})
+      if (fs::exists(stem + voxels)) return stem + voxels;
+  }
+  return {};
+}
+
+/// What lies beside volumes and is none.
+bool is_aside(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (name.starts_with('.')) return true;
+  for (const std::string suffix :
+       {".partial", ".headrace-foreground", ".headrace-index", ".json", ".img", ".img.gz"})
+    if (name.ends_with(suffix)) return true;
+  return false;
+}
+
+bool is_same(const fs::path& a, const fs::path& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none);
+}
+
+/// Throws ConfigError where writing `to` would change what is read.
+void check_apart(const Work& work) {
+  const fs::path partner = partner_of(work.from);
+  std::error_code none;
+  fs::path folder = fs::weakly_canonical(work.to, none).parent_path();
+  bool inside = false;
+  if (fs::is_directory(work.from)) {
+    for (; !inside && folder != folder.root_path() && !folder.empty();
+         folder = folder.parent_path())
+      inside = is_same(folder, work.from);
+  }
+  if (inside || is_same(work.from, work.to) || (!partner.empty() && is_same(partner, work.to))) {
+    throw ConfigError("[pack] OUTPUT must not be a part of INPUT, got " + work.to.string() +
+                      " for " + work.from.string() + "; name another file");
+  }
+}
+
+std::vector<Work> list_folder(const PackVolumesOptions& options) {
   if (!fs::is_directory(options.input)) {
     throw ConfigError("[pack] with --each INPUT must be a folder of volumes, got " +
                       options.input.string());
+  }
+  if (is_same(options.input, options.output)) {
+    throw ConfigError("[pack] with --each OUTPUT must be another folder than INPUT, got " +
+                      options.output.string() + " for both");
   }
   std::vector<Work> work;
   std::map<std::string, fs::path> taken;
   for (const fs::directory_entry& entry : fs::directory_iterator(options.input)) {
     const fs::path& from = entry.path();
-    if (from.filename().string().starts_with('.')) continue;
+    if (is_aside(from) || is_same(from, options.output)) continue;
     const std::string name = name_without_suffix(from) + ".hrv";
     const auto [other, is_new] = taken.emplace(name, from);
     if (!is_new) {
@@ -134,34 +181,44 @@ std::vector<Work> list_work(const PackVolumesOptions& options) {
   return work;
 }
 
+std::vector<Work> list_work(const PackVolumesOptions& options) {
+  if (options.labels && options.median)
+    throw ConfigError("[pack] --labels must stand without --median, which makes labels of others");
+  if (options.labels && options.spacing.empty())
+    throw ConfigError("[pack] --labels says how --spacing resamples; give one, or leave it out");
+  std::vector<Work> work =
+      options.each ? list_folder(options) : std::vector<Work>{{options.input, options.output}};
+  for (const Work& each : work)
+    check_apart(each);
+  return work;
+}
+
 /// Size and time of a file, or of what a folder holds, and what is made of it.
 std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
   std::string text = fmt::format("{} {} {} {}", options.dataset, options.median, options.labels,
                                  fmt::join(options.spacing, ","));
-  const auto add = [&text](const fs::path& file) {
-    std::error_code none;
-    text += fmt::format("\n{} {} {}", file.filename().string(), fs::file_size(file, none),
-                        fs::last_write_time(file, none).time_since_epoch().count());
-  };
-  if (!fs::is_directory(path)) {
-    add(path);
-    return hash_name(text);
+  std::vector<fs::path> files{path};
+  if (const fs::path partner = partner_of(path); !partner.empty()) files.push_back(partner);
+  if (fs::is_directory(path)) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
+      files.push_back(entry.path());
   }
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-    files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files)
-    add(file);
+  for (const fs::path& file : files) {
+    std::error_code none;
+    text += fmt::format("\n{} {} {}", file.string(), fs::file_size(file, none),
+                        fs::last_write_time(file, none).time_since_epoch().count());
+  }
   return hash_name(text);
 }
 
 /// The volume with what was asked for done to it.
 std::shared_ptr<const Volume> converted(const fs::path& path, const PackVolumesOptions& options,
-                                        const std::shared_ptr<BlockCache>& cache) {
+                                        std::size_t memory) {
   std::shared_ptr<const Volume> volume = open_volume(path, {.dataset = options.dataset});
-  const auto cached = [&cache](std::shared_ptr<const Volume> of) {
-    return std::make_shared<const CachedVolume>(std::move(of), cache);
+  const auto cached = [memory](std::shared_ptr<const Volume> of) {
+    return std::make_shared<const CachedVolume>(std::move(of),
+                                                std::make_shared<BlockCache>(memory));
   };
   if (options.median) volume = median_of(cached(volume));
   if (!options.spacing.empty()) {
@@ -169,6 +226,11 @@ std::shared_ptr<const Volume> converted(const fs::path& path, const PackVolumesO
                        options.labels ? GridSampling::one_hot : GridSampling::linear);
   }
   return volume;
+}
+
+/// Each step's share of what decoded parts may take, the writer's among them.
+std::size_t share_of(std::size_t memory, const PackVolumesOptions& options) {
+  return memory / (1U + (options.median ? 1U : 0U) + (options.spacing.empty() ? 0U : 1U));
 }
 
 ChunkStoreOptions store_options(const PackVolumesOptions& options, std::size_t memory) {
@@ -197,15 +259,15 @@ void print_summary(const Work& work, const Volume& volume, const ChunkStoreProgr
              format_bytes(static_cast<std::uint64_t>(decoded)), format_seconds(seconds));
 }
 
-ExitCode run(const PackVolumesOptions& options, const CommandCall&) {
+ExitCode pack(const PackVolumesOptions& options) {
   const std::optional<Bytes> memory = parse_bytes(options.memory);
   if (!memory) throw ConfigError("[pack] --memory must be a size as 512MiB, got " + options.memory);
   const std::vector<Work> work = list_work(options);
   StopSignals signals;
   for (std::size_t i = 0; i < work.size(); ++i) {
-    const auto cache = std::make_shared<BlockCache>(memory->value);
-    const auto volume = converted(work[i].from, options, cache);
-    ChunkStoreOptions store = store_options(options, memory->value);
+    const std::size_t share = share_of(memory->value, options);
+    const auto volume = converted(work[i].from, options, share);
+    ChunkStoreOptions store = store_options(options, share);
     store.file = work[i].to;
     store.source_mark = mark_of(work[i].from, options);
     store.stop = signals.token();
@@ -234,6 +296,16 @@ ExitCode run(const PackVolumesOptions& options, const CommandCall&) {
     print_summary(work[i], *volume, done, seconds.count());
   }
   return ExitCode::done;
+}
+
+ExitCode run(const PackVolumesOptions& options, const CommandCall&) {
+  try {
+    return pack(options);
+  } catch (const fs::filesystem_error& failure) {
+    throw ConfigError(
+        std::string("[pack] INPUT must be readable and OUTPUT a place to write to, got: ") +
+        failure.what());
+  }
 }
 
 }  // namespace

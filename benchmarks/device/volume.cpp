@@ -57,6 +57,7 @@ class Boxes final : public Source {
       made.origin[axis] = map.origin[axis] - static_cast<double>(boxes_[at].begin[axis + 1]);
       made.knots[axis] = map.knots[axis];
       made.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
+      made.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
     }
     made.knots_per_voxel = static_cast<float>(1.0 / map.knot_spacing);
     const Shape bytes{static_cast<std::int64_t>(sizeof made)};

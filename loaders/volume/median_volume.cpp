@@ -90,6 +90,10 @@ class MedianVolume final : public Volume {
     return 0;
   }
 
+  bool reads_through(const BlockCache& cache) const noexcept override {
+    return &volume_->cache() == &cache || volume_->volume().reads_through(cache);
+  }
+
   std::size_t working_bytes() const override {
     VolumeIndex wide = info().block;
     for (std::size_t axis = 1; axis < 4; ++axis)

@@ -28,39 +28,30 @@ struct VolumePatches::Drawn {
 namespace {
 
 template <class T>
-std::array<std::byte, 8> bytes_of(T value) {
-  std::array<std::byte, 8> out{};
-  std::memcpy(out.data(), &value, sizeof value);
-  return out;
-}
-
-template <class T>
 std::array<std::byte, 8> nearest_bytes(double value) {
   const double least = std::numeric_limits<T>::lowest();
   const double most = std::numeric_limits<T>::max();
-  return bytes_of(static_cast<T>(std::nearbyint(std::clamp(value, least, most))));
+  const auto stored = static_cast<T>(std::nearbyint(std::clamp(value, least, most)));
+  std::array<std::byte, 8> out{};
+  std::memcpy(out.data(), &stored, sizeof stored);
+  return out;
 }
 
+/// Of the dtypes that boxes are cut from.
 std::array<std::byte, 8> stored_value(DType dtype, double value) {
   switch (dtype) {
     case DType::uint8:
       return nearest_bytes<std::uint8_t>(value);
-    case DType::int8:
-      return nearest_bytes<std::int8_t>(value);
     case DType::int16:
       return nearest_bytes<std::int16_t>(value);
     case DType::uint16:
       return nearest_bytes<std::uint16_t>(value);
-    case DType::int32:
-      return nearest_bytes<std::int32_t>(value);
-    case DType::uint32:
-      return nearest_bytes<std::uint32_t>(value);
-    case DType::float32:
-      return bytes_of(static_cast<float>(value));
-    case DType::float64:
-      return bytes_of(value);
-    default:
-      return {};
+    default: {
+      const auto single = static_cast<float>(value);
+      std::array<std::byte, 8> out{};
+      std::memcpy(out.data(), &single, sizeof single);
+      return out;
+    }
   }
 }
 
@@ -77,11 +68,41 @@ void read_values(const CachedVolume& from, const VolumeBox& box, const Outside& 
   to_float(from.info(), stored, to.data());
 }
 
+VolumeBox inside_of(const VolumeBox& box, const VolumeInfo& info) {
+  VolumeBox inside = box;
+  for (std::size_t axis = 1; axis < 4; ++axis) {
+    inside.begin[axis] = std::clamp(box.begin[axis], std::int64_t{0}, info.shape[axis]);
+    inside.end[axis] = std::clamp(box.end[axis], inside.begin[axis], info.shape[axis]);
+  }
+  return inside;
+}
+
+/// The same of one channel, and `outside` where the volume has no voxels.
+void read_filled(const CachedVolume& from, const VolumeBox& box, float outside,
+                 std::span<float> to) {
+  const VolumeBox inside = inside_of(box, from.info());
+  std::vector<float> values(voxels_in(inside));
+  if (!inside.empty()) read_values(from, inside, {}, values);
+  std::fill(to.begin(), to.end(), outside);
+  const VolumeIndex shape = box.shape();
+  const VolumeIndex part = inside.shape();
+  const float* row = values.data();
+  for (std::int64_t z = 0; z < part[1] && !inside.empty(); ++z) {
+    for (std::int64_t y = 0; y < part[2]; ++y, row += part[3]) {
+      const std::int64_t at =
+          ((z + inside.begin[1] - box.begin[1]) * shape[2] + y + inside.begin[2] - box.begin[2]) *
+              shape[3] +
+          inside.begin[3] - box.begin[3];
+      std::copy_n(row, part[3], to.begin() + at);
+    }
+  }
+}
+
 /// Labels of any dtype as int16. Throws DataError for values that are no whole numbers of it.
-void read_labels(const CachedVolume& from, const VolumeBox& box, const Outside& outside,
+void read_labels(const CachedVolume& from, const VolumeBox& box, std::int64_t outside,
                  std::span<std::int16_t> to) {
   std::vector<float> values(to.size());
-  read_values(from, box, outside, values);
+  read_filled(from, box, static_cast<float>(outside), values);
   for (std::size_t i = 0; i < to.size(); ++i) {
     const float value = values[i];
     if (!(value >= -32768.0F && value <= 32767.0F) || value != std::floor(value)) {
@@ -126,13 +147,10 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
 }
 
 bool VolumePatches::is_ignored(const VolumeCase& of, const Drawn& drawn) const {
-  VolumeBox inside = drawn.box;
-  for (std::size_t axis = 1; axis < 4; ++axis) {
-    inside.begin[axis] = std::max<std::int64_t>(inside.begin[axis], 0);
-    inside.end[axis] = std::min(inside.end[axis], of.label->info().shape[axis]);
-  }
+  const VolumeBox inside = inside_of(drawn.box, of.label->info());
   std::vector<std::int16_t> labels(voxels_in(inside));
-  read_labels(*of.label, inside, {}, labels);
+  if (labels.empty()) return true;
+  read_labels(*of.label, inside, 0, labels);
   const auto ignored = std::count(labels.begin(), labels.end(), *options_.sampling.ignore);
   return static_cast<double>(ignored) >
          options_.sampling.most_ignored * static_cast<double>(labels.size());
@@ -172,15 +190,21 @@ void VolumePatches::fill_image(const VolumeCase& of, const Drawn& drawn, Sample&
       const auto c = static_cast<std::size_t>(first);
       const double mean = of.means.empty() ? 0.0 : of.means[c];
       const double deviation = of.deviations.empty() ? 1.0 : of.deviations[c];
-      const double outside = (options_.outside * deviation + mean - info.offset) / info.scale;
+      const double outside = options_.outside * deviation + mean;
       const Outside rule{.rule = options_.edge ? Outside::Rule::edge : Outside::Rule::fill,
-                         .fill = stored_value(info.dtype, outside)};
+                         .fill = stored_value(info.dtype, (outside - info.offset) / info.scale)};
+      const auto values = [&] {
+        return std::span(
+            reinterpret_cast<float*>(to + c * static_cast<std::size_t>(voxels) * element),
+            static_cast<std::size_t>(voxels));
+      };
       std::byte* begin = to + c * static_cast<std::size_t>(voxels) * element;
       if (info.dtype == image_dtype_) {
         image->read_box(box, BoxMemory::dense(begin, box.shape(), element), rule);
+      } else if (options_.edge) {
+        read_values(*image, box, rule, values());
       } else {
-        read_values(*image, box, rule,
-                    {reinterpret_cast<float*>(begin), static_cast<std::size_t>(voxels)});
+        read_filled(*image, box, static_cast<float>(outside), values());
       }
     }
   }
@@ -191,15 +215,14 @@ void VolumePatches::fill_image(const VolumeCase& of, const Drawn& drawn, Sample&
 void VolumePatches::fill_label(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
   const std::int64_t voxels = voxels_of(drawn.box.shape());
   Tensor& out = sample.make(options_.label, label_dtype_, {voxels + detail::box_slack});
-  const DType stored = of.label->info().dtype;
   const std::int64_t beyond = options_.sampling.ignore.value_or(options_.outside_label);
-  const Outside rule{.fill = stored_value(stored, static_cast<double>(beyond))};
   const std::size_t element = size_of(label_dtype_);
   auto* to = static_cast<std::byte*>(out.raw());
-  if (stored == label_dtype_) {
+  if (label_dtype_ == DType::uint8) {
+    const Outside rule{.fill = stored_value(DType::uint8, static_cast<double>(beyond))};
     of.label->read_box(drawn.box, BoxMemory::dense(to, drawn.box.shape(), element), rule);
   } else {
-    read_labels(*of.label, drawn.box, rule,
+    read_labels(*of.label, drawn.box, beyond,
                 {reinterpret_cast<std::int16_t*>(to), static_cast<std::size_t>(voxels)});
   }
   std::memset(to + static_cast<std::size_t>(voxels) * element, 0,
@@ -214,6 +237,7 @@ void VolumePatches::fill_map(const VolumeCase& of, const Drawn& drawn, Sample& s
   for (std::size_t axis = 0; axis < 3; ++axis) {
     map.origin[axis] = drawn.map.origin[axis] - static_cast<double>(drawn.box.begin[axis + 1]);
     map.knots[axis] = drawn.map.knots[axis];
+    map.patch[axis] = static_cast<std::int32_t>(options_.patch[axis]);
     map.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
   }
   if (map.knots[0] > 0) map.knots_per_voxel = static_cast<float>(1.0 / drawn.map.knot_spacing);

@@ -29,7 +29,7 @@ __device__ int nearest_of(float place, int extent) {
   return min(static_cast<int>(__fadd_rn(inside, 0.5F)), extent - 1);
 }
 
-/// Of shares 0 and 1 it is one of both, to the bit.
+/// Of shares 0 and 1 it is one of both, to the bit, where both are finite.
 __device__ float blend(float a, float b, float share) {
   return __fadd_rn(__fmul_rn(__fsub_rn(1.0F, share), a), __fmul_rn(share, b));
 }
@@ -147,7 +147,9 @@ __global__ void __launch_bounds__(warps* lanes)
         __dadd_rn(map.origin[axis], __dadd_rn(__dmul_rn(m[0], z), __dmul_rn(m[1], y))));
     step[axis] = static_cast<float>(m[2]);
   }
-  const bool moves = map.knots[0] != 0;
+  const bool fits = map.patch[0] == task.patch[0] && map.patch[1] == task.patch[1] &&
+                    map.patch[2] == task.patch[2];
+  const bool moves = fits && map.knots[0] != 0;
   float* const knots = memory.knots[threadIdx.y];
   if (moves) collapse(map, task.displacements + task.displacement_offsets[sample], z, y, knots);
   __syncwarp();  // the row of knots is whole
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(warps* lanes)
   const std::int64_t voxels = of_sample * task.patch[2];
   const std::int64_t to =
       sample * task.channels * voxels + static_cast<std::int64_t>(at) * task.patch[2];
-  if (map.box_shape[0] < 1) {  // a row without a sample
+  if (map.box_shape[0] < 1 || !fits) {  // a row without a sample
     for (int x = static_cast<int>(threadIdx.x); x < task.patch[2]; x += lanes)
       for (std::int64_t c = 0; c < task.channels; ++c)
         if (kHow == Resampling::linear) {

@@ -68,6 +68,16 @@ void require_box(const Tensor& box, std::int64_t voxels) {
   }
 }
 
+void require_patch(const ResamplePatch& op, const PatchMap& map) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (map.patch[axis] != op.patch[axis]) {
+      throw DataError("a patch must have the extents for which it was drawn, " +
+                      std::to_string(map.patch[axis]) + " along an axis, got " +
+                      std::to_string(op.patch[axis]) + "; take VolumePatches::resample()");
+    }
+  }
+}
+
 void require_moves(const Tensor& moves, const PatchMap& map) {
   std::int64_t values = 3;
   for (std::int32_t knots : map.knots)
@@ -113,6 +123,7 @@ void ResamplePatch::operator()(Sample& sample) const {
   PatchMap map{};
   std::memcpy(&map, held.raw(), sizeof map);
   const std::int64_t channels = values.shape()[0];
+  require_patch(*this, map);
   const std::int64_t voxels = voxels_in(map);
   require_box(boxes, voxels * channels);
   require_moves(moves, map);

@@ -41,7 +41,7 @@ struct HEADRACE_API ResamplePatch {
   std::string name() const { return "resample patch"; }
   /// Throws ConfigError for a patch without voxels and fields that are no boxes.
   Schema schema(const Schema& in) const;
-  /// Throws DataError for boxes that do not fit their map.
+  /// Throws DataError for boxes that do not fit their map, and a map of another patch.
   void operator()(Sample& sample) const;
 };
 
@@ -53,7 +53,8 @@ struct HEADRACE_API ResamplePatches {
   std::string name() const { return "resample patches"; }
   /// Throws ConfigError as ResamplePatch does.
   Schema schema(const Schema& in) const { return each.schema(in); }
-  /// Throws PipelineError for fields that do not fit, DeviceError.
+  /// Rows whose map is of another patch become 0. Throws PipelineError for fields that do not fit,
+  /// DeviceError.
   void operator()(Batch& batch, Stream stream) const;
 };
 

@@ -32,6 +32,31 @@ std::array<double, 3> ratios(const VolumeInfo& from, const VolumeInfo& to) {
   return ratio;
 }
 
+/// Voxels that a block is made of, at most.
+double box_voxels(const std::array<double, 3>& ratio, const VolumeIndex& block) {
+  double voxels = 1.0;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    voxels *= std::ceil(ratio[axis] * static_cast<double>(block[axis + 1])) + 3.0;
+  return voxels;
+}
+
+/// Smaller blocks where the grid is so coarse that one would need much of the volume.
+void fit_blocks(const std::array<double, 3>& ratio, VolumeInfo& to, const std::string& name) {
+  constexpr double wanted = 1 << 24;
+  constexpr double most = 1 << 28;  // its bytes are counted in 31 bits
+  VolumeIndex& block = to.block;
+  while (box_voxels(ratio, block) > wanted) {
+    const auto longest = std::max_element(block.begin() + 1, block.end());
+    if (*longest == 1) break;
+    *longest = (*longest + 1) / 2;
+  }
+  if (box_voxels(ratio, block) > most) {
+    throw ConfigError("[resample] " + name + ": a voxel of the new grid must be made of at most " +
+                      std::to_string(1 << 28) +
+                      " voxels; take a smaller spacing, in several steps");
+  }
+}
+
 VolumeInfo info_of(const VolumeInfo& from, const std::array<double, 3>& spacing,
                    const std::string& name) {
   VolumeInfo to = from;
@@ -64,6 +89,7 @@ VolumeInfo info_of(const VolumeInfo& from, const std::array<double, 3>& spacing,
   }
   for (std::size_t axis = 0; axis < 3; ++axis)
     to.spacing[axis] = from.spacing[axis] * ratio[axis];
+  fit_blocks(ratio, to, name);
   if (!is_taken(from.dtype)) {  // read as values
     to.dtype = DType::float32;
     to.scale = 1.0;
@@ -91,7 +117,8 @@ class ResampledVolume final : public Volume {
       in_box.matrix[4 * axis] = map.matrix[4 * axis];
       in_box.origin[axis] = map.origin[axis] - static_cast<double>(box.begin[axis + 1]);
       in_box.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
-      task.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
+      in_box.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
+      task.patch[axis] = in_box.patch[axis];
     }
     const std::int64_t zero = 0;
     const float values[] = {1.0F, 0.0F};
@@ -113,12 +140,13 @@ class ResampledVolume final : public Volume {
     return 0;
   }
 
+  bool reads_through(const BlockCache& cache) const noexcept override {
+    return &volume_->cache() == &cache || volume_->volume().reads_through(cache);
+  }
+
   std::size_t working_bytes() const override {
-    double voxels = 1.0;
-    const std::array<double, 3> ratio = ratios(volume_->info(), info());
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      voxels *= ratio[axis] * static_cast<double>(info().block[axis + 1]) + 3.0;
-    return static_cast<std::size_t>(voxels) * 8 + info().block_bytes() * 4 +
+    const double voxels = box_voxels(ratios(volume_->info(), info()), info().block);
+    return static_cast<std::size_t>(voxels) * 12 + info().block_bytes() * 4 +
            volume_->volume().working_bytes();
   }
 

@@ -66,6 +66,8 @@ struct VolumeInfo {
   }
 };
 
+class BlockCache;
+
 /// A file of voxels, whatever its format, read block by block. Opened and checked when it is made.
 /// Const and thread-safe. Files are not trusted and never mapped.
 class HEADRACE_API Volume {
@@ -86,6 +88,10 @@ class HEADRACE_API Volume {
 
   /// Memory that read_block() needs a call, besides `out`.
   virtual std::size_t working_bytes() const { return 0; }
+  /// Whether reading a block of it reads blocks through that cache, by other volumes that it is
+  /// made of. Its own blocks must not be kept there: one that is being made would wait for room
+  /// that it holds itself.
+  virtual bool reads_through(const BlockCache&) const noexcept { return false; }
   /// Memory that the volume holds itself: indexes of blocks.
   virtual std::size_t resident_bytes() const { return 0; }
 

@@ -3,6 +3,7 @@
 #include <headrace/loaders/volume/volume_patches.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -67,9 +68,28 @@ void check_case(const VolumeCase& of, const VolumePatchesOptions& options, std::
              std::to_string(channels) + " channels, got " + std::to_string(numbers->size()));
     }
   }
-  for (double deviation : of.deviations)
-    if (!(deviation > 0.0)) refuse("deviations of case " + of.name + " must be above 0");
+  for (double mean : of.means)
+    if (!std::isfinite(mean)) refuse("means of case " + of.name + " must be finite");
+  for (double deviation : of.deviations) {
+    if (!(deviation > 0.0) || !std::isfinite(deviation))
+      refuse("deviations of case " + of.name + " must be finite and above 0");
+  }
   if (options.with_labels) check_label(of, options);
+}
+
+/// uint8 where all labels are, and what lies outside is; else int16.
+DType label_dtype(const std::vector<std::shared_ptr<const CachedVolume>>& labels,
+                  const VolumePatchesOptions& options) {
+  const std::int64_t beyond = options.sampling.ignore.value_or(options.outside_label);
+  if (beyond < -32768 || beyond > 32767) {
+    refuse("the ignored label and the one outside must be from -32768 to 32767, got " +
+           std::to_string(beyond));
+  }
+  const bool bytes = std::all_of(labels.begin(), labels.end(), [](const auto& label) {
+    const VolumeInfo& info = label->info();
+    return info.dtype == DType::uint8 && info.scale == 1.0 && info.offset == 0.0;
+  });
+  return bytes && beyond >= 0 && beyond <= 255 ? DType::uint8 : DType::int16;
 }
 
 /// The dtype that all have, where patches are cut from it; else `otherwise`.
@@ -91,6 +111,11 @@ VolumePatches::VolumePatches(std::vector<VolumeCase> cases, VolumePatchesOptions
     if (extent < 1 || extent > 4096)
       refuse("a patch must have 1 to 4096 voxels along each axis, got " + std::to_string(extent));
   }
+  if (!std::isfinite(options_.outside))
+    refuse("outside must be finite, got " + std::to_string(options_.outside));
+  if (options_.image.empty() || (options_.with_labels && options_.image == options_.label))
+    refuse("image and label must have names of their own, got '" + options_.image + "' and '" +
+           options_.label + "'");
   options_.sampling.check();
   options_.transform.check();
   channels_ = channels_of(cases_.front());
@@ -106,16 +131,18 @@ VolumePatches::VolumePatches(std::vector<VolumeCase> cases, VolumePatchesOptions
   }
   image_dtype_ =
       common(images, {DType::uint8, DType::int16, DType::uint16, DType::float32}, DType::float32);
-  if (options_.with_labels) label_dtype_ = common(labels, {DType::uint8}, DType::int16);
+  if (options_.with_labels) label_dtype_ = label_dtype(labels, options_);
   const auto reach = options_.transform.largest_reach(options_.patch);
   largest_box_ = 1;
   for (std::size_t axis = 0; axis < 3; ++axis)
     largest_box_ *= std::min(reach[axis], most[axis + 1] + 2);
-  const std::int64_t bytes = largest_box_ * static_cast<std::int64_t>(size_of(image_dtype_));
-  if (bytes * channels_ > (std::int64_t{1} << 31) - 64) {
+  const std::int64_t bytes =
+      largest_box_ *
+      static_cast<std::int64_t>(std::max(
+          size_of(image_dtype_) * static_cast<std::size_t>(channels_), size_of(label_dtype_)));
+  if (bytes > (std::int64_t{1} << 31) - 64) {
     refuse("the voxels that a patch is cut from must take less than 2 GiB, got " +
-           std::to_string(bytes * channels_ >> 20) +
-           " MiB; take a smaller patch or milder transforms");
+           std::to_string(bytes >> 20) + " MiB; take a smaller patch or milder transforms");
   }
   if (options_.transform.elastic > 0.0) {
     const auto knots = options_.transform.knots(options_.patch);
@@ -155,14 +182,27 @@ std::size_t VolumePatches::working_bytes(std::int64_t) const {
 }
 
 std::size_t VolumePatches::largest_working_bytes() const {
-  std::size_t scratch = 0;
-  for (const VolumeCase& of : cases_)
-    for (const auto& image : of.images)
-      scratch = std::max(scratch, image->volume().working_bytes());
-  std::size_t bytes = scratch + static_cast<std::size_t>(most_moves_) * sizeof(float);
+  std::size_t decoding = 0;    // of a block
+  std::size_t converting = 0;  // bytes a voxel of the box, beside what is kept
+  const auto look_at = [&](const VolumeInfo& info, std::size_t more) {
+    converting = std::max(converting, size_of(info.dtype) + more);
+  };
+  for (const VolumeCase& of : cases_) {
+    for (const auto& image : of.images) {
+      decoding = std::max(decoding, image->volume().working_bytes());
+      if (image->info().dtype != image_dtype_) look_at(image->info(), sizeof(float));
+    }
+    if (!options_.with_labels) continue;
+    decoding = std::max(decoding, of.label->volume().working_bytes());
+    if (label_dtype_ != DType::uint8 || options_.sampling.ignore)
+      look_at(of.label->info(), 2 * sizeof(float) + sizeof(std::int16_t));
+  }
   const auto box = static_cast<std::size_t>(largest_box_);
-  bytes += box * static_cast<std::size_t>(channels_) * size_of(image_dtype_);
-  return bytes + (options_.with_labels ? box * size_of(label_dtype_) : 0);
+  std::size_t voxel = converting + static_cast<std::size_t>(channels_) * size_of(image_dtype_);
+  if (options_.with_labels) voxel += size_of(label_dtype_);
+  // A map's bounds are those of its knots at half the spacing: twice, four and eight times as many.
+  return decoding + box * voxel +
+         std::size_t{16} * static_cast<std::size_t>(most_moves_) * sizeof(float);
 }
 
 std::size_t VolumePatches::resident_bytes() const {

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/detail/box_copy.h>
 #include <headrace/loaders/volume/volume_reader.h>
 
@@ -59,7 +60,14 @@ CachedVolume::CachedVolume(std::shared_ptr<const Volume> volume, std::shared_ptr
     : volume_(std::move(volume)),
       cache_(std::move(cache)),
       grid_(volume_->info().grid()),
-      number_(cache_->add(*volume_)) {}
+      number_(0) {
+  if (volume_->reads_through(*cache_)) {
+    throw ConfigError("[volume] " + volume_->name() +
+                      ": what is made of a volume must not be kept in the cache through which that "
+                      "one is read; give it a cache of its own");
+  }
+  number_ = cache_->add(*volume_);
+}
 
 CachedVolume::~CachedVolume() {
   cache_->remove(number_);

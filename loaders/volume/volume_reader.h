@@ -42,7 +42,8 @@ struct Outside {
 /// read boxes at a time. Forgets its blocks with itself.
 class HEADRACE_API CachedVolume {
  public:
-  /// Throws ResourceError where a block is larger than the cache.
+  /// Throws ResourceError where a block is larger than the cache, ConfigError for a volume that is
+  /// made of others which are read through the same cache.
   CachedVolume(std::shared_ptr<const Volume> volume, std::shared_ptr<BlockCache> cache);
   ~CachedVolume();
   CachedVolume(const CachedVolume&) = delete;

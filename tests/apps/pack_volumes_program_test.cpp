@@ -75,6 +75,29 @@ TEST_CASE("every volume of a folder is converted, filtered and resampled where t
   }
 }
 
+TEST_CASE(
+    "a folder may be converted again into a folder of its own, past what lies beside volumes") {
+  const TemporaryFolder folder;
+  write_volume(folder / "a.nii");
+  std::ofstream(folder / "dataset.json") << "{}";
+  std::ofstream(folder / "a.nii.headrace-foreground") << "none";
+  for (int i = 0; i < 2; ++i) {
+    const Finished packed =
+        run_headrace(folder.path(), {"pack", "volumes", ".", "packed", "--each"});
+    CHECK_MESSAGE(packed.status == 0, packed.err);
+  }
+  CHECK(whole_volume(*open_volume(folder / "packed/a.hrv")) == voxels_of_test(shape));
+}
+
+TEST_CASE("steps that read through each other end with little memory") {
+  const TemporaryFolder folder;
+  write_volume(folder / "a.nii.gz");  // one block of 42 kB
+  const Finished packed =
+      run_headrace(folder.path(), {"pack", "volumes", "a.nii.gz", "a.hrv", "--median", "--spacing",
+                                   "1", "1", "1", "--memory", "180kB", "--threads", "1"});
+  CHECK_MESSAGE(packed.status == 0, packed.err);
+}
+
 TEST_CASE("what cannot be converted is refused before anything is written") {
   const TemporaryFolder folder;
   std::ofstream(folder / "x.nii.gz") << "no volume";
@@ -88,6 +111,11 @@ TEST_CASE("what cannot be converted is refused before anything is written") {
   refused({"none.nii", "x.hrv"}, 2, "there is no such file");
   refused({"x.nii.gz", "x.hrv", "--memory", "much"}, 2, "--memory must be a size");
   refused({"x.nii.gz", "x.hrv", "--each"}, 2, "must be a folder of volumes");
+  refused({"x.nii.gz", "x.hrv", "--labels"}, 2, "give one, or leave it out");
+  refused({"x.nii.gz", "x.nii.gz"}, 2, "must not be a part of INPUT");
+  fs::create_directory(folder / "slices");
+  refused({"slices", "slices/x.hrv"}, 2, "must not be a part of INPUT");
+  refused({"slices", "slices", "--each"}, 2, "another folder than INPUT");
   CHECK(!fs::exists(folder / "x.hrv"));
   fs::create_directory(folder / "twice");
   write_volume(folder / "twice/a.nii");

@@ -101,7 +101,9 @@ Case draw_case(unsigned seed) {
   const std::size_t element = size_of(made.task.stored);
   for (std::int64_t s = 0; s < made.task.samples; ++s) {
     made.displacement_offsets.push_back(static_cast<std::int64_t>(made.displacements.size()));
-    const PatchMap map = draw_map(made, dice, dice.between(0, 5));
+    PatchMap map = draw_map(made, dice, dice.between(0, 5));
+    std::copy_n(made.task.patch, 3, map.patch);
+    if (dice.between(0, 20) == 0) ++map.patch[1];  // of another patch: nothing
     const std::size_t first = made.boxes.size();
     made.box_offsets.push_back(static_cast<std::int64_t>(first / element));
     const std::size_t voxels =
@@ -206,7 +208,7 @@ double linear_at(const Case& made, std::int64_t sample, std::int64_t channel,
   const auto at = static_cast<std::size_t>(sample);
   const PatchMap& map = made.maps[at];
   const std::array<double, 3> moved = displacement_of(made, at, voxel);
-  if (map.box_shape[0] == 0) return 0.0;
+  if (map.box_shape[0] == 0 || map.patch[1] != made.task.patch[1]) return 0.0;
   std::array<std::int64_t, 3> low{};
   std::array<double, 3> share{};
   for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -65,7 +65,7 @@ HWY_INLINE Tap tap_of(VF place, std::int32_t extent) {
   return {voxel, hn::Sub(inside, hn::ConvertTo(df, voxel))};
 }
 
-/// Of shares 0 and 1 it is one of both, to the bit.
+/// Of shares 0 and 1 it is one of both, to the bit, where both are finite.
 HWY_INLINE VF blend(VF a, VF b, VF share) {
   const VF rest = hn::Sub(hn::Set(DF(), 1.0F), share);
   return hn::Add(hn::Mul(rest, a), hn::Mul(share, b));
@@ -320,7 +320,8 @@ void rows_of(const ResampleTask& task, std::int64_t first, std::int64_t last) {
   for (std::int64_t number = first; number < last; ++number) {
     const std::int64_t sample = number / of_sample;
     const std::int64_t at = number - sample * of_sample;
-    if (task.maps[sample].box_shape[0] < 1) {
+    const PatchMap& map = task.maps[sample];
+    if (map.box_shape[0] < 1 || !std::equal(map.patch, map.patch + 3, task.patch)) {
       task.how == Resampling::linear ? clear_row<float>(task, sample, at)
                                      : clear_row<T>(task, sample, at);
       continue;

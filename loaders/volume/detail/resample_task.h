@@ -16,6 +16,7 @@ struct PatchMap {
   float knots_per_voxel;      ///< 1 / spacing of the displacement's knots
   std::int32_t knots[3];      ///< 0: no displacement; knot 1 lies at voxel 0
   std::int32_t box_shape[3];  ///< all 0: no sample, the patch is 0
+  std::int32_t patch[3];      ///< for which it was drawn; of another one nothing is made
 };
 
 /// Voxels behind a box that may be read and mean nothing.
@@ -31,9 +32,8 @@ enum class Resampling : std::uint8_t {
   one_hot,
 };
 
-/// Patches cut from boxes, on the host or a device. Stored types: uint8, int16, uint16, float32.
-/// The host reads up to box_slack voxels
-/// behind a box.
+/// Patches cut from boxes, on the host or a device, of finite voxels to the same bits. Stored
+/// types: uint8, int16, uint16, float32. The host reads up to box_slack voxels behind a box.
 struct ResampleTask {
   const std::byte* boxes = nullptr;                    ///< each [channels, box_shape]
   const std::int64_t* box_offsets = nullptr;           ///< [samples], voxels before a sample's box

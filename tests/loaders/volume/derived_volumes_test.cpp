@@ -124,4 +124,31 @@ TEST_CASE("Labels of another grid stay labels, and floats are no labels") {
   CHECK_THROWS_AS(resampled(labels, {1e-9, 1, 1}, GridSampling::linear), ConfigError);
 }
 
+TEST_CASE("What is made of a volume is not kept in that one's cache") {
+  const VolumeInfo info{.shape = {1, 9, 10, 11}, .block = {1, 4, 4, 4}};
+  const auto labels =
+      cached<std::uint8_t>(info, [](const VolumeIndex&) { return std::uint8_t{1}; });
+  const auto own = std::make_shared<BlockCache>(1 << 20);
+  const std::shared_ptr<BlockCache> same(labels, &labels->cache());
+  CHECK_THROWS_WITH_AS(CachedVolume(median_of(labels), same),
+                       doctest::Contains("a cache of its own"), ConfigError);
+  const auto first = std::make_shared<const CachedVolume>(median_of(labels), own);
+  CHECK_THROWS_AS(CachedVolume(resampled(first, {2, 2, 2}, GridSampling::linear), same),
+                  ConfigError);
+  CHECK_NOTHROW(CachedVolume(resampled(first, {2, 2, 2}, GridSampling::linear),
+                             std::make_shared<BlockCache>(1 << 20)));
+}
+
+TEST_CASE("Blocks of a coarse grid are as small as what they are made of allows") {
+  const VolumeInfo info{.shape = {1, 4000, 4000, 4000}, .block = {1, 8, 8, 8}};
+  const auto volume = cached<std::uint8_t>(
+      info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(at[3] / 16); });
+  const auto coarse = resampled(volume, {32, 32, 32}, GridSampling::linear);
+  CHECK(coarse->info().shape == VolumeIndex{1, 125, 125, 125});
+  CHECK(coarse->working_bytes() < (std::size_t{1} << 28));
+  CHECK(coarse->info().block[3] < 64);
+  CHECK_THROWS_WITH_AS(resampled(volume, {1000, 1000, 1000}, GridSampling::linear),
+                       doctest::Contains("take a smaller spacing"), ConfigError);
+}
+
 }  // namespace headrace::test

@@ -35,6 +35,7 @@ std::vector<Out> patch_of(const SpatialMap& map, const std::vector<std::uint8_t>
     in_box.origin[axis] = map.origin[axis];
     in_box.knots[axis] = map.knots[axis];
     in_box.box_shape[axis] = static_cast<std::int32_t>(shape[axis]);
+    in_box.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
     voxels *= map.patch[axis];
   }
   std::copy(map.matrix.begin(), map.matrix.end(), in_box.matrix);

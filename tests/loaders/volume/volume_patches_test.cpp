@@ -10,8 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -279,6 +281,58 @@ TEST_CASE("Channels of several files come in order, with their own mean and devi
   }
 }
 
+TEST_CASE("What lies outside a label is what was asked for, in a dtype that holds it") {
+  const auto cache = std::make_shared<BlockCache>(1 << 20);
+  const auto outside_of = [&](DType stored, std::optional<std::int64_t> ignore,
+                              std::int64_t outside) {
+    VolumePatchesOptions options = options_of({30, 40, 38});
+    options.sampling = {.foreground = 0.0, .ignore = ignore, .most_ignored = 1.0};
+    options.outside_label = outside;
+    const VolumePatches source({case_of(cache, DType::uint8, stored)}, options);
+    Sample sample;
+    sample.origin() = {.index = 0, .epoch = 0, .position = 0};
+    source.read(0, sample);
+    source.resample()(sample);
+    const Tensor label = sample["label"];
+    return label.dtype() == DType::uint8 ? std::int64_t{*label.data<std::uint8_t>()}
+                                         : std::int64_t{*label.data<std::int16_t>()};
+  };
+  CHECK(outside_of(DType::uint8, {}, 7) == 7);
+  CHECK(outside_of(DType::uint8, {}, -1) == -1);
+  CHECK(outside_of(DType::uint8, 300, 0) == 300);
+  CHECK(outside_of(DType::int16, 9, 0) == 9);
+  CHECK(outside_of(DType::float32, {}, -5) == -5);
+}
+
+TEST_CASE("Labels are values, whatever other cases store") {
+  const auto cache = std::make_shared<BlockCache>(1 << 20);
+  VolumeCase of = case_of(cache);
+  const VolumeInfo info{.shape = shape, .block = {1, 8, 8, 8}, .scale = 2.0};
+  of.label = std::make_shared<const CachedVolume>(
+      made<std::uint8_t>(info, [](const VolumeIndex&) { return std::int64_t{3}; }), cache);
+  VolumePatchesOptions options = options_of({8, 8, 8});
+  options.sampling = {.foreground = 0.0};
+  const VolumePatches source({of}, options);
+  Sample sample;
+  sample.origin() = {.index = 0, .epoch = 0, .position = 0};
+  source.read(0, sample);
+  source.resample()(sample);
+  CHECK(*sample["label"].data<std::int16_t>() == 6);
+}
+
+TEST_CASE("A patch of other extents than were drawn is refused") {
+  const auto cache = std::make_shared<BlockCache>(1 << 20);
+  VolumePatchesOptions options = options_of({8, 8, 8});
+  options.transform = wild();
+  const VolumePatches source({case_of(cache)}, options);
+  Sample sample;
+  sample.origin() = {.index = 0, .epoch = 0, .position = 0};
+  source.read(0, sample);
+  ResamplePatch larger = source.resample();
+  larger.patch = {64, 64, 64};
+  CHECK_THROWS_WITH_AS(larger(sample), doctest::Contains("for which it was drawn"), DataError);
+}
+
 TEST_CASE("Cases that do not fit are refused by name") {
   const auto cache = std::make_shared<BlockCache>(1 << 20);
   const auto refused = [](std::vector<VolumeCase> cases, const VolumePatchesOptions& options,
@@ -298,6 +352,15 @@ TEST_CASE("Cases that do not fit are refused by name") {
   of.images.push_back(of.images[0]);
   refused({case_of(cache), of}, options, "must have 1 channels");
   refused({case_of(cache)}, options_of({0, 8, 8}), "1 to 4096 voxels");
+  VolumePatchesOptions odd = options_of({8, 8, 8});
+  odd.outside = std::nan("");
+  refused({case_of(cache)}, odd, "outside must be finite");
+  odd = options_of({8, 8, 8});
+  odd.label = odd.image;
+  refused({case_of(cache)}, odd, "names of their own");
+  of = case_of(cache);
+  of.deviations = {std::numeric_limits<double>::infinity()};
+  refused({of}, options, "must be finite and above 0");
   VolumePatchesOptions rough = options_of({8, 8, 4096});
   rough.transform.elastic = 1.0;
   rough.transform.elastic_sigma = 1.0;
