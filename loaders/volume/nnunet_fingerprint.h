@@ -14,7 +14,7 @@
 namespace headrace::inline v1 {
 
 /// Of a channel's foreground: voxels with a label above 0, each case counting as much as another.
-struct NnUNetIntensity {
+struct NnUNetForegroundValues {
   double mean = 0;
   double median = 0;
   double std = 0;
@@ -32,7 +32,7 @@ struct NnUNetFingerprint {
   std::vector<std::array<std::int64_t, 3>> shapes{};
   std::vector<std::array<double, 3>> spacings{};
   double median_relative_size_after_cropping = 1;
-  std::vector<NnUNetIntensity> intensity{};  ///< of each channel
+  std::vector<NnUNetForegroundValues> intensity{};  ///< of each channel
   /// Cases where a value occurs, for each of NnUNetRaw::values().
   std::vector<std::int64_t> cases_with_value{};
   /// Names of cases whose label says that it lies elsewhere than the image (another affine), as

@@ -48,7 +48,7 @@ std::string labels_line(const NnUNetRaw& raw, const NnUNetFingerprint& fingerpri
 
 std::string channel_line(const NnUNetRaw& raw, const NnUNetFingerprint& fingerprint,
                          std::size_t channel) {
-  const NnUNetIntensity& values = fingerprint.intensity[channel];
+  const NnUNetForegroundValues& values = fingerprint.intensity[channel];
   return fmt::format("channel {} ({}): foreground {:.4g} ± {:.4g}, 99 % of it {:.4g} to {:.4g}",
                      channel, printable(raw.channels[channel], longest_name), values.mean,
                      values.std, values.percentile_00_5, values.percentile_99_5);

@@ -78,8 +78,8 @@ ForegroundFigures ForegroundValues::figures() {
   return made;
 }
 
-NnUNetIntensity intensity_of(std::span<ForegroundFigures*> cases) {
-  NnUNetIntensity made{.min = INFINITY, .max = -INFINITY};
+NnUNetForegroundValues intensity_of(std::span<ForegroundFigures*> cases) {
+  NnUNetForegroundValues made{.min = INFINITY, .max = -INFINITY};
   const auto count = static_cast<double>(cases.size());
   std::vector<SharedValue> values;
   for (ForegroundFigures* one : cases) {

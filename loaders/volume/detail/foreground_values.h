@@ -66,6 +66,6 @@ class ForegroundValues {
 
 /// A channel's intensity over all cases with foreground, each with the same weight; takes the
 /// values. There must be one.
-NnUNetIntensity intensity_of(std::span<ForegroundFigures*> cases);
+NnUNetForegroundValues intensity_of(std::span<ForegroundFigures*> cases);
 
 }  // namespace headrace::inline v1::detail

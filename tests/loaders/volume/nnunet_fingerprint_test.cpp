@@ -45,7 +45,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-bool same(const NnUNetIntensity& a, const NnUNetIntensity& b) {
+bool same(const NnUNetForegroundValues& a, const NnUNetForegroundValues& b) {
   return a.mean == b.mean && a.std == b.std && a.median == b.median && a.min == b.min &&
          a.max == b.max && a.percentile_00_5 == b.percentile_00_5 &&
          a.percentile_99_5 == b.percentile_99_5;
@@ -70,7 +70,7 @@ TEST_CASE("a fingerprint is what nnU-Net's extractor finds") {
   for (std::size_t channel = 0; channel < 2; ++channel) {
     const Json& figures =
         wanted.at("foreground_intensity_properties_per_channel").at(std::to_string(channel));
-    const NnUNetIntensity& intensity = found.intensity[channel];
+    const NnUNetForegroundValues& intensity = found.intensity[channel];
     CAPTURE(channel);
     // nnU-Net draws 25 million voxels of each case; here they are all looked at once.
     CHECK(intensity.mean == Approx(figures.at("mean").get<double>()).epsilon(2e-4));
