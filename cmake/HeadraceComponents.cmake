@@ -98,7 +98,7 @@ function(headrace_components)
       OBJECTS $<TARGET_OBJECTS:headrace_models> $<TARGET_OBJECTS:headrace_training>)
   endif()
   if(TARGET headrace_apps_torch)
-    headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image hdf5 core
+    headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image volume hdf5 core
       OBJECTS $<TARGET_OBJECTS:headrace_app_support> $<TARGET_OBJECTS:headrace_apps>
               $<TARGET_OBJECTS:headrace_apps_torch>)
   endif()

@@ -87,7 +87,7 @@ std::string verdict(const Row& row) {
   const auto figure = judged(row);
   if (!figure) return "";
   char text[64];
-  if (row.goal->share && row.unit != "share") {
+  if (row.goal->share && !row.unit.empty() && row.unit != "share") {
     std::snprintf(text, sizeof text, "goal %s %.3g %s: ", row.goal->at_most ? "<" : ">",
                   row.goal->value, row.unit.c_str());
   } else if (row.goal->share) {

@@ -46,7 +46,8 @@ TEST_CASE("an unknown command is a mistake, whatever follows it, and the nearest
     std::string meant;    ///< likewise
   };
   const std::string first = "headrace must be followed by one of new, train, predict, evaluate, ";
-  const std::string pack = "headrace pack must be followed by one of table, images, verify, ";
+  const std::string pack =
+      "headrace pack must be followed by one of table, images, volumes, verify, ";
   const std::vector<Mistake> mistakes{
       {{"nonsense"}, first, "got \"nonsense\"; see headrace --help"},
       {{"nonsense", "--help"}, first, "got \"nonsense\"; see headrace --help"},

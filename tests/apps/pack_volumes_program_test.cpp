@@ -78,15 +78,16 @@ TEST_CASE("every volume of a folder is converted, filtered and resampled where t
 TEST_CASE(
     "a folder may be converted again into a folder of its own, past what lies beside volumes") {
   const TemporaryFolder folder;
-  write_volume(folder / "a.nii");
-  std::ofstream(folder / "dataset.json") << "{}";
-  std::ofstream(folder / "a.nii.headrace-foreground") << "none";
+  fs::create_directory(folder / "in");
+  write_volume(folder / "in/a.nii");
+  std::ofstream(folder / "in/dataset.json") << "{}";
+  std::ofstream(folder / "in/a.nii.headrace-foreground") << "none";
   for (int i = 0; i < 2; ++i) {
     const Finished packed =
-        run_headrace(folder.path(), {"pack", "volumes", ".", "packed", "--each"});
+        run_headrace(folder.path(), {"pack", "volumes", "in", "in/packed", "--each"});
     CHECK_MESSAGE(packed.status == 0, packed.err);
   }
-  CHECK(whole_volume(*open_volume(folder / "packed/a.hrv")) == voxels_of_test(shape));
+  CHECK(whole_volume(*open_volume(folder / "in/packed/a.hrv")) == voxels_of_test(shape));
 }
 
 TEST_CASE("steps that read through each other end with little memory") {
