@@ -6,7 +6,8 @@ include(GNUInstallDirs)
 
 # Folders of loaders/ that bring libraries of their own: each is a component. The others are core,
 # which should use none of these (a test finds public names that are in two libraries).
-set(headrace_loader_components image hdf5 audio volume)
+set(headrace_loader_components image hdf5 audio)
+set(headrace_folders_of_hdf5 hdf5 volume)  # volumes are read from its files and written to them
 set(headrace_component_names core ${headrace_loader_components} cuda torch training app)
 option(HEADRACE_INSTALL "Build the installed form, one shared library a component" ${PROJECT_IS_TOP_LEVEL})
 
@@ -77,18 +78,19 @@ function(headrace_components)
   endif()
   set(loaders "$<TARGET_OBJECTS:headrace_loaders>")
   list(JOIN headrace_loader_components "|" folders)
+  list(JOIN headrace_folders_of_hdf5 "|" with_hdf5)
   headrace_component(core ROOMS engine augment monitor loaders
     OBJECTS $<TARGET_OBJECTS:headrace_engine> $<TARGET_OBJECTS:headrace_augment>
-            $<TARGET_OBJECTS:headrace_monitor> "$<FILTER:${loaders},EXCLUDE,headrace_loaders[.]dir/(./)?(${folders})/>")
+            $<TARGET_OBJECTS:headrace_monitor> "$<FILTER:${loaders},EXCLUDE,headrace_loaders[.]dir/(./)?(${folders}|${with_hdf5})/>")
   get_target_property(sources headrace_loaders SOURCES)
   foreach(folder IN LISTS headrace_loader_components)
-    set(objects "$<FILTER:${loaders},INCLUDE,headrace_loaders[.]dir/(./)?${folder}/>")
+    set(taken "${folder}")
+    if(folder STREQUAL "hdf5")
+      set(taken "${with_hdf5}")
+    endif()
+    set(objects "$<FILTER:${loaders},INCLUDE,headrace_loaders[.]dir/(./)?(${taken})/>")
     if(sources MATCHES "(^|;)${folder}/")
-      set(needs core)
-      if(folder STREQUAL "volume")
-        list(PREPEND needs hdf5)  # predictions are written with its writer
-      endif()
-      headrace_component(${folder} ROOMS loaders NEEDS ${needs} OBJECTS ${objects})
+      headrace_component(${folder} ROOMS loaders NEEDS core OBJECTS ${objects})
     endif()
   endforeach()
   if(HEADRACE_TORCH)
@@ -98,7 +100,7 @@ function(headrace_components)
       OBJECTS $<TARGET_OBJECTS:headrace_models> $<TARGET_OBJECTS:headrace_training>)
   endif()
   if(TARGET headrace_apps_torch)
-    headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image volume hdf5 core
+    headrace_component(app TORCH ROOMS app_support apps apps_torch NEEDS training torch image hdf5 core
       OBJECTS $<TARGET_OBJECTS:headrace_app_support> $<TARGET_OBJECTS:headrace_apps>
               $<TARGET_OBJECTS:headrace_apps_torch>)
   endif()

@@ -231,7 +231,7 @@ PROJECT
   fi
   if [[ -n "$TORCH" ]]; then
     ask -Dwanted="torch;training" -Dtargets="core;torch;training" -Dheadrace_TORCH_DIR="$TORCH"
-    ask -Dwanted="app" -Dtargets="core;image;hdf5;volume;torch;training;app" -Dheadrace_TORCH_DIR="$TORCH"
+    ask -Dwanted="app" -Dtargets="core;image;hdf5;torch;training;app" -Dheadrace_TORCH_DIR="$TORCH"
     refused "needs LibTorch" -Dwanted=torch -Dheadrace_TORCH_DIR=/nowhere
     mkdir -p "$WORK/old/lib" "$WORK/old/include/torch/headeronly"
     touch "$WORK/old/lib/libtorch_cpu.so"
