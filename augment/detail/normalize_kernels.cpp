@@ -2,7 +2,7 @@
 #include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/detail/normalize_task.h>
 #include <headrace/augment/detail/scratch.h>
-#include <headrace/augment/detail/vector_target.h>
+#include <headrace/engine/base/internal/vector_target.h>
 
 #include <algorithm>
 #include <bit>

@@ -51,15 +51,7 @@ class Boxes final : public Source {
     const VolumeIndex shape = boxes_[at].shape();
     fill(sample, "image", voxels_of(shape), 255);
     fill(sample, "label", voxels_of(shape), 1);
-    detail::PatchMap made{};
-    std::copy(map.matrix.begin(), map.matrix.end(), made.matrix);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      made.origin[axis] = map.origin[axis] - static_cast<double>(boxes_[at].begin[axis + 1]);
-      made.knots[axis] = map.knots[axis];
-      made.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
-      made.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
-    }
-    made.knots_per_voxel = static_cast<float>(1.0 / map.knot_spacing);
+    const detail::PatchMap made = detail::patch_map(map, boxes_[at]);
     const Shape bytes{static_cast<std::int64_t>(sizeof made)};
     std::memcpy(sample.make(PatchFields::map, DType::uint8, bytes).raw(), &made, sizeof made);
     const Shape count{static_cast<std::int64_t>(map.displacement.size())};

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from datetime import date
 from pathlib import Path
 from statistics import median
 
@@ -55,13 +54,6 @@ def arguments():
                         default=ROOT / "build/release/benchmarks/volumes/volumes_benchmark")
     parser.add_argument("--json", type=Path, help="writes all figures")
     return parser.parse_args()
-
-
-def machine(threads):
-    with open("/proc/cpuinfo") as info:
-        model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
-    gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    return f"machine: {model}, {threads} cores used, {gib:.0f} GiB, {date.today()}"
 
 
 class Row:
@@ -155,7 +147,7 @@ def main():
     args = arguments()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:args.threads])
     (args.cache / "logs").mkdir(parents=True, exist_ok=True)
-    print(machine(args.threads))
+    print(process.machine(args.threads))
     print(f"medians of {args.repeats} rounds in turn; patches of {args.patch}, batch {args.batch}; memory is the "
           "proportional set of all processes")
     every = {}
@@ -165,7 +157,7 @@ def main():
         every[title] = compare(work, entries, args, more)
         print("\n".join(table(work, every[title])), flush=True)
         if args.json:
-            args.json.write_text(json.dumps({"machine": machine(args.threads), "sections": every}, indent=1))
+            args.json.write_text(json.dumps({"machine": process.machine(args.threads), "sections": every}, indent=1))
 
     for work in args.sections.split(","):
         if work in AUGMENTED:

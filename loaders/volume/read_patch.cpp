@@ -148,12 +148,22 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
 
 bool VolumePatches::is_ignored(const VolumeCase& of, const Drawn& drawn) const {
   const VolumeBox inside = inside_of(drawn.box, of.label->info());
-  std::vector<std::int16_t> labels(voxels_in(inside));
-  if (labels.empty()) return true;
-  read_labels(*of.label, inside, 0, labels);
-  const auto ignored = std::count(labels.begin(), labels.end(), *options_.sampling.ignore);
+  if (inside.empty()) return true;
+  const std::int64_t ignore = *options_.sampling.ignore;
+  const std::size_t voxels = voxels_in(inside);
+  std::ptrdiff_t ignored = 0;
+  if (label_dtype_ == DType::uint8) {
+    std::vector<std::uint8_t> labels(voxels);
+    of.label->read_box(
+        inside, BoxMemory::dense(reinterpret_cast<std::byte*>(labels.data()), inside.shape(), 1));
+    ignored = std::count(labels.begin(), labels.end(), static_cast<std::uint8_t>(ignore));
+  } else {
+    std::vector<std::int16_t> labels(voxels);
+    read_labels(*of.label, inside, 0, labels);
+    ignored = std::count(labels.begin(), labels.end(), static_cast<std::int16_t>(ignore));
+  }
   return static_cast<double>(ignored) >
-         options_.sampling.most_ignored * static_cast<double>(labels.size());
+         options_.sampling.most_ignored * static_cast<double>(voxels);
 }
 
 bool VolumePatches::draw(std::int64_t index, const Origin& origin, bool may_wait,
@@ -230,17 +240,7 @@ void VolumePatches::fill_label(const VolumeCase& of, const Drawn& drawn, Sample&
 }
 
 void VolumePatches::fill_map(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
-  detail::PatchMap map{};
-  for (std::size_t i = 0; i < 9; ++i)
-    map.matrix[i] = drawn.map.matrix[i];
-  const VolumeIndex shape = drawn.box.shape();
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    map.origin[axis] = drawn.map.origin[axis] - static_cast<double>(drawn.box.begin[axis + 1]);
-    map.knots[axis] = drawn.map.knots[axis];
-    map.patch[axis] = static_cast<std::int32_t>(options_.patch[axis]);
-    map.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
-  }
-  if (map.knots[0] > 0) map.knots_per_voxel = static_cast<float>(1.0 / drawn.map.knot_spacing);
+  const detail::PatchMap map = detail::patch_map(drawn.map, drawn.box);
   const Shape map_shape{static_cast<std::int64_t>(sizeof map)};
   std::memcpy(sample.make(PatchFields::map, DType::uint8, map_shape).raw(), &map, sizeof map);
   const std::vector<float>& moves = drawn.map.displacement;

@@ -110,16 +110,9 @@ class ResampledVolume final : public Volume {
     box.begin[0] = place[0];
     box.end[0] = place[0] + 1;
     const std::vector<std::byte> voxels = read(box);
-    PatchMap in_box{};
+    const PatchMap in_box = detail::patch_map(map, box);
     ResampleTask task{.samples = 1, .stored = info().dtype};
-    const VolumeIndex shape = box.shape();
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      in_box.matrix[4 * axis] = map.matrix[4 * axis];
-      in_box.origin[axis] = map.origin[axis] - static_cast<double>(box.begin[axis + 1]);
-      in_box.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
-      in_box.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
-      task.patch[axis] = in_box.patch[axis];
-    }
+    std::copy_n(in_box.patch, 3, task.patch);
     const std::int64_t zero = 0;
     const float values[] = {1.0F, 0.0F};
     task.boxes = voxels.data();

@@ -1,3 +1,4 @@
+#include <headrace/loaders/volume/detail/resample_task.h>
 #include <headrace/loaders/volume/spatial_map.h>
 
 #include <algorithm>
@@ -49,14 +50,6 @@ std::int32_t SpatialMap::knots_for(std::int64_t voxels, double spacing) noexcept
   return static_cast<std::int32_t>(std::floor(static_cast<double>(voxels - 1) / spacing)) + 5;
 }
 
-SpatialMap crop_map(const std::array<std::int64_t, 3>& patch,
-                    const std::array<std::int64_t, 3>& centre) {
-  SpatialMap map{.patch = patch};
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    map.origin[axis] = static_cast<double>(centre[axis] - patch[axis] / 2);
-  return map;
-}
-
 VolumeBox reach_of(const SpatialMap& map) {
   VolumeBox box{.begin = {0, 0, 0, 0}, .end = {1, 1, 1, 1}};
   const std::array<MoveBounds, 3> moves = move_bounds(map);
@@ -84,6 +77,20 @@ VolumeBox reach_in(const SpatialMap& map, const VolumeInfo& info) {
     box.end[axis] = std::clamp(box.end[axis], box.begin[axis] + 1, extent + 1);
   }
   return box;
+}
+
+detail::PatchMap detail::patch_map(const SpatialMap& map, const VolumeBox& box) {
+  PatchMap made{};
+  std::copy(map.matrix.begin(), map.matrix.end(), made.matrix);
+  const VolumeIndex shape = box.shape();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    made.origin[axis] = map.origin[axis] - static_cast<double>(box.begin[axis + 1]);
+    made.knots[axis] = map.knots[axis];
+    made.box_shape[axis] = static_cast<std::int32_t>(shape[axis + 1]);
+    made.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
+  }
+  if (map.knots[0] > 0) made.knots_per_voxel = static_cast<float>(1.0 / map.knot_spacing);
+  return made;
 }
 
 }  // namespace headrace::inline v1

@@ -28,11 +28,6 @@ struct SpatialMap {
   static std::int32_t knots_for(std::int64_t voxels, double spacing) noexcept;
 };
 
-/// A map that puts the middle of the patch at `centre` and nothing else. Of an even patch the
-/// middle is the voxel behind the middle line, so that whole centres give whole places.
-HEADRACE_API SpatialMap crop_map(const std::array<std::int64_t, 3>& patch,
-                                 const std::array<std::int64_t, 3>& centre);
-
 /// How far a map's displacement reaches along an axis, in voxels of the volume.
 struct MoveBounds {
   float least = 0.0F;

@@ -60,6 +60,28 @@ double spacing_of(double sigma) {
   return sigma * std::numbers::sqrt3;
 }
 
+/// Draws the values of a map's spline, and scales them to the displacement that is drawn.
+void bend(const SpatialTransform& how, Random& random, SpatialMap& map) {
+  map.knot_spacing = spacing_of(how.elastic_sigma);
+  map.knots = how.knots(map.patch);
+  std::size_t values = 3;
+  for (std::int32_t count : map.knots)
+    values *= static_cast<std::size_t>(count);
+  map.displacement.resize(values);
+  const auto along = static_cast<std::size_t>(map.knots[2]);
+  for (std::size_t i = 0; i < values; ++i) {
+    const auto value = static_cast<float>(random.normal());
+    map.displacement[i] = how.flat && i / along % 3 == 0 ? 0.0F : value;
+  }
+  const double voxels = random.uniform(how.elastic_voxels.least, how.elastic_voxels.most);
+  float most = 0.0F;
+  for (const MoveBounds& along_axis : move_bounds(map))
+    most = std::max({most, -along_axis.least, along_axis.most});
+  const float factor = most > 0.0F ? static_cast<float>(voxels) / most : 0.0F;
+  for (float& value : map.displacement)
+    value *= factor;
+}
+
 void check_chance(double chance, const char* name) {
   if (!(chance >= 0.0 && chance <= 1.0)) {
     throw ConfigError(std::string("[spatial transform] ") + name +
@@ -132,26 +154,7 @@ SpatialMap SpatialTransform::draw(const Patch& patch, const Patch& centre, Rando
     for (std::size_t of = 0; of < 3; ++of)
       map.origin[axis] -= matrix[3 * axis + of] * 0.5 * static_cast<double>(patch[of] - 1);
   }
-  if (random.chance(elastic)) {
-    map.knot_spacing = spacing_of(elastic_sigma);
-    map.knots = knots(patch);
-    std::size_t values = 3;
-    for (std::int32_t count : map.knots)
-      values *= static_cast<std::size_t>(count);
-    map.displacement.resize(values);
-    const auto along = static_cast<std::size_t>(map.knots[2]);
-    for (std::size_t i = 0; i < values; ++i) {
-      const auto value = static_cast<float>(random.normal());
-      map.displacement[i] = flat && i / along % 3 == 0 ? 0.0F : value;
-    }
-    const double voxels = random.uniform(elastic_voxels.least, elastic_voxels.most);
-    float most = 0.0F;
-    for (const MoveBounds& along_axis : move_bounds(map))
-      most = std::max({most, -along_axis.least, along_axis.most});
-    const float factor = most > 0.0F ? static_cast<float>(voxels) / most : 0.0F;
-    for (float& value : map.displacement)
-      value *= factor;
-  }
+  if (random.chance(elastic)) bend(*this, random, map);
   return map;
 }
 

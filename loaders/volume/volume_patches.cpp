@@ -194,8 +194,9 @@ std::size_t VolumePatches::largest_working_bytes() const {
     }
     if (!options_.with_labels) continue;
     decoding = std::max(decoding, of.label->volume().working_bytes());
-    if (label_dtype_ != DType::uint8 || options_.sampling.ignore)
-      look_at(of.label->info(), 2 * sizeof(float) + sizeof(std::int16_t));
+    const bool plain = label_dtype_ == DType::uint8;
+    if (!plain || options_.sampling.ignore)
+      look_at(of.label->info(), plain ? 0 : 2 * sizeof(float) + sizeof(std::int16_t));
   }
   const auto box = static_cast<std::size_t>(largest_box_);
   std::size_t voxel = converting + static_cast<std::size_t>(channels_) * size_of(image_dtype_);

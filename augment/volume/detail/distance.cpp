@@ -1,7 +1,7 @@
 // Compiled once for every vector target; Highway picks one at run time.
 #include <headrace/augment/detail/scratch.h>
-#include <headrace/augment/detail/vector_target.h>
 #include <headrace/augment/volume/detail/distance.h>
+#include <headrace/engine/base/internal/vector_target.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Compiled once for every vector target; Highway picks one at run time.
 #include <headrace/augment/detail/portable_math.h>
 #include <headrace/augment/detail/scratch.h>
-#include <headrace/augment/detail/vector_target.h>
 #include <headrace/augment/volume/detail/volume_filters.h>
+#include <headrace/engine/base/internal/vector_target.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Compiled once for every vector target; Highway picks one at run time.
-#include <headrace/augment/detail/vector_target.h>
 #include <headrace/augment/volume/detail/voxel_pass.h>
+#include <headrace/engine/base/internal/vector_target.h>
 
 #include <algorithm>
 #include <bit>

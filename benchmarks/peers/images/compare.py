@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import process
@@ -49,13 +48,6 @@ def arguments():
     parser.add_argument("--chart", type=Path, help="writes a bar chart of the first set (SVG)")
     parser.add_argument("--json", type=Path, help="writes all figures")
     return parser.parse_args()
-
-
-def machine(threads):
-    with open("/proc/cpuinfo") as info:
-        model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
-    gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    return f"machine: {model}, {threads} cores used, {gib:.0f} GiB, {date.today()}"
 
 
 class Row:
@@ -148,7 +140,7 @@ def main():
     args = arguments()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:args.threads])
     (args.cache / "logs").mkdir(parents=True, exist_ok=True)
-    print(machine(args.threads))
+    print(process.machine(args.threads))
     print(f"medians of {args.repeats} rounds in turn; page cache warm; batch of 64; memory is the "
           "proportional set of all processes")
     every = {}
@@ -160,11 +152,11 @@ def main():
         every[name] = compare(args, data)
         print("\n".join(report.table(every[name], REFERENCE, LIMIT)), flush=True)
         if args.json:
-            args.json.write_text(json.dumps({"machine": machine(args.threads), "sets": every}, indent=1))
+            args.json.write_text(json.dumps({"machine": process.machine(args.threads), "sets": every}, indent=1))
         if args.chart and len(every) == 1:
             args.chart.write_text(report.chart(
                 every[name], "Images a second, 2 cores: decode, random-resized crop to 224, flip",
-                f"{name}, batch of 64, page cache warm; {machine(args.threads)}"))
+                f"{name}, batch of 64, page cache warm; {process.machine(args.threads)}"))
 
 
 if __name__ == "__main__":

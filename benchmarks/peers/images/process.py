@@ -6,8 +6,16 @@ import signal
 import subprocess
 import threading
 import time
+from datetime import date
 
 TICK = os.sysconf("SC_CLK_TCK")
+
+
+def machine(threads):
+    with open("/proc/cpuinfo") as info:
+        model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
+    gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"machine: {model}, {threads} cores used, {gib:.0f} GiB, {date.today()}"
 
 
 def tree(pid):

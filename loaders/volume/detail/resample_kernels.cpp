@@ -357,7 +357,7 @@ void resample(const ResampleTask& task, std::int64_t first, std::int64_t last) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <headrace/loaders/volume/detail/vector_target.h>
+#include <headrace/engine/base/internal/vector_target.h>
 namespace headrace::inline v1::detail {
 namespace {
 HWY_EXPORT(resample);

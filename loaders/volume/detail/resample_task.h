@@ -5,6 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace headrace::inline v1 {
+struct SpatialMap;
+struct VolumeBox;
+}  // namespace headrace::inline v1
+
 namespace headrace::inline v1::detail {
 
 /// How the voxels of one patch are found in its box. Axes z, y, x; a place is counted in the box's
@@ -48,6 +53,9 @@ struct ResampleTask {
   Resampling how = Resampling::linear;
   void* to = nullptr;  ///< [samples, channels, patch]
 };
+
+/// The map as a task takes it, for a box of the volume.
+PatchMap patch_map(const SpatialMap& map, const VolumeBox& box);
 
 /// Rows [first, last) of the task's samples * patch[0] * patch[1] rows, on the calling thread, with
 /// the `target`-th vector target (-1: the best); false where there is none. The bits are the same

@@ -29,22 +29,13 @@ Random random_of(std::int64_t position) {
 template <class Out>
 std::vector<Out> patch_of(const SpatialMap& map, const std::vector<std::uint8_t>& volume,
                           const Patch& shape, Resampling how) {
-  PatchMap in_box{};
-  std::int64_t voxels = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    in_box.origin[axis] = map.origin[axis];
-    in_box.knots[axis] = map.knots[axis];
-    in_box.box_shape[axis] = static_cast<std::int32_t>(shape[axis]);
-    in_box.patch[axis] = static_cast<std::int32_t>(map.patch[axis]);
-    voxels *= map.patch[axis];
-  }
-  std::copy(map.matrix.begin(), map.matrix.end(), in_box.matrix);
-  if (map.knots[0] > 0) in_box.knots_per_voxel = static_cast<float>(1.0 / map.knot_spacing);
+  const PatchMap in_box =
+      headrace::detail::patch_map(map, {.begin = {}, .end = {1, shape[0], shape[1], shape[2]}});
   std::vector<std::uint8_t> box = volume;
   box.resize(box.size() + headrace::detail::box_slack);
   const std::int64_t zero = 0;
   const float values[] = {1.0F, 0.0F};
-  std::vector<Out> out(static_cast<std::size_t>(voxels));
+  std::vector<Out> out(static_cast<std::size_t>(map.patch[0] * map.patch[1] * map.patch[2]));
   ResampleTask task{.boxes = reinterpret_cast<const std::byte*>(box.data()),
                     .box_offsets = &zero,
                     .displacements = map.displacement.data(),
