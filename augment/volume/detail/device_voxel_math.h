@@ -60,8 +60,11 @@ __device__ inline float power(float t, float g, float high, float low) {
   p = times_plus(p, r, 6.931472028550421E-1F);
   p = times_plus(p, r, 1.0F);
   const float exponent = __fadd_rn(whole, more);
-  const int shift = static_cast<int>(larger(exponent, -126.0F)) * (1 << 23);
-  const float value = __int_as_float(__float_as_int(p) + shift);
+  // Wraps, as the host's lanes do: a base above 1 may raise past the largest exponent.
+  const std::uint32_t shift =
+      static_cast<std::uint32_t>(static_cast<int>(larger(exponent, -126.0F))) << 23;
+  const float value =
+      __int_as_float(static_cast<int>(static_cast<std::uint32_t>(__float_as_int(p)) + shift));
   return t < least || exponent < -126.0F ? 0.0F : value;
 }
 
