@@ -1,0 +1,52 @@
+#pragma once
+
+#include <headrace/apps/feed/augment.h>
+#include <headrace/apps/feed/delay.h>
+#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_settings.h>
+#include <headrace/augment/volume/window_grid.h>
+#include <headrace/engine/plan/pipeline.h>
+#include <headrace/engine/tensor/device.h>
+#include <headrace/loaders/volume/volume_boxes.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What the pipelines of a task on volumes have in common.
+struct VolumeFeed {
+  VolumeSettings volume{};
+  AugmentList augment{};
+  PlantedDelays delay{};
+  std::uint64_t seed = 0;
+  std::optional<std::int64_t> ignore{};
+  std::int64_t classes = 0;
+};
+
+/// Patches to train on: `volume.patches` of each of these cases an epoch, in a fresh order, through
+/// the list augment. Batches: `image` float32 [N, C, Z, Y, X], `label` integers [N, Z, Y, X]; on a
+/// device its entries that have a form for it work there.
+Pipeline volume_training_pipeline(const VolumeSet& set, const std::vector<std::int64_t>& cases,
+                                  const VolumeFeed& feed, std::int64_t batch, Device device);
+
+/// The windows of some cases, in the order in which they are fed.
+struct WindowPlan {
+  std::vector<std::int64_t> cases{};  ///< numbers in the set
+  std::vector<WindowGrid> grids{};    ///< of each of them
+  std::vector<PlacedBox> boxes{};     ///< of all; `volume` counts these cases from 0
+
+  std::int64_t size() const { return static_cast<std::int64_t>(boxes.size()); }
+};
+
+/// Windows of `patch` that step on by at most `share` of it.
+WindowPlan plan_windows(const VolumeSet& set, const std::vector<std::int64_t>& cases,
+                        const std::array<std::int64_t, 3>& patch, double share);
+
+/// These windows in order, as they are, with labels where cases have some: rows of the batches are
+/// the plan's boxes, one after the other; the last batch is shorter.
+Pipeline volume_window_pipeline(const VolumeSet& set, const WindowPlan& plan,
+                                const VolumeFeed& feed, std::int64_t batch, Device device);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <headrace/apps/task/split.h>
+#include <headrace/apps/task/volume_settings.h>
+#include <headrace/loaders/volume/block_cache.h>
+#include <headrace/loaders/volume/nnunet_raw.h>
+#include <headrace/loaders/volume/volume_patches.h>
+#include <headrace/loaders/volume/volume_preparation.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Cases that are prepared and opened, all through one cache.
+struct VolumeSet {
+  std::string name{};  ///< for messages: the data set's folder
+  std::vector<PreparedCase> prepared{};
+  std::vector<VolumeCase> cases{};  ///< of the same numbers
+  std::shared_ptr<BlockCache> cache{};
+
+  std::int64_t channels() const;
+  std::size_t resident_bytes() const;  ///< the cache, full, and indexes
+};
+
+/// The volumes of a task, prepared and divided.
+struct VolumeRecords {
+  NnUNetRaw raw{};
+  VolumeSet set{};
+  std::vector<std::string> classes{};    ///< by label; the background first
+  std::optional<std::int64_t> ignore{};  ///< label that counts nowhere
+  std::vector<SplitParts> members{};     ///< cases of each
+};
+
+struct OpenVolumes {
+  std::filesystem::path folder{};  ///< nnU-Net's raw layout
+  SplitSettings split{};
+  std::uint64_t seed = 0;
+  int threads = 1;
+};
+
+/// Prepares what is not prepared yet, showing how far it is, opens and divides. Throws ConfigError,
+/// for regions (classes that overlap) too; DataError; ResourceError.
+VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume);
+
+/// Cases that are prepared, opened: `classes` and the foreground's index where they have labels.
+VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
+                        const VolumeSettings& volume, std::optional<std::int64_t> ignore);
+
+/// Names by label of a data set, the background first. Throws ConfigError for regions.
+std::vector<std::string> volume_classes(const NnUNetRaw& raw);
+
+/// Cases to predict or to judge: a folder in nnU-Net's raw layout stands for its imagesTs, or where
+/// `judged` for its labelled cases; any other folder for the images `NAME_0000.ENDING`, ... in it,
+/// with labels `NAME.ENDING` of `labels`, or of the folder beside it that nnU-Net would call theirs
+/// (labelsTr of imagesTr), where there is one. Opens nothing. Throws ConfigError, DataError.
+std::vector<NnUNetCase> find_volume_cases(const std::filesystem::path& data, std::size_t channels,
+                                          bool judged, const std::filesystem::path& labels = {});
+
+}  // namespace headrace::inline v1::app
