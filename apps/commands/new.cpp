@@ -23,10 +23,15 @@ void add(CLI::App& line, NewOptions& options) {
   line.add_option("KIND", options.kind, "What is to be learnt: classification, segmentation")
       ->required();
   line.add_option("--data", options.question.data,
-                  "Folder, manifest (.csv, .tsv, .jsonl), pack, HDF5 or .npy file to look at")
+                  "Folder, manifest (.csv, .tsv, .jsonl), pack, HDF5 or .npy file to look at; of "
+                  "volumes the folder of imagesTr, labelsTr and dataset.json (nnU-Net's)")
       ->required();
   line.add_option("--masks", options.question.mask_folder,
                   "Folder of the masks, where --data is that of the pictures");
+  line.add_option("--gpu-memory", options.question.gpu_memory,
+                  "Of volumes: GB that a training step may take (nnU-Net's GPU memory target; "
+                  "default 8, without a GPU 0.25)")
+      ->check(CLI::Range(0.05, 1000.0));
   line.add_option("--output", options.output, "File to write instead of standard output");
   add_threads(line, options.threads);
 }

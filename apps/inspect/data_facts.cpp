@@ -117,6 +117,10 @@ void add_arrays(DataFacts& facts, const LabelledSource& source) {
 
 }  // namespace
 
+bool has_gpu() {
+  return ::access("/dev/nvidiactl", F_OK) == 0;
+}
+
 DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   DataFacts facts{.found = question.masks ? find_masks(question.data, question.mask_folder)
                                           : find_classes(question.data)};
@@ -135,7 +139,7 @@ DataFacts look_at_data(const DataQuestion& question, SurveyOptions options) {
   }
   facts.cores = usable_cores();
   facts.memory = monitor::tightest_memory_limit(std::nullopt).bytes;
-  facts.gpu = ::access("/dev/nvidiactl", F_OK) == 0;
+  facts.gpu = has_gpu();
   return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <headrace/apps/task/data_facts.h>
 
 #include <filesystem>
+#include <optional>
 
 namespace headrace::inline v1::app {
 
@@ -12,7 +13,11 @@ struct DataQuestion {
   std::filesystem::path data{};
   bool masks = false;                   ///< whether pictures have masks, else classes
   std::filesystem::path mask_folder{};  ///< where `data` is the pictures' alone
+  std::optional<double> gpu_memory{};   ///< GB that a training step may take; none: as usual
 };
+
+/// Whether there is a GPU of NVIDIA's.
+bool has_gpu();
 
 /// Looks at the records to train on, of many at 2000, evenly spread, and at the machine. Throws
 /// what find_classes(), find_masks() and the sources throw, and DataError where no picture can be

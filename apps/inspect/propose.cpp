@@ -5,6 +5,7 @@
 #include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
 
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,16 +27,32 @@ const Job& proposing_job(const std::vector<Job>& jobs, std::string_view kind) {
                                 meant ? fmt::format("; did you mean {}?", *meant) : ""));
 }
 
+Proposal proposal_of(const Job& job, const DataQuestion& question, const SurveyOptions& options) {
+  if (job.propose_folder) {
+    const std::optional<Proposal> own = job.propose_folder({.data = question.data,
+                                                            .threads = options.threads,
+                                                            .gpu = has_gpu(),
+                                                            .gpu_memory = question.gpu_memory});
+    if (own) return *own;
+  }
+  if (question.gpu_memory)
+    throw ConfigError("[new] --gpu-memory is of volumes in nnU-Net's raw layout, got " +
+                      question.data.string() + "; leave it out");
+  const DataFacts facts = look_at_data(question, options);
+  Proposal proposal = job.propose(facts);
+  proposal.lines = describe(facts);
+  return proposal;
+}
+
 }  // namespace
 
 std::string propose_configuration(const std::vector<Job>& jobs, std::string_view kind,
                                   DataQuestion question, const SurveyOptions& options) {
   const Job& job = proposing_job(jobs, kind);
   question.masks = job.masks;
-  const DataFacts facts = look_at_data(question, options);
-  const Proposal proposal = job.propose(facts);
+  const Proposal proposal = proposal_of(job, question, options);
   std::string text = fmt::format("# {}: {}\n#\n", job.name, job.help);
-  for (const std::string& line : describe(facts))
+  for (const std::string& line : proposal.lines)
     text += "# " + printable(line) + '\n';
   Fields fields;
   proposal.config->describe_keys(fields);

@@ -17,6 +17,7 @@ namespace headrace::inline v1::app {
 struct Command;
 struct DataFacts;
 struct DataPart;
+struct FolderQuestion;
 struct LoaderJob;
 struct MaskFormat;
 struct Proposal;
@@ -66,6 +67,8 @@ struct Job {
   std::function<Command()> prepare{};
   /// A configuration for data that a person points at (`jobs/proposal.h`); empty: none is proposed.
   std::function<Proposal(const DataFacts&)> propose{};
+  /// The same for a folder that the job itself knows (`jobs/proposal.h`), asked first; empty: none.
+  std::function<std::optional<Proposal>(const FolderQuestion&)> propose_folder{};
   bool masks = false;  ///< of data that are proposed for: pictures have masks, else classes
 };
 

@@ -3,7 +3,11 @@
 #include <headrace/apps/jobs/job.h>
 #include <headrace/apps/task/data_facts.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -11,6 +15,15 @@ namespace headrace::inline v1::app {
 struct Proposal {
   std::shared_ptr<JobConfig> config{};
   Reasons reasons{};
+  std::vector<std::string> lines{};  ///< what was found, where it is not of DataFacts; a line each
+};
+
+/// A folder that a job may know, and the machine.
+struct FolderQuestion {
+  std::filesystem::path data{};
+  int threads = 1;
+  bool gpu = false;
+  std::optional<double> gpu_memory{};  ///< GB that a step may take; none: the job's own idea
 };
 
 }  // namespace headrace::inline v1::app

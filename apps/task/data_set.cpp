@@ -75,9 +75,14 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
   using enum RecordsIn;
   const SourceKeys keys(set, section);
   if (masks) {
-    fields.choice("source", set.source, {{"pairs", pairs}, {"manifest", manifest}, {"pack", pack}},
-                  {.doc = "pictures with masks, a list of them, or a pack"});
-    fields.key("folder", set.folder, keys.only({pairs}, "pairs", "pictures, in any layout"));
+    fields.choice(
+        "source", set.source,
+        {{"pairs", pairs}, {"manifest", manifest}, {"pack", pack}, {"volumes", volumes}},
+        {.doc = "pictures with masks, a list of them, or a pack; volumes in nnU-Net's raw "
+                "layout (docs/volumes.md)"});
+    fields.key("folder", set.folder,
+               keys.only({pairs, volumes}, "pairs or volumes",
+                         "pictures, in any layout; of volumes imagesTr, labelsTr, dataset.json"));
     fields.key("masks", set.masks,
                keys.only({pairs}, "pairs", "masks, laid out as the pictures are"));
     fields.key("mask_suffix", set.mask_suffix,
@@ -143,6 +148,21 @@ void check_given(const DataSet& set, const char* section) {
       section));
 }
 
+// Volumes are divided by data.split alone.
+void check_volumes(const TaskData& data) {
+  for (const auto& [name, set] :
+       {std::pair("validation", &data.validation), std::pair("test", &data.test)}) {
+    if (holds_volumes(data) && set->is_given())
+      throw ConfigError(fmt::format(
+          "[config] data.{} must name nothing where data.train.source is volumes, got {}; set "
+          "data.split, or judge other volumes by headrace evaluate",
+          name, where(*set)));
+    if (set->source == RecordsIn::volumes && !holds_volumes(data))
+      throw ConfigError(fmt::format(
+          "[config] data.{}.source must be that of pictures as data.train has, got volumes", name));
+  }
+}
+
 // All pictures, or all arrays.
 void check_kinds(const TaskData& data) {
   const auto same = [&](const DataSet& set, const char* name) {
@@ -196,8 +216,12 @@ void describe(Fields& fields, TaskData& data, bool masks) {
                       .used_when = std::string("data.train.source is ") + kinds};
   };
   if (masks) {
-    describe_cache(fields, data.cache);
-    describe(fields, data.decode);
+    const auto of_pictures = [&only] {
+      return only([](RecordsIn source) { return source != RecordsIn::volumes; },
+                  "pairs, manifest or pack");
+    };
+    describe_cache(fields, data.cache, of_pictures());
+    describe(fields, data.decode, of_pictures());
   } else {
     const auto of_pictures = [&only] {
       return only([](RecordsIn source) { return !holds_arrays(source); },
@@ -236,6 +260,7 @@ void check(const TaskData& data) {
         "[config] data.split.nested tests each fold's network on the fold, but data.test names "
         "records of its own ({}); set one of them",
         where(data.test)));
+  check_volumes(data);
   check_group(data);
   check_kinds(data);
   if (data.split.folds == 0) refuse_both(data.validation, "validation", data.split.validation);

@@ -12,20 +12,21 @@
 
 namespace headrace::inline v1::app {
 
-enum class RecordsIn : unsigned char { images, manifest, pairs, pack, npy, hdf5 };
+enum class RecordsIn : unsigned char { images, manifest, pairs, pack, npy, hdf5, volumes };
 
 /// Where records lie: a section of `data`.
 struct DataSet {
   RecordsIn source = RecordsIn::images;
-  std::filesystem::path folder{};  ///< images, npy: a folder for each class; pairs: the images
-  std::filesystem::path masks{};   ///< pairs: the masks
-  std::string mask_suffix{};       ///< pairs: of a mask's name before its extension
-  std::filesystem::path file{};    ///< manifest, pack, hdf5; npy: a list of files, or the features
-  std::filesystem::path root{};    ///< of a list's paths; empty: its own folder
-  ManifestColumns columns{};       ///< of a list
-  std::string data{};              ///< hdf5: dataset of the features
-  std::string labels{};            ///< hdf5: their dataset; npy: the file of those of `file`
-  std::string groups{};            ///< likewise; empty: none are known
+  /// Images, npy: a folder for each class; pairs: the images; volumes: nnU-Net's raw layout.
+  std::filesystem::path folder{};
+  std::filesystem::path masks{};  ///< pairs: the masks
+  std::string mask_suffix{};      ///< pairs: of a mask's name before its extension
+  std::filesystem::path file{};   ///< manifest, pack, hdf5; npy: a list of files, or the features
+  std::filesystem::path root{};   ///< of a list's paths; empty: its own folder
+  ManifestColumns columns{};      ///< of a list
+  std::string data{};             ///< hdf5: dataset of the features
+  std::string labels{};           ///< hdf5: their dataset; npy: the file of those of `file`
+  std::string groups{};           ///< likewise; empty: none are known
   std::vector<std::string> classes{};  ///< hdf5, npy: names by label; empty: as the data say
   bool multi_label = false;            ///< flags of a record may be any number of ones
 
@@ -50,6 +51,11 @@ struct TaskData {
 bool holds_arrays(RecordsIn source);
 inline bool holds_arrays(const TaskData& data) {
   return holds_arrays(data.train.source);
+}
+
+/// Whether records are volumes in nnU-Net's raw layout.
+inline bool holds_volumes(const TaskData& data) {
+  return data.train.source == RecordsIn::volumes;
 }
 
 /// Latin letters in small.

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/task/volume_settings.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,10 +26,11 @@ using Threshold = std::variant<PlainThreshold, FittedThreshold, GivenThreshold>;
 struct PredictSettings {
   Threshold threshold{};
   std::vector<std::string> tta{};  ///< flip, vertical_flip: scores are the mean over these, too
+  VolumePredictSettings volume{};
 };
 
-/// Its keys.
-void describe(Fields& fields, PredictSettings& predict);
+/// Its keys; `of_volumes`: whether records are volumes, asked once all is read; empty: never.
+void describe(Fields& fields, PredictSettings& predict, const std::function<bool()>& of_volumes);
 
 /// Axes of [N, C, H, W] that inputs are flipped along. Throws ConfigError for a word that is none
 /// of them.

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/nearest.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -39,14 +40,20 @@ void check_loss(const LossList& loss) {
 }  // namespace
 
 void describe(Fields& fields, TaskSettings& task, bool masks) {
-  KeyOptions image{.doc = "what a picture becomes"};
-  if (!masks) {
-    image.used_if = [&task] { return !holds_arrays(task.data); };
-    image.used_when = "data.train.source is images, manifest or pack";
-  }
+  const auto of_volumes = [&task] { return holds_volumes(task.data); };
+  KeyOptions image{
+      .doc = "what a picture becomes",
+      .used_if = [&task] { return !holds_arrays(task.data) && !holds_volumes(task.data); },
+      .used_when =
+          fmt::format("data.train.source is {}, manifest or pack", masks ? "pairs" : "images")};
   fields.section(
       "image", [&](Fields& f) { describe(f, task.image, !masks); }, std::move(image));
-  if (!masks)
+  if (masks)
+    fields.section("volume", [&](Fields& f) { describe(f, task.volume); },
+                   {.doc = "what a volume becomes, and what is cut out of it",
+                    .used_if = of_volumes,
+                    .used_when = "data.train.source is volumes"});
+  else
     fields.section("array", [&](Fields& f) { describe(f, task.array); },
                    {.doc = "what an array becomes",
                     .used_if = [&task] { return holds_arrays(task.data); },
@@ -59,12 +66,20 @@ void describe(Fields& fields, TaskSettings& task, bool masks) {
                    {.doc = "what is done about classes of different sizes"});
   fields.key("selected_by", task.selected_by,
              {.doc = "figure of the validation by which the best weights are selected"});
-  fields.section("predict", [&](Fields& f) { describe(f, task.predict); },
+  fields.section("predict",
+                 [&](Fields& f) {
+                   describe(f, task.predict,
+                            masks ? std::function<bool()>(of_volumes) : std::function<bool()>());
+                 },
                  {.doc = "how scores become decisions"});
 }
 
 void check(const TaskSettings& task, std::span<const std::string> figures) {
   check(task.data);
+  if (holds_volumes(task.data)) {
+    check(task.volume);
+    check(task.predict.volume);
+  }
   check(task.model);
   check(task.imbalance);
   check_loss(task.loss);

@@ -19,7 +19,8 @@ namespace headrace::inline v1::app {
 struct TaskSettings {
   TaskData data{};
   ImageSettings image{};
-  ArraySettings array{};  ///< in its place where records are arrays
+  ArraySettings array{};    ///< in its place where records are arrays
+  VolumeSettings volume{};  ///< likewise where they are volumes
   AugmentList augment{};
   ModelSettings model{};
   LossList loss{};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <headrace/apps/feed/augment.h>
-#include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/task/volume_settings.h>
 #include <headrace/augment/volume/window_grid.h>
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -25,11 +26,16 @@ struct VolumeFeed {
   std::int64_t classes = 0;
 };
 
-/// Patches to train on: `volume.patches` of each of these cases an epoch, in a fresh order, through
-/// the list augment. Batches: `image` float32 [N, C, Z, Y, X], `label` integers [N, Z, Y, X]; on a
-/// device its entries that have a form for it work there.
+/// The places of the patches to train on: `volume.patches` of each of these cases an epoch.
+std::shared_ptr<const Source> patch_source(const VolumeSet& set,
+                                           const std::vector<std::int64_t>& cases,
+                                           const VolumeFeed& feed, std::int64_t batch);
+
+/// Patches of that source through the list augment, whose order is fresh every epoch. Batches:
+/// `image` float32 [N, C, Z, Y, X], `label` integers [N, Z, Y, X]. On a device patches are made
+/// there where all entries have a form for it, else in host memory.
 Pipeline volume_training_pipeline(const VolumeSet& set, const std::vector<std::int64_t>& cases,
-                                  const VolumeFeed& feed, std::int64_t batch, Device device);
+                                  const VolumeFeed& feed, const Batching& batching, Device device);
 
 /// The windows of some cases, in the order in which they are fed.
 struct WindowPlan {
@@ -44,7 +50,11 @@ struct WindowPlan {
 WindowPlan plan_windows(const VolumeSet& set, const std::vector<std::int64_t>& cases,
                         const std::array<std::int64_t, 3>& patch, double share);
 
-/// These windows in order, as they are, with labels where cases have some: rows of the batches are
+/// The voxels of these windows, and labels where cases have some.
+std::shared_ptr<const Source> window_source(const VolumeSet& set, const WindowPlan& plan,
+                                            const VolumeFeed& feed);
+
+/// These windows in order: rows of the batches are
 /// the plan's boxes, one after the other; the last batch is shorter.
 Pipeline volume_window_pipeline(const VolumeSet& set, const WindowPlan& plan,
                                 const VolumeFeed& feed, std::int64_t batch, Device device);

@@ -7,6 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -18,6 +21,7 @@ struct VolumeSettings {
   std::filesystem::path store = "prepared";
   std::array<std::int64_t, 3> patch{64, 64, 64};  ///< voxels along z, y, x
   std::int64_t patches = 4;                       ///< of each volume an epoch
+  std::int64_t visit = 1;  ///< of these so many one after the other, whose blocks are then there
   PatchSampling sampling{};
   Bytes cache{2ULL << 30};  ///< of decoded voxels, all volumes together
 };
@@ -34,7 +38,8 @@ struct VolumePredictSettings {
 };
 
 void describe(Fields& fields, VolumeSettings& volume);
-void describe(Fields& fields, VolumePredictSettings& predict);
+/// `used`: whether records are volumes, asked once all is read.
+void describe(Fields& fields, VolumePredictSettings& predict, const std::function<bool()>& used);
 
 /// Throws ConfigError for keys that contradict each other.
 void check(const VolumeSettings& volume);

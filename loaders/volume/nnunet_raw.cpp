@@ -126,6 +126,26 @@ void add_labels(NnUNetRaw& raw) {
   }
 }
 
+/// What follows "_0000" in the first name that has it, of a file of a folder.
+std::string ending_in(const fs::path& folder) {
+  const std::string first = channel_suffix(0) + ".";
+  std::string other;
+  try {
+    for (const detail::FolderEntry& entry : detail::folder_entries(folder.native())) {
+      if (entry.name.starts_with('.')) continue;
+      const std::size_t at = entry.name.rfind(first);
+      if (at != std::string::npos && at > 0) return entry.name.substr(at + first.size() - 1);
+      other = entry.name;
+    }
+  } catch (const fs::filesystem_error& failure) {
+    detail::cannot_list(failure, who);
+  }
+  refuse(detail::printable(folder.native()) +
+         ": must hold images named CASE_NNNN.ENDING, where NNNN is the channel, " +
+         (other.empty() ? "is empty"
+                        : "got " + detail::quoted(other) + "; rename it to CASE_0000.ENDING"));
+}
+
 bool is_folder(const fs::path& path) {
   std::error_code none;
   return fs::is_directory(path, none);
@@ -143,6 +163,21 @@ std::vector<std::int64_t> NnUNetRaw::values() const {
     values.insert(label.values.begin(), label.values.end());
   if (ignore) values.insert(*ignore);
   return {values.begin(), values.end()};
+}
+
+std::vector<NnUNetCase> list_nnunet_cases(const fs::path& images, std::size_t channels,
+                                          const fs::path& labels) {
+  const fs::path folder = detail::canonical_folder(images, who, "a folder of images");
+  NnUNetRaw raw{.folder = folder.parent_path(), .file_ending = ending_in(folder)};
+  for (std::size_t channel = 0; channel < channels; ++channel)
+    raw.channels.push_back("channel " + std::to_string(channel));
+  std::vector<NnUNetCase> cases = cases_in(raw, folder.filename().string());
+  std::error_code none;
+  for (NnUNetCase& made : cases) {
+    const fs::path label = labels / (made.name + raw.file_ending);
+    if (!labels.empty() && fs::exists(label, none)) made.label = label;
+  }
+  return cases;
 }
 
 bool is_nnunet_raw(const fs::path& folder) {

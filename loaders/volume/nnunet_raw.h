@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -40,6 +41,13 @@ struct HEADRACE_API NnUNetRaw {
   /// The values that a label may have, `ignore` among them, in order.
   std::vector<std::int64_t> values() const;
 };
+
+/// The images CASE_NNNN.ENDING of a folder, by case, of so many channels each; the ending is that
+/// of the first. Labels are those of `labels` that are there, CASE.ENDING; empty: none. Throws
+/// ConfigError as read_nnunet_raw(), and where no file has such a name.
+HEADRACE_API std::vector<NnUNetCase> list_nnunet_cases(const std::filesystem::path& images,
+                                                       std::size_t channels,
+                                                       const std::filesystem::path& labels = {});
 
 /// Whether a folder says that it is such a data set, of whichever version.
 HEADRACE_API bool is_nnunet_raw(const std::filesystem::path& folder);

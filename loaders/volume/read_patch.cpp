@@ -119,6 +119,10 @@ void read_labels(const CachedVolume& from, const VolumeBox& box, std::int64_t ou
 bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wait) const {
   const VolumeIndex& shape = of.images[0]->info().shape;
   const PatchSampling& how = options_.sampling;
+  if (of.middle) {
+    drawn.middle = *of.middle;
+    return true;
+  }
   const auto anywhere = [&] { drawn.middle = uniform_middle(shape, options_.patch, drawn.random); };
   if (!drawn.foreground) {
     anywhere();
@@ -173,7 +177,7 @@ bool VolumePatches::draw(std::int64_t index, const Origin& origin, bool may_wait
   drawn.foreground =
       options_.with_labels &&
       takes_foreground(options_.sampling, std::max<std::int64_t>(origin.row, 0), drawn.random);
-  const bool rejects = options_.with_labels && options_.sampling.ignore.has_value() &&
+  const bool rejects = !of.middle && options_.with_labels && options_.sampling.ignore.has_value() &&
                        options_.sampling.most_ignored < 1.0;
   for (int attempt = 1;; ++attempt) {
     if (!draw_middle(of, drawn, may_wait)) return false;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct VolumeCase {
   std::shared_ptr<const CachedVolume> label{};
   /// Where its classes lie; needed where PatchSampling asks for them.
   std::shared_ptr<const ForegroundIndex> foreground{};
+  /// Every patch lies around this voxel (z, y, x), for whoever compares them; none: where
+  /// PatchSampling says.
+  std::optional<std::array<std::int64_t, 3>> middle{};
   /// What makes the network's input of values: (value - mean) / deviation, for each channel; empty:
   /// values as they are.
   std::vector<double> means{};

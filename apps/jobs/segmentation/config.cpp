@@ -29,14 +29,29 @@ SegmentationConfig::SegmentationConfig() {
 void SegmentationConfig::describe_keys(Fields& fields) {
   describe_task(fields, *this, task, true);
   fields.section("mask", [&](Fields& f) { describe(f, mask); },
-                 {.doc = "what the pixels of mask files mean"});
+                 {.doc = "what the pixels of mask files mean",
+                  .used_if = [this] { return !volumes(); },
+                  .used_when = "data.train.source is pairs, manifest or pack"});
+}
+
+void SegmentationConfig::settle(const Fields& read) {
+  if (!volumes()) return;
+  if (!read.was_set("augment")) task.augment = augment_list("[spatial, nnunet_intensity]");
+  if (!read.was_set("model.name") && task.model.torchscript.empty())
+    task.model.name = "plain_conv_unet";
+  if (!read.was_set("training.batch")) training.batch = 2;
+  if (!read.was_set("training.evaluation_batch")) training.evaluation_batch = 2;
 }
 
 void SegmentationConfig::check() const {
   JobConfig::check();
   app::check(task, figures);
   check_plateau(training, figures);
-  app::check(mask);
+  if (!volumes()) app::check(mask);
+}
+
+std::optional<MaskFormat> SegmentationConfig::mask_format() const {
+  return volumes() ? std::nullopt : std::optional(app::mask_format(mask));
 }
 
 }  // namespace headrace::inline v1::app

@@ -15,10 +15,14 @@ struct SegmentationConfig final : TaskConfig {
   MaskSettings mask;
 
   void describe_keys(Fields& fields) override;
+  void settle(const Fields& read) override;
   void check() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
-  std::optional<MaskFormat> mask_format() const override { return app::mask_format(mask); }
+  std::optional<MaskFormat> mask_format() const override;
+
+  /// Whether it learns from volumes, not from pictures.
+  bool volumes() const { return holds_volumes(task.data); }
 };
 
 }  // namespace headrace::inline v1::app

@@ -1,22 +1,27 @@
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
+#include <headrace/apps/jobs/segmentation/propose_volumes.h>
+#include <headrace/apps/jobs/segmentation/volume_job.h>
 
 namespace headrace::inline v1::app {
 
 LoaderJob SegmentationConfig::loader_job() const {
+  if (volumes()) return volume_loader_job(*this);
   return picture_loader_job({.config = *this, .mask = mask_feed(mask)});
 }
 
 std::vector<DataPart> SegmentationConfig::data_parts() const {
+  if (volumes()) return volume_data_parts(*this);
   return picture_data_parts({.config = *this, .mask = mask_feed(mask)});
 }
 
 Job segmentation_job() {
   return {.name = "segmentation",
-          .help = "classes of the pixels of pictures of one's own",
+          .help = "classes of the pixels of pictures, or the voxels of volumes, of one's own",
           .config = [] { return std::make_shared<SegmentationConfig>(); },
           .propose = propose_segmentation,
+          .propose_folder = propose_volumes,
           .masks = true};
 }
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <headrace/apps/jobs/proposal.h>
+
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+/// A configuration as nnU-Net would plan it for volumes in its raw layout, and why; nothing for
+/// another folder. Looks at every voxel once. Throws what plan_nnunet_data() throws, and
+/// ConfigError for images of one slice and for regions.
+std::optional<Proposal> propose_volumes(const FolderQuestion& question);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,106 @@
+#include <headrace/apps/jobs/segmentation/volume_job.h>
+#include <headrace/engine/runtime/runtime.h>
+
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// The voxels around which windows lie, one a case: patches are then drawn there and nowhere else.
+VolumeSet around_windows(const VolumeSet& set, const WindowPlan& plan,
+                         const std::vector<std::int64_t>& places,
+                         const std::array<std::int64_t, 3>& patch) {
+  VolumeSet placed{.name = set.name, .cache = set.cache};
+  for (const std::int64_t place : places) {
+    const PlacedBox& box = plan.boxes.at(static_cast<std::size_t>(place));
+    const auto number =
+        static_cast<std::size_t>(plan.cases.at(static_cast<std::size_t>(box.volume)));
+    VolumeCase one = set.cases.at(number);
+    one.middle.emplace();
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      (*one.middle)[axis] = box.begin[axis] + patch[axis] / 2;
+    placed.cases.push_back(std::move(one));
+    placed.prepared.push_back(set.prepared.at(number));
+  }
+  return placed;
+}
+
+DataPart part_of(std::string name, const SegmentationConfig& config, const VolumeRecords& records,
+                 const std::vector<std::int64_t>& cases) {
+  const VolumeFeed feed = volume_feed(config, records);
+  const auto plan =
+      std::make_shared<const WindowPlan>(plan_windows(records.set, cases, feed.volume.patch, 1.0));
+  const auto windows = window_source(records.set, *plan, feed);
+  return {.name = std::move(name),
+          .records = windows,
+          .fields = windows->fields(),
+          .fed = [set = records.set, feed, plan,
+                  batch = config.training.batch](std::vector<std::int64_t> places) {
+            VolumeFeed once = feed;
+            once.volume.patches = 1;
+            once.volume.visit = 1;
+            std::vector<std::int64_t> all(places.size());
+            std::iota(all.begin(), all.end(), 0);
+            return volume_training_pipeline(around_windows(set, *plan, places, feed.volume.patch),
+                                            all, once, {.size = batch, .tail = Tail::shorter},
+                                            Device::cpu())
+                .order(Sequential{});
+          }};
+}
+
+}  // namespace
+
+VolumeFeed volume_feed(const SegmentationConfig& config, const VolumeRecords& records) {
+  return {.volume = config.task.volume,
+          .augment = config.task.augment,
+          .delay = config.delay,
+          .seed = config.seed,
+          .ignore = records.ignore,
+          .classes = static_cast<std::int64_t>(records.classes.size())};
+}
+
+VolumeRecords open_volumes(const SegmentationConfig& config) {
+  const int threads = config.threads.loader > 0 ? config.threads.loader : usable_cores();
+  return open_volume_records({.folder = config.task.data.train.folder,
+                              .split = config.task.data.split,
+                              .seed = config.seed,
+                              .threads = threads},
+                             config.task.volume);
+}
+
+LoaderJob volume_loader_job(const SegmentationConfig& config) {
+  const VolumeRecords records = open_volumes(config);
+  const VolumeFeed feed = volume_feed(config, records);
+  const std::vector<std::int64_t> cases = records.members.front().train;
+  const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
+  const auto patches = patch_source(records.set, cases, feed, config.training.batch);
+  return {.source = {.outline = patches, .open = [patches] { return patches; }},
+          .pipeline =
+              [set = records.set, cases, feed, device,
+               batch = config.training.batch](const std::shared_ptr<const Source>&) {
+                return volume_training_pipeline(set, cases, feed,
+                                                {.size = batch, .tail = Tail::drop}, device);
+              },
+          .options = loader_options(config.task.data.prefetch, config.threads),
+          .runtime = runtime_options(config.threads),
+          .consumer_delay_s = config.delay.consumer.seconds};
+}
+
+std::vector<DataPart> volume_data_parts(const SegmentationConfig& config) {
+  const VolumeRecords records = open_volumes(config);
+  const SplitParts& member = records.members.front();
+  std::vector<DataPart> parts;
+  const auto add = [&](const char* name, const std::vector<std::int64_t>& cases) {
+    if (!cases.empty()) parts.push_back(part_of(name, config, records, cases));
+  };
+  add("training", member.train);
+  add("validation", member.validation);
+  add("test", member.test);
+  return parts;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,156 @@
+#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/terminal/progress.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/volume/open_volume.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const VolumePreparation& preparation) {
+  std::string text = fmt::format("{} {}", preparation.spacing, preparation.crop);
+  for (const VolumeNormalization& one : preparation.channels)
+    text += fmt::format(" {} {} {} {} {}", static_cast<int>(one.scheme), one.low, one.high,
+                        one.mean, one.deviation);
+  return text;
+}
+
+// A preparation's own, so that two configurations of the same data do not undo each other's.
+fs::path folder_of(const fs::path& data, const VolumeSettings& volume) {
+  return volume.store / fmt::format("{}-{:08x}", data.filename().string(),
+                                    hash_name(text_of(volume.preparation)) & 0xffffffffU);
+}
+
+std::vector<PreparedCase> prepare(const NnUNetRaw& raw, const VolumeSettings& volume, int threads) {
+  std::optional<Progress> view;
+  PrepareOptions options{
+      .folder = folder_of(raw.folder, volume), .threads = threads, .values = raw.values()};
+  options.on_progress = [&](std::int64_t done, std::int64_t kept, std::int64_t cases) {
+    if (kept == cases) return;
+    if (!view) view.emplace("prepare", cases, "volumes");
+    view->show(done, kept);
+  };
+  std::vector<PreparedCase> prepared = prepare_cases(raw.cases, volume.preparation, options);
+  if (view) view->end();
+  return prepared;
+}
+
+void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
+  const std::size_t said = volume.preparation.channels.size();
+  if (said == 1 || said == raw.channels.size()) return;
+  throw ConfigError(fmt::format(
+      "[config] volume.normalise must have an entry for each of {} channels ({}), or one for all, "
+      "got {}",
+      raw.channels.size(), fmt::join(raw.channels, ", "), said));
+}
+
+VolumeCase open_case(const PreparedCase& prepared, const std::shared_ptr<BlockCache>& cache,
+                     const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
+  const auto open = [&](const fs::path& file) {
+    return std::make_shared<const CachedVolume>(open_volume(file), cache);
+  };
+  VolumeCase made{.name = prepared.name, .images = {open(prepared.image)}};
+  if (prepared.label.empty()) return made;
+  made.label = open(prepared.label);
+  ForegroundOptions options{.labels = volume.sampling.classes, .ignore = ignore};
+  made.foreground = std::make_shared<const ForegroundIndex>(
+      ForegroundIndex::of_file(*made.label, prepared.label, options));
+  return made;
+}
+
+fs::path labels_beside(const fs::path& images) {
+  const std::string name = images.filename().string();
+  if (!name.starts_with("images")) return {};
+  const fs::path beside = images.parent_path() / ("labels" + name.substr(6));
+  std::error_code none;
+  return fs::is_directory(beside, none) ? beside : fs::path();
+}
+
+}  // namespace
+
+std::int64_t VolumeSet::channels() const {
+  std::int64_t channels = 0;
+  if (cases.empty()) return 0;
+  for (const auto& image : cases.front().images)
+    channels += image->info().shape[0];
+  return channels;
+}
+
+std::size_t VolumeSet::resident_bytes() const {
+  std::size_t bytes = cache ? cache->most_bytes() : 0;
+  for (const VolumeCase& one : cases) {
+    for (const auto& image : one.images)
+      bytes += image->volume().resident_bytes();
+    if (one.label) bytes += one.label->volume().resident_bytes();
+    if (one.foreground) bytes += one.foreground->resident_bytes();
+  }
+  return bytes;
+}
+
+std::vector<std::string> volume_classes(const NnUNetRaw& raw) {
+  if (raw.regions())
+    throw ConfigError(fmt::format(
+        "[data] {}: classes must not overlap, got regions (dataset.json has labels of several "
+        "values); give each value a label of its own",
+        raw.folder.string()));
+  std::vector<std::string> classes(raw.labels.size());
+  for (const NnUNetLabel& label : raw.labels)
+    classes.at(static_cast<std::size_t>(label.values.front())) = label.name;
+  return classes;
+}
+
+VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
+                        const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
+  VolumeSet set{.name = std::move(name),
+                .prepared = std::move(prepared),
+                .cache = std::make_shared<BlockCache>(volume.cache.value)};
+  set.cases.reserve(set.prepared.size());
+  for (const PreparedCase& one : set.prepared)
+    set.cases.push_back(open_case(one, set.cache, volume, ignore));
+  return set;
+}
+
+VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume) {
+  if (what.folder.empty())
+    throw ConfigError(
+        "[config] data.train.folder must name a folder with imagesTr, labelsTr and dataset.json, "
+        "got nothing");
+  VolumeRecords records{.raw = read_nnunet_raw(what.folder)};
+  records.classes = volume_classes(records.raw);
+  records.ignore = records.raw.ignore;
+  check_channels(records.raw, volume);
+  records.members = split_records({.size = static_cast<std::int64_t>(records.raw.cases.size())},
+                                  what.split, what.seed);
+  records.set = open_prepared(records.raw.folder.string(),
+                              prepare(records.raw, volume, what.threads), volume, records.ignore);
+  return records;
+}
+
+std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t channels, bool judged,
+                                          const fs::path& labels) {
+  if (!is_nnunet_raw(data))
+    return list_nnunet_cases(data, channels, labels.empty() ? labels_beside(data) : labels);
+  NnUNetRaw raw = read_nnunet_raw(data);
+  if (raw.channels.size() != channels)
+    throw ConfigError(fmt::format("[data] {}: must have {} channels as the data trained on, got {}",
+                                  data.string(), channels, raw.channels.size()));
+  if (judged) return raw.cases;
+  if (raw.test.empty())
+    throw ConfigError(fmt::format(
+        "[data] {}: must have images in imagesTs to predict, has none; name a folder of images",
+        data.string()));
+  return list_nnunet_cases(raw.folder / "imagesTs", channels,
+                           labels.empty() ? labels_beside(raw.folder / "imagesTs") : labels);
+}
+
+}  // namespace headrace::inline v1::app
