@@ -3,10 +3,10 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
 #include <headrace/loaders/volume/detail/case_fingerprint.h>
+#include <headrace/loaders/volume/detail/shared_bytes.h>
 #include <headrace/loaders/volume/nnunet_fingerprint.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
@@ -14,39 +14,6 @@ namespace headrace::inline v1 {
 namespace {
 
 constexpr std::int64_t least_values = 1000;  // of a case
-
-/// Bytes that several threads share; who needs more than are left waits.
-class SharedBytes {
- public:
-  class Loan {
-   public:
-    Loan(SharedBytes& from, std::size_t bytes) : from_(from), bytes_(bytes) {
-      std::unique_lock lock(from_.mutex_);
-      from_.freed_.wait(lock, [&] { return bytes_ <= from_.left_; });
-      from_.left_ -= bytes_;
-    }
-    ~Loan() {
-      {
-        const std::lock_guard lock(from_.mutex_);
-        from_.left_ += bytes_;
-      }
-      from_.freed_.notify_all();
-    }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
-
-   private:
-    SharedBytes& from_;
-    std::size_t bytes_;
-  };
-
-  explicit SharedBytes(std::size_t bytes) : left_(bytes) {}
-
- private:
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  std::size_t left_;
-};
 
 void check(const NnUNetRaw& raw, const NnUNetFingerprintOptions& options) {
   const auto refuse = [](const std::string& rule) {
@@ -103,7 +70,7 @@ NnUNetFingerprint nnunet_fingerprint(const NnUNetRaw& raw,
   const auto most = static_cast<std::size_t>(std::max(least_values, options.most_values / count));
   const std::size_t values = raw.values().size();
   std::vector<detail::CaseFingerprint> cases(raw.cases.size());
-  SharedBytes memory(options.memory);
+  detail::SharedBytes memory(options.memory);
   std::mutex mutex;
   std::int64_t done = 0;
   const auto look_at = [&](std::size_t i) {
@@ -115,7 +82,7 @@ NnUNetFingerprint nnunet_fingerprint(const NnUNetRaw& raw,
                           "; give more, or store the case in smaller blocks (unpacked .nii)");
     }
     {
-      const SharedBytes::Loan loan(memory, open.bytes());
+      const detail::SharedBytes::Loan loan(memory, open.bytes());
       cases[i] = open.look(values, most, i << 16);
     }
     const std::lock_guard lock(mutex);

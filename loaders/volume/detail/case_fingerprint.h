@@ -1,14 +1,12 @@
 #pragma once
 
+#include <headrace/loaders/volume/detail/case_files.h>
 #include <headrace/loaders/volume/detail/foreground_values.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
-#include <headrace/loaders/volume/volume.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 namespace headrace::inline v1::detail {
@@ -27,7 +25,7 @@ struct CaseFingerprint {
 class OpenCase {
  public:
   /// Throws DataError naming case, file and rule; what open_volume() throws.
-  explicit OpenCase(const NnUNetCase& of);
+  explicit OpenCase(const NnUNetCase& of) : files_(of, "nnU-Net fingerprint") {}
 
   /// Bytes that look() needs.
   std::size_t bytes() const;
@@ -36,10 +34,7 @@ class OpenCase {
   CaseFingerprint look(std::size_t values, std::size_t most, std::uint64_t seed) const;
 
  private:
-  std::size_t cache_bytes() const;
-
-  const NnUNetCase& case_;
-  std::vector<std::shared_ptr<const Volume>> files_;  // the label comes last
+  CaseFiles files_;
 };
 
 }  // namespace headrace::inline v1::detail
