@@ -16,15 +16,18 @@
 namespace headrace::inline v1 {
 
 /// How a channel's values become what a network sees, by nnU-Net's schemes. Statistics of an image
-/// are those of its crop, as it is stored, before it is resampled.
+/// are those of its crop, in double, before it is resampled; deviations are of the population, and
+/// at least 1e-8.
 struct VolumeNormalization {
   enum class Scheme : unsigned char {
-    none,            ///< values as they are
-    zscore,          ///< less the image's mean, by its deviation
-    zscore_nonzero,  ///< the same of the voxels that are not 0; the others stay 0
-    ct,              ///< cut to [low, high], less `mean`, by `deviation`: of the data set
-    zero_to_one,     ///< the image's least value becomes 0, its largest 1
-    by_255,          ///< divided by 255
+    none,    ///< values as they are
+    zscore,  ///< less the image's mean, by its deviation
+    /// The same of the voxels that are not 0 in some channel; the others become 0. Holes, which
+    /// nnU-Net fills, are others here.
+    zscore_nonzero,
+    ct,           ///< cut to [low, high], less `mean`, by `deviation`: of the data set
+    zero_to_one,  ///< the image's least value becomes 0, its largest 1
+    by_255,       ///< divided by 255
   };
   Scheme scheme = Scheme::zscore;
   double low = 0.0;
@@ -35,10 +38,11 @@ struct VolumeNormalization {
   friend bool operator==(const VolumeNormalization&, const VolumeNormalization&) = default;
 };
 
-/// What is done to a case before anything learns from it.
+/// What is done to a case before anything learns from it: cropped, normalised, resampled (images
+/// trilinear, labels by their largest share), in this order, as nnU-Net does.
 struct VolumePreparation {
-  /// Millimetres along z, y, x of the grid that images and labels are resampled to; zeros: each
-  /// stays on its own.
+  /// Millimetres along z, y, x of the grid that images and labels are resampled to; 0: along that
+  /// axis each stays on its own.
   std::array<double, 3> spacing{};
   bool crop = true;  ///< to the least box of voxels that are not 0 in some channel
   /// One for each channel, or one for all.
@@ -50,8 +54,10 @@ struct VolumePreparation {
 /// A case as it lies prepared: chunk stores (`.hrv`).
 struct PreparedCase {
   std::string name{};
-  std::filesystem::path image{};         ///< all channels, int16 with a scale: normalised values
-  std::filesystem::path label{};         ///< empty where the case has none
+  /// All channels, int16 with one scale: normalised values, off by half a step at most, of which
+  /// 65535 lead from the lowest to the highest of all channels before they are resampled.
+  std::filesystem::path image{};
+  std::filesystem::path label{};         ///< uint8, or int16; empty where the case has none
   std::array<std::int64_t, 3> extent{};  ///< voxels along z, y, x
   std::array<double, 3> spacing{};       ///< millimetres
   std::array<std::int64_t, 3> original_extent{};  ///< of the case's files
@@ -65,17 +71,19 @@ struct PrepareOptions {
   std::filesystem::path folder{};  ///< is made where it is not there
   std::array<std::int64_t, 3> chunk{64, 64, 64};
   int threads = 1;
-  /// Bytes of decoded voxels of all threads together.
+  /// Bytes of decoded voxels of all threads together. Packed NIfTI is decoded as a whole.
   std::size_t memory = 2_GiB;
-  /// Values that a label may have; others are an error. Empty: all of 0 to 255.
+  /// Values that a label may have; others are an error. Empty: all of 0 to 255. Where one does not
+  /// fit a byte, labels are int16.
   std::vector<std::int64_t> values{};
-  /// Called as cases are done, one thread at a time; `kept` were prepared before.
+  /// Called as cases are done, one thread at a time; `kept` of the `done` were prepared before.
   std::function<void(std::int64_t done, std::int64_t kept, std::int64_t cases)> on_progress{};
   std::stop_token stop{};
 };
 
-/// Prepares cases, each once: a case whose files (by size and time), name and preparation are those
-/// that its record in the folder says is left as it is, so that a stopped run goes on. Writes
+/// Prepares cases, each once: a case whose name, files (by size and time), preparation, chunk and
+/// values are those that its record in the folder says is left as it is, so that a stopped run goes
+/// on. Several cases at a time, each in two passes. Writes
 /// `NAME.image.hrv`, `NAME.label.hrv` and, last, `NAME.json` for each case; all whole or not there.
 /// The bytes do not depend on threads or interruptions. Fewer cases come back where `stop` asked.
 ///

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <headrace/loaders/volume/detail/case_files.h>
+#include <headrace/loaders/volume/detail/case_slices.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+namespace headrace::inline v1::detail {
+
+/// Of some values, in double.
+struct ValueFigures {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;  ///< sum of squared distances from the mean
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  static ValueFigures of(std::span<const float> values) noexcept;
+  static ValueFigures of_zeros(double count) noexcept;
+
+  /// Together with other values.
+  void add(const ValueFigures& other) noexcept;
+  /// Of the population.
+  double deviation() const noexcept { return count > 0 ? std::sqrt(squares / count) : 0.0; }
+};
+
+/// What a case's images are, but for voxels that are 0 in all channels.
+struct CaseStatistics {
+  GrowingBox box{};
+  std::vector<ValueFigures> channels{};
+};
+
+/// Reads a case once, slice by slice, and checks it (CaseSlices). Nothing where it is stopped.
+std::optional<CaseStatistics> case_statistics(const CaseFiles& files, std::size_t cache_bytes,
+                                              const LabelValues& labels,
+                                              const std::stop_token& stop);
+
+}  // namespace headrace::inline v1::detail

@@ -1,0 +1,188 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
+#include <headrace/loaders/memory/detail/in_parallel.h>
+#include <headrace/loaders/volume/detail/prepare_case.h>
+#include <headrace/loaders/volume/detail/shared_bytes.h>
+#include <headrace/loaders/volume/volume_preparation.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace headrace::inline v1 {
+namespace {
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw ConfigError("[prepare volumes] " + rule);
+}
+
+void check(const VolumeNormalization& channel) {
+  if (channel.scheme != VolumeNormalization::Scheme::ct) return;
+  const auto text = [](double value) { return std::to_string(value); };
+  if (!std::isfinite(channel.low) || !std::isfinite(channel.high) ||
+      !(channel.low < channel.high)) {
+    refuse("ct must cut to a low and a higher value, got " + text(channel.low) + " and " +
+           text(channel.high));
+  }
+  if (!std::isfinite(channel.mean) || !std::isfinite(channel.deviation) ||
+      channel.deviation < 0.0) {
+    refuse("ct must have a mean and a deviation of at least 0, got " + text(channel.mean) +
+           " and " + text(channel.deviation));
+  }
+}
+
+void check(const VolumePreparation& preparation) {
+  for (const double length : preparation.spacing)
+    if (!std::isfinite(length) || length < 0.0)
+      refuse("spacing must be 0 or more mm, got " + std::to_string(length));
+  for (const VolumeNormalization& channel : preparation.channels)
+    check(channel);
+}
+
+void check(const PrepareOptions& options) {
+  using Int16 = std::numeric_limits<std::int16_t>;
+  if (options.folder.empty()) refuse("a folder to write to must be named, got nothing");
+  for (const std::int64_t side : options.chunk)
+    if (side < 1 || side > 1024)
+      refuse("a chunk's sides must be 1 to 1024 voxels, got " + std::to_string(side));
+  if (options.threads < 1 || options.threads > 1024)
+    refuse("threads must be 1 to 1024, got " + std::to_string(options.threads));
+  for (const std::int64_t value : options.values)
+    if (value < Int16::min() || value > Int16::max())
+      refuse("values of labels must fit 16 bits, got " + std::to_string(value));
+}
+
+void check(const NnUNetCase& of, const VolumePreparation& preparation) {
+  const std::string who = "case " + detail::quoted(of.name) + ": ";
+  const std::string outside("/\0", 2);
+  if (of.name.empty() || of.name.starts_with('.') ||
+      of.name.find_first_of(outside) != std::string::npos) {
+    refuse(who +
+           "a case's name must be that of a file in the folder, without \"/\" and with no "
+           "\".\" before it; rename its files");
+  }
+  const std::size_t images = of.images.size();
+  if (images == 0) refuse(who + "must have an image");
+  const std::size_t channels = preparation.channels.size();
+  if (channels != 1 && channels != images) {
+    refuse(who + "normalizations must be one, or one for each of " + std::to_string(images) +
+           " channels, got " + std::to_string(channels));
+  }
+}
+
+void check(const std::vector<NnUNetCase>& cases, const VolumePreparation& preparation) {
+  std::set<std::string> names;
+  for (const NnUNetCase& of : cases) {
+    check(of, preparation);
+    if (!names.insert(of.name).second)
+      refuse("every case must have a name of its own, got two of " + detail::quoted(of.name));
+  }
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    throw ResourceError("[prepare volumes] " + detail::printable(folder.native()) +
+                        ": cannot be made: " + failed.message());
+  }
+}
+
+/// One run of prepare_cases().
+class Run {
+ public:
+  Run(const std::vector<NnUNetCase>& cases, const VolumePreparation& preparation,
+      const PrepareOptions& options)
+      : cases_(cases),
+        preparation_(preparation),
+        options_(options),
+        memory_(options.memory),
+        prepared_(cases.size()) {}
+
+  std::vector<PreparedCase> prepare() {
+    find_kept();
+    const auto threads = static_cast<std::size_t>(options_.threads);
+    const std::size_t together = std::clamp<std::size_t>(left_.size(), 1, threads);
+    each_ = static_cast<int>(threads / together);
+    detail::in_parallel(left_.size(), together,
+                        [this] { return [this](std::size_t i) { prepare_one(left_[i]); }; });
+    std::vector<PreparedCase> made;
+    for (std::optional<PreparedCase>& one : prepared_)
+      if (one) made.push_back(std::move(*one));
+    return made;
+  }
+
+ private:
+  void find_kept() {
+    for (const NnUNetCase& of : cases_)
+      made_from_.push_back(detail::made_from(of, preparation_, options_));
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      prepared_[i] = detail::read_record({options_.folder, cases_[i].name}, made_from_[i]);
+      if (!prepared_[i]) left_.push_back(i);
+    }
+    done_ = kept_ = static_cast<std::int64_t>(cases_.size() - left_.size());
+    if (kept_ > 0) report();
+  }
+
+  void prepare_one(std::size_t i) {
+    if (options_.stop.stop_requested()) return;
+    detail::UnpreparedCase open(cases_[i], preparation_, options_);
+    int threads = each_;
+    while (threads > 1 && open.least_bytes(threads) > options_.memory)
+      threads /= 2;
+    const std::size_t least = open.least_bytes(threads);
+    if (least > options_.memory) {
+      throw ResourceError("[prepare volumes] case " + detail::quoted(cases_[i].name) + ": needs " +
+                          std::to_string(least) + " bytes at a time, memory allows " +
+                          std::to_string(options_.memory) +
+                          "; give more, or store the case in smaller blocks (unpacked .nii)");
+    }
+    const std::size_t part =
+        options_.memory / static_cast<std::size_t>(std::max(options_.threads / each_, 1));
+    const std::size_t bytes = std::max(least, std::min(open.enough_bytes(threads), part));
+    {
+      const detail::SharedBytes::Loan loan(memory_, bytes);
+      prepared_[i] = open.prepare(made_from_[i], bytes, threads);
+    }
+    if (!prepared_[i]) return;
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    report();
+  }
+
+  void report() const {
+    if (options_.on_progress)
+      options_.on_progress(done_, kept_, static_cast<std::int64_t>(cases_.size()));
+  }
+
+  const std::vector<NnUNetCase>& cases_;
+  const VolumePreparation& preparation_;
+  const PrepareOptions& options_;
+  detail::SharedBytes memory_;
+  std::vector<std::string> made_from_;
+  std::vector<std::optional<PreparedCase>> prepared_;
+  std::vector<std::size_t> left_;  // numbers of cases that are not prepared
+  int each_ = 1;                   // threads of a case
+  std::mutex mutex_;
+  std::int64_t done_ = 0;
+  std::int64_t kept_ = 0;
+};
+
+}  // namespace
+
+std::vector<PreparedCase> prepare_cases(const std::vector<NnUNetCase>& cases,
+                                        const VolumePreparation& preparation,
+                                        const PrepareOptions& options) {
+  check(preparation);
+  check(options);
+  check(cases, preparation);
+  make_folder(options.folder);
+  return Run(cases, preparation, options).prepare();
+}
+
+}  // namespace headrace::inline v1
