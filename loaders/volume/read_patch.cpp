@@ -1,8 +1,9 @@
 // What VolumePatches draws for a sample, and what it reads for that.
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/detail/box_values.h>
+#include <headrace/loaders/volume/detail/case_set.h>
 #include <headrace/loaders/volume/detail/resample_task.h>
 #include <headrace/loaders/volume/volume_patches.h>
-#include <headrace/loaders/volume/volume_values.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,15 +60,6 @@ std::size_t voxels_in(const VolumeBox& box) {
   return static_cast<std::size_t>(voxels_of(box.shape()));
 }
 
-/// A box of values as the file gives them.
-void read_values(const CachedVolume& from, const VolumeBox& box, const Outside& outside,
-                 std::span<float> to) {
-  const std::size_t voxel = size_of(from.info().dtype);
-  std::vector<std::byte> stored(voxels_in(box) * voxel);
-  from.read_box(box, BoxMemory::dense(stored.data(), box.shape(), voxel), outside);
-  to_float(from.info(), stored, to.data());
-}
-
 VolumeBox inside_of(const VolumeBox& box, const VolumeInfo& info) {
   VolumeBox inside = box;
   for (std::size_t axis = 1; axis < 4; ++axis) {
@@ -77,41 +69,11 @@ VolumeBox inside_of(const VolumeBox& box, const VolumeInfo& info) {
   return inside;
 }
 
-/// The same of one channel, and `outside` where the volume has no voxels.
-void read_filled(const CachedVolume& from, const VolumeBox& box, float outside,
-                 std::span<float> to) {
-  const VolumeBox inside = inside_of(box, from.info());
-  std::vector<float> values(voxels_in(inside));
-  if (!inside.empty()) read_values(from, inside, {}, values);
-  std::fill(to.begin(), to.end(), outside);
-  const VolumeIndex shape = box.shape();
-  const VolumeIndex part = inside.shape();
-  const float* row = values.data();
-  for (std::int64_t z = 0; z < part[1] && !inside.empty(); ++z) {
-    for (std::int64_t y = 0; y < part[2]; ++y, row += part[3]) {
-      const std::int64_t at =
-          ((z + inside.begin[1] - box.begin[1]) * shape[2] + y + inside.begin[2] - box.begin[2]) *
-              shape[3] +
-          inside.begin[3] - box.begin[3];
-      std::copy_n(row, part[3], to.begin() + at);
-    }
-  }
-}
-
-/// Labels of any dtype as int16. Throws DataError for values that are no whole numbers of it.
-void read_labels(const CachedVolume& from, const VolumeBox& box, std::int64_t outside,
-                 std::span<std::int16_t> to) {
-  std::vector<float> values(to.size());
-  read_filled(from, box, static_cast<float>(outside), values);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const float value = values[i];
-    if (!(value >= -32768.0F && value <= 32767.0F) || value != std::floor(value)) {
-      throw DataError(from.volume().name() +
-                      ": labels must be whole numbers from -32768 to 32767, got " +
-                      std::to_string(value));
-    }
-    to[i] = static_cast<std::int16_t>(value);
-  }
+std::ptrdiff_t count_labels(std::span<const std::byte> labels, std::int16_t label) {
+  std::ptrdiff_t count = 0;
+  for (std::size_t i = 0; i < labels.size(); i += sizeof label)
+    count += std::memcmp(labels.data() + i, &label, sizeof label) == 0 ? 1 : 0;
+  return count;
 }
 
 }  // namespace
@@ -155,17 +117,12 @@ bool VolumePatches::is_ignored(const VolumeCase& of, const Drawn& drawn) const {
   if (inside.empty()) return true;
   const std::int64_t ignore = *options_.sampling.ignore;
   const std::size_t voxels = voxels_in(inside);
-  std::ptrdiff_t ignored = 0;
-  if (label_dtype_ == DType::uint8) {
-    std::vector<std::uint8_t> labels(voxels);
-    of.label->read_box(
-        inside, BoxMemory::dense(reinterpret_cast<std::byte*>(labels.data()), inside.shape(), 1));
-    ignored = std::count(labels.begin(), labels.end(), static_cast<std::uint8_t>(ignore));
-  } else {
-    std::vector<std::int16_t> labels(voxels);
-    read_labels(*of.label, inside, 0, labels);
-    ignored = std::count(labels.begin(), labels.end(), static_cast<std::int16_t>(ignore));
-  }
+  std::vector<std::byte> labels(voxels * size_of(label_dtype_));
+  detail::read_label(of, inside, label_dtype_, 0, labels.data());
+  const std::ptrdiff_t ignored =
+      label_dtype_ == DType::uint8
+          ? std::count(labels.begin(), labels.end(), static_cast<std::byte>(ignore))
+          : count_labels(labels, static_cast<std::int16_t>(ignore));
   return static_cast<double>(ignored) >
          options_.sampling.most_ignored * static_cast<double>(voxels);
 }
@@ -194,51 +151,35 @@ void VolumePatches::fill_image(const VolumeCase& of, const Drawn& drawn, Sample&
   Tensor& out = sample.make(options_.image, image_dtype_, {voxels * channels_ + detail::box_slack});
   const std::size_t element = size_of(image_dtype_);
   auto* to = static_cast<std::byte*>(out.raw());
-  std::int64_t first = 0;
-  for (const auto& image : of.images) {
-    const VolumeInfo& info = image->info();
-    for (std::int64_t channel = 0; channel < info.shape[0]; ++channel, ++first) {
-      VolumeBox box = drawn.box;
-      box.begin[0] = channel;
-      box.end[0] = channel + 1;
-      const auto c = static_cast<std::size_t>(first);
-      const double mean = of.means.empty() ? 0.0 : of.means[c];
-      const double deviation = of.deviations.empty() ? 1.0 : of.deviations[c];
-      const double outside = options_.outside * deviation + mean;
-      const Outside rule{.rule = options_.edge ? Outside::Rule::edge : Outside::Rule::fill,
-                         .fill = stored_value(info.dtype, (outside - info.offset) / info.scale)};
-      const auto values = [&] {
-        return std::span(
-            reinterpret_cast<float*>(to + c * static_cast<std::size_t>(voxels) * element),
-            static_cast<std::size_t>(voxels));
-      };
-      std::byte* begin = to + c * static_cast<std::size_t>(voxels) * element;
-      if (info.dtype == image_dtype_) {
-        image->read_box(box, BoxMemory::dense(begin, box.shape(), element), rule);
-      } else if (options_.edge) {
-        read_values(*image, box, rule, values());
-      } else {
-        read_filled(*image, box, static_cast<float>(outside), values());
-      }
+  for (const detail::ChannelScale& channel : detail::channel_scales(of)) {
+    const VolumeInfo& info = channel.volume->info();
+    VolumeBox box = drawn.box;
+    box.begin[0] = channel.channel;
+    box.end[0] = channel.channel + 1;
+    const double outside = options_.outside * channel.deviation + channel.mean;
+    const auto rule = options_.edge ? Outside::Rule::edge : Outside::Rule::fill;
+    if (info.dtype == image_dtype_) {
+      channel.volume->read_box(
+          box, BoxMemory::dense(to, box.shape(), element),
+          {.rule = rule, .fill = stored_value(info.dtype, (outside - info.offset) / info.scale)});
+    } else {
+      detail::read_values({.from = *channel.volume,
+                           .box = box,
+                           .rule = rule,
+                           .outside = static_cast<float>(outside)},
+                          reinterpret_cast<float*>(to));
     }
+    to += static_cast<std::size_t>(voxels) * element;
   }
-  std::memset(to + static_cast<std::size_t>(voxels * channels_) * element, 0,
-              static_cast<std::size_t>(detail::box_slack) * element);
+  std::memset(to, 0, static_cast<std::size_t>(detail::box_slack) * element);
 }
 
 void VolumePatches::fill_label(const VolumeCase& of, const Drawn& drawn, Sample& sample) const {
   const std::int64_t voxels = voxels_of(drawn.box.shape());
   Tensor& out = sample.make(options_.label, label_dtype_, {voxels + detail::box_slack});
-  const std::int64_t beyond = options_.sampling.ignore.value_or(options_.outside_label);
   const std::size_t element = size_of(label_dtype_);
   auto* to = static_cast<std::byte*>(out.raw());
-  if (label_dtype_ == DType::uint8) {
-    const Outside rule{.fill = stored_value(DType::uint8, static_cast<double>(beyond))};
-    of.label->read_box(drawn.box, BoxMemory::dense(to, drawn.box.shape(), element), rule);
-  } else {
-    read_labels(*of.label, drawn.box, beyond,
-                {reinterpret_cast<std::int16_t*>(to), static_cast<std::size_t>(voxels)});
-  }
+  detail::read_label(of, drawn.box, label_dtype_, beyond(), to);
   std::memset(to + static_cast<std::size_t>(voxels) * element, 0,
               static_cast<std::size_t>(detail::box_slack) * element);
 }
@@ -252,16 +193,10 @@ void VolumePatches::fill_map(const VolumeCase& of, const Drawn& drawn, Sample& s
       sample.make(PatchFields::moves, DType::float32, {static_cast<std::int64_t>(moves.size())});
   std::copy(moves.begin(), moves.end(), moved.data<float>());
   auto* values = sample.make(PatchFields::values, DType::float32, {channels_, 2}).data<float>();
-  std::size_t c = 0;
-  for (const auto& image : of.images) {
-    const VolumeInfo& info = image->info();
-    const bool converted = info.dtype != image_dtype_;  // read as values already
-    for (std::int64_t channel = 0; channel < info.shape[0]; ++channel, ++c) {
-      const double mean = of.means.empty() ? 0.0 : of.means[c];
-      const double deviation = of.deviations.empty() ? 1.0 : of.deviations[c];
-      values[2 * c] = static_cast<float>((converted ? 1.0 : info.scale) / deviation);
-      values[2 * c + 1] = static_cast<float>(((converted ? 0.0 : info.offset) - mean) / deviation);
-    }
+  for (const detail::ChannelScale& channel : detail::channel_scales(of)) {
+    const bool converted = channel.volume->info().dtype != image_dtype_;  // read as values already
+    *values++ = channel.scale(converted);
+    *values++ = channel.offset(converted);
   }
 }
 

@@ -2,39 +2,19 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/sample/source.h>
-#include <headrace/loaders/volume/foreground_index.h>
 #include <headrace/loaders/volume/patch_sampler.h>
 #include <headrace/loaders/volume/resample_patch.h>
 #include <headrace/loaders/volume/spatial_transform.h>
-#include <headrace/loaders/volume/volume_reader.h>
+#include <headrace/loaders/volume/volume_case.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace headrace::inline v1 {
-
-/// One subject: volumes of the same extents along z, y, x.
-struct VolumeCase {
-  std::string name{};
-  /// Its channels, in order: each with all of its own. Of one dtype, or read as float32.
-  std::vector<std::shared_ptr<const CachedVolume>> images{};
-  /// Labels, one channel; may be missing.
-  std::shared_ptr<const CachedVolume> label{};
-  /// Where its classes lie; needed where PatchSampling asks for them.
-  std::shared_ptr<const ForegroundIndex> foreground{};
-  /// Every patch lies around this voxel (z, y, x), for whoever compares them; none: where
-  /// PatchSampling says.
-  std::optional<std::array<std::int64_t, 3>> middle{};
-  /// What makes the network's input of values: (value - mean) / deviation, for each channel; empty:
-  /// values as they are.
-  std::vector<double> means{};
-  std::vector<double> deviations{};
-};
 
 struct VolumePatchesOptions {
   std::array<std::int64_t, 3> patch{64, 64, 64};  ///< voxels along z, y, x
@@ -91,6 +71,10 @@ class HEADRACE_API VolumePatches final : public Source {
   void fill_image(const VolumeCase& of, const Drawn& drawn, Sample& sample) const;
   void fill_label(const VolumeCase& of, const Drawn& drawn, Sample& sample) const;
   void fill_map(const VolumeCase& of, const Drawn& drawn, Sample& sample) const;
+  /// The label outside.
+  std::int64_t beyond() const noexcept {
+    return options_.sampling.ignore.value_or(options_.outside_label);
+  }
 
   std::vector<VolumeCase> cases_;
   VolumePatchesOptions options_;

@@ -113,34 +113,43 @@ void CachedVolume::for_blocks(const VolumeBox& inside, const Use& use) const {
     use(place, pin(place, true));
 }
 
+VolumeBox CachedVolume::for_parts(const VolumeBox& box, Outside::Rule rule,
+                                  const std::function<void(const BoxPart&)>& use) const {
+  if (box.empty()) return {};
+  const Overlap overlap = overlap_of(box, info().shape, rule == Outside::Rule::edge);
+  if (!overlap.any) return overlap.box;
+  const VolumeBox& inside = overlap.volume;
+  const std::size_t voxel_bytes = size_of(info().dtype);
+  const VolumeIndex& block = info().block;
+  for_blocks(inside, [&](const VolumeIndex& place, const BlockCache::Pin& pin) {
+    BoxPart part;
+    VolumeIndex in_block{};
+    for (std::size_t axis = 0; axis < 4; ++axis) {
+      const std::int64_t first = place[axis] * block[axis];
+      const std::int64_t begin = std::max(first, inside.begin[axis]);
+      part.shape[axis] = std::min(first + block[axis], inside.end[axis]) - begin;
+      in_block[axis] = begin - first;
+      part.in_box[axis] = begin - inside.begin[axis] + overlap.box.begin[axis];
+    }
+    // Only read from: BoxMemory says where voxels lie on both sides.
+    part.stored = BoxMemory::dense(const_cast<std::byte*>(pin.bytes().data()), block, voxel_bytes);
+    part.stored.voxels = detail::voxel_of(part.stored, in_block, voxel_bytes);
+    use(part);
+  });
+  cache_->count_delivered(static_cast<std::uint64_t>(voxels_of(inside.shape())) * voxel_bytes);
+  return overlap.box;
+}
+
 void CachedVolume::read_box(const VolumeBox& box, const BoxMemory& to,
                             const Outside& outside) const {
   if (box.empty()) return;
   const std::size_t voxel_bytes = size_of(info().dtype);
-  const VolumeIndex& block = info().block;
-  const Overlap overlap = overlap_of(box, info().shape, outside.rule == Outside::Rule::edge);
-  if (overlap.any) {
-    for_blocks(overlap.volume, [&](const VolumeIndex& place, const BlockCache::Pin& pin) {
-      VolumeIndex in_block{}, in_box{}, shape{};
-      for (std::size_t axis = 0; axis < 4; ++axis) {
-        const std::int64_t first = place[axis] * block[axis];
-        const std::int64_t begin = std::max(first, overlap.volume.begin[axis]);
-        shape[axis] = std::min(first + block[axis], overlap.volume.end[axis]) - begin;
-        in_block[axis] = begin - first;
-        in_box[axis] = begin - overlap.volume.begin[axis] + overlap.box.begin[axis];
-      }
-      // Only read from: BoxMemory says where voxels lie on both sides.
-      BoxMemory from =
-          BoxMemory::dense(const_cast<std::byte*>(pin.bytes().data()), block, voxel_bytes);
-      from.voxels = detail::voxel_of(from, in_block, voxel_bytes);
-      BoxMemory target = to;
-      target.voxels = detail::voxel_of(to, in_box, voxel_bytes);
-      detail::copy_box(from, target, shape, voxel_bytes);
-    });
-    cache_->count_delivered(static_cast<std::uint64_t>(voxels_of(overlap.volume.shape())) *
-                            voxel_bytes);
-  }
-  detail::fill_outside(to, box.shape(), overlap.box, outside, voxel_bytes);
+  const VolumeBox inside = for_parts(box, outside.rule, [&](const BoxPart& part) {
+    BoxMemory target = to;
+    target.voxels = detail::voxel_of(to, part.in_box, voxel_bytes);
+    detail::copy_box(part.stored, target, part.shape, voxel_bytes);
+  });
+  detail::fill_outside(to, box.shape(), inside, outside, voxel_bytes);
 }
 
 bool CachedVolume::cached(const VolumeBox& box) const noexcept {

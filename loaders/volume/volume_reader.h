@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace headrace::inline v1 {
@@ -38,6 +39,13 @@ struct Outside {
   std::array<std::byte, 8> fill{};
 };
 
+/// What of a box lies in one block.
+struct BoxPart {
+  BoxMemory stored{};    ///< its voxels in the block, only to be read
+  VolumeIndex in_box{};  ///< where it begins in the box
+  VolumeIndex shape{};
+};
+
 /// A volume read through a cache of decoded blocks. Const and thread-safe: any number of threads
 /// read boxes at a time. Forgets its blocks with itself.
 class HEADRACE_API CachedVolume {
@@ -58,6 +66,12 @@ class HEADRACE_API CachedVolume {
   /// there first, those that other threads are making last. An empty box is no work. Throws what
   /// Volume::read_block() throws; the memory may then hold anything.
   void read_box(const VolumeBox& box, const BoxMemory& to, const Outside& outside = {}) const;
+  /// What read_box() copies, part by part, while the part's block stays where it is: `use` must not
+  /// read through the same cache. Returns what of the box it was, counted from the box's begin:
+  /// voxels of the volume; where none are and the rule is `edge`, the nearest ones; else empty.
+  /// Throws as read_box(), and what `use` throws.
+  VolumeBox for_parts(const VolumeBox& box, Outside::Rule rule,
+                      const std::function<void(const BoxPart&)>& use) const;
   /// Whether every block of a box is there, so that reading it now would wait for no disk.
   bool cached(const VolumeBox& box) const noexcept;
   /// Makes the blocks of a box that are not there. Where the cache is too small for them the first
