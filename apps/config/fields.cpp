@@ -12,6 +12,16 @@ namespace headrace::inline v1::app {
 namespace detail {
 namespace {
 
+// What stands in a map whose keys have these paths: its own keys and sections.
+std::vector<std::string> first_names(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    std::string name = path.substr(0, path.find('.'));
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 [[noreturn]] void refuse_parameter(const Entry& parameter, const std::string& path,
                                    const std::vector<std::string>& known) {
   const auto meant = nearest_name(parameter.key, known);
@@ -87,7 +97,8 @@ Tagged tagged_entry(const Node& node, const std::string& path, const TaggedNames
 }
 
 Node parameters_of(const Tagged& entry, const std::string& path, const std::string& main,
-                   const std::vector<std::string>& known) {
+                   const std::vector<std::string>& paths) {
+  const std::vector<std::string> known = first_names(paths);
   if (entry.value.kind == Node::Kind::null) return {.kind = Node::Kind::map, .place = entry.place};
   if (entry.value.kind == Node::Kind::map) {
     for (const Entry& parameter : entry.value.entries) {

@@ -33,9 +33,9 @@ HEADRACE_API Tagged tagged_entry(const Node& node, const std::string& path,
                                  const TaggedNames& names);
 
 /// The parameters as a map; `path` ends with the entry's name. Throws ConfigError for a value where
-/// the entry has no main parameter, and for parameters that are not among `known`.
+/// the entry has no main parameter, and for parameters that are not among those of `paths`.
 HEADRACE_API Node parameters_of(const Tagged& entry, const std::string& path,
-                                const std::string& main, const std::vector<std::string>& known);
+                                const std::string& main, const std::vector<std::string>& paths);
 
 /// An entry to be written.
 HEADRACE_API Node tagged_node(const std::string& name, Node parameters, Node beside);

@@ -18,12 +18,17 @@ bool is_picture(const FieldSpec& field) {
 bool is_spectrogram(const FieldSpec& field) {
   const bool real = field.dtype == DType::float32 || field.dtype == DType::float16 ||
                     field.dtype == DType::bfloat16;
-  return real && field.shape.rank() >= 2;
+  return real && (field.shape.rank() == 2 || field.shape.rank() == 3);
 }
 
 bool is_waveform(const FieldSpec& field) {
   const bool sound = field.dtype == DType::float32 || field.dtype == DType::int16;
   return sound && field.shape.rank() == 1 && field.kind != FieldSpec::Kind::ragged;
+}
+
+bool is_volume(const FieldSpec& field) {
+  return field.dtype == DType::float32 && field.shape.rank() == 4 &&
+         field.kind != FieldSpec::Kind::ragged;
 }
 
 std::vector<Tag<AugmentEntry>> tags() {
@@ -87,15 +92,23 @@ Pipeline AugmentSteps::after_batch(Pipeline pipeline) const {
 AugmentBuilder::AugmentBuilder(const AugmentList& list, AugmentContext context)
     : list_(list), context_(std::move(context)) {
   steps_.fields = context_.fields;
-  const auto found = std::find_if(fields().begin(), fields().end(), is_picture);
-  if (context_.height > 0 || found == fields().end()) return;
+  const FieldSpec* found = find(is_picture);
+  if (context_.height > 0 || found == nullptr) return;
   context_.height = static_cast<int>(found->shape[0]);
   context_.width = static_cast<int>(found->shape[1]);
 }
 
+// A mask of voxels, uint8 [Z, Y, X], has a picture's form.
+const FieldSpec* AugmentBuilder::find(bool (*fits)(const FieldSpec&)) const {
+  const std::vector<std::string>& masks = context_.masks;
+  for (const FieldSpec& field : fields())
+    if (fits(field) && std::find(masks.begin(), masks.end(), field.name) == masks.end())
+      return &field;
+  return nullptr;
+}
+
 const FieldSpec& AugmentBuilder::first(const char* what, bool (*fits)(const FieldSpec&)) const {
-  const auto found = std::find_if(fields().begin(), fields().end(), fits);
-  if (found != fields().end()) return *found;
+  if (const FieldSpec* found = find(fits)) return *found;
   throw ConfigError(fmt::format("needs {}, got {}", what, to_string(fields())));
 }
 
@@ -106,12 +119,25 @@ std::string AugmentBuilder::picture() const {
 }
 
 std::string AugmentBuilder::spectrogram() const {
-  return first("a spectrogram, float32, float16 or bfloat16 [..., bins, frames]", is_spectrogram)
+  return first(
+             "a spectrogram, float32, float16 or bfloat16 [bins, frames] or [channels, bins, "
+             "frames]",
+             is_spectrogram)
       .name;
 }
 
 std::string AugmentBuilder::waveform() const {
   return first("a waveform, float32 or int16 [samples]", is_waveform).name;
+}
+
+std::string AugmentBuilder::volume() const {
+  return first("a volume, float32 [channels, z, y, x]", is_volume).name;
+}
+
+std::string AugmentBuilder::voxel_labels() const {
+  if (!context_.masks.empty()) return context_.masks.front();
+  throw ConfigError("needs the label of a volume, integers [z, y, x], which is not among " +
+                    to_string(fields()));
 }
 
 bool AugmentBuilder::nothing_on_samples() const {
@@ -132,6 +158,11 @@ double AugmentBuilder::take_flip() {
 }
 
 void AugmentBuilder::require_samples() const {
+  if (context_.patch_on_device) {
+    throw ConfigError("works in host memory, but these patches are made on " +
+                      to_string(context_.device) +
+                      "; remove it, or let patches be made in host memory");
+  }
   if (!context_.in_table) return;
   throw ConfigError(
       "works on samples, but here whole batches are made on the device; keep the data in host "

@@ -4,6 +4,8 @@
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/field.h>
+#include <headrace/loaders/volume/resample_patch.h>
+#include <headrace/loaders/volume/spatial_transform.h>
 
 #include <any>
 #include <cstdint>
@@ -37,13 +39,32 @@ AugmentList before_normalizing(AugmentList list);
 /// Whether the list has such an entry.
 bool normalizes(const AugmentList& list);
 
+/// The entry `spatial`: how patches are cut out of stored voxels. It is no step of a pipeline.
+struct SpatialEntry {
+  SpatialTransform transform{};
+  LabelSampling labels = LabelSampling::one_hot;
+};
+
+/// That of the list; none where it has none. Throws ConfigError with the entry's place where it is
+/// not the first, and for parameters that cannot be right.
+std::optional<SpatialEntry> spatial_of(const AugmentList& list);
+
+/// The list without it.
+AugmentList without_spatial(AugmentList list);
+
+/// Whether every entry, `spatial` aside, can work on patches that are made on a device (see
+/// AugmentContext::patch_on_device).
+bool all_on_device(const AugmentList& list);
+
 /// What a job tells the operations of its list.
 struct AugmentContext {
   /// Of a sample as it comes to the list. Pictures are its first field uint8 [H, W, C],
-  /// spectrograms its first of a floating type with at least two axes, waveforms its first of
-  /// float32 or int16 with one.
+  /// spectrograms its first of a floating type with two or three axes, waveforms its first of
+  /// float32 or int16 with one, volumes its first float32 [C, Z, Y, X].
   Schema fields{};
-  std::vector<std::string> masks{};  ///< fields that go along with the pictures
+  /// Fields that go along with the pictures or volumes; the first of a volume is its label.
+  std::vector<std::string> masks{};
+  std::optional<std::int64_t> ignore{};  ///< label of voxels that counts nowhere
   /// Where there are no pictures: the field that is mixed with its partner's; empty: none may be.
   std::string mixes{};
   int height = 0;  ///< of crops that say nothing of it; 0: the pictures' own
@@ -56,6 +77,10 @@ struct AugmentContext {
   Device device{};          ///< where batches are delivered
   bool gathers = false;   ///< whether the source gathers whole batches where no step is in the way
   bool in_table = false;  ///< samples are row numbers, a batch's fields are made after batch()
+  /// Samples hold boxes of stored voxels, of which ResamplePatches makes the volume and its label
+  /// between batch() and the steps on batches, where the batches are; `fields` has them as they are
+  /// then. What has no form for that is refused.
+  bool patch_on_device = false;
   bool normalized = false;  ///< the job itself normalises after the list
   /// Evaluation does without the list: what is not a scalar keeps its shape.
   bool keeps_shapes = false;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ using headrace::test::bytes_of;
 using headrace::test::contains;
 using headrace::test::TemporaryFolder;
 
-/// Records with a picture, its mask, a spectrogram, a waveform and a label.
+/// Records with a picture, its mask, a spectrogram, a waveform, a volume, its label and a label.
 class Everything final : public headrace::Source {
  public:
   std::string name() const override { return "everything"; }
@@ -42,6 +43,8 @@ class Everything final : public headrace::Source {
             FieldSpec::fixed("mask", DType::uint8, {32, 32}),
             FieldSpec::fixed("mel", DType::float32, {16, 20}),
             FieldSpec::fixed("sound", DType::float32, {4096}),
+            FieldSpec::fixed("scan", DType::float32, {1, 8, 9, 10}),
+            FieldSpec::fixed("parts", DType::uint8, {8, 9, 10}),
             FieldSpec::fixed("label", DType::int64, {})};
   }
   void read(std::int64_t index, headrace::Sample& sample) const override {
@@ -57,6 +60,12 @@ class Everything final : public headrace::Source {
     auto* sound = sample.make("sound", DType::float32, {4096}).data<float>();
     for (int i = 0; i < 4096; ++i)
       sound[i] = static_cast<float>(std::sin(0.1 * i));
+    auto* scan = sample.make("scan", DType::float32, {1, 8, 9, 10}).data<float>();
+    auto* parts = sample.make("parts", DType::uint8, {8, 9, 10}).data<std::uint8_t>();
+    for (int i = 0; i < 720; ++i) {
+      scan[i] = static_cast<float>(std::sin(0.3 * i + static_cast<double>(index)));
+      parts[i] = static_cast<std::uint8_t>(i % 7 == 0);
+    }
     sample.set_scalar<std::int64_t>("label", index % 3);
   }
 };
@@ -97,16 +106,24 @@ app::LoaderConfig pictures_of(const fs::path& folder) {
 
 TEST_CASE("every operation of the table runs as its name alone and changes what it works on") {
   const std::string plain = delivered("[]");
+  const std::set<std::string> on_labels{"slice_jitter", "distance_transform", "skeleton",
+                                        "deep_supervision_targets"};
   for (const app::AugmentRow& row : app::augment_table()) {
     CAPTURE(row.name);
     std::string entry = row.name;
     if (row.name == "color_jitter") entry = "{color_jitter: {brightness: 0.4}}";
     if (row.name == "affine") entry = "{affine: {degrees: [-10, 10]}}";
+    if (row.cuts_patches) continue;  // no step
+    if (row.name == "patch_dropout") entry = "{patch_dropout: {cell: [4, 4, 4]}}";
+    if (row.name == "volume_low_resolution")
+      entry = "{volume_low_resolution: {p: 1, channel_p: 1}}";
     if (row.name == "resize" || row.name == "center_crop" || row.name == "resized_center_crop")
       entry = "{" + row.name + ": 16}";
-    const std::string with = delivered("[" + entry + "]");
+    app::AugmentContext given = context();
+    if (on_labels.contains(row.name)) given.masks = {"parts"};
+    const std::string with = delivered("[" + entry + "]", given);
     CHECK(with != plain);
-    CHECK(delivered("[" + entry + "]") == with);
+    CHECK(delivered("[" + entry + "]", given) == with);
   }
 }
 
@@ -115,10 +132,13 @@ TEST_CASE("every public operation of augment has its file in the list's folder")
   std::string files;
   for (const auto& entry : fs::directory_iterator(root / "apps/feed/augment"))
     files += headrace::test::content_of(entry.path());
-  for (const char* folder : {"augment", "augment/spectrogram"}) {
+  // The window of a task's arrays is their section `array`; predictions are no samples.
+  const std::set<std::string> others{"frame_window",    "closing",     "components",
+                                     "grid_extent",     "label_cache", "label_overlap",
+                                     "resample_scores", "window_grid", "volume_parameters"};
+  for (const char* folder : {"augment", "augment/spectrogram", "augment/volume"}) {
     for (const auto& entry : fs::directory_iterator(root / folder)) {
-      // The window of a task's arrays is their section `array`.
-      if (entry.path().extension() != ".h" || entry.path().stem() == "frame_window") continue;
+      if (entry.path().extension() != ".h" || others.contains(entry.path().stem())) continue;
       const std::string header = std::string(folder) + "/" + entry.path().filename().string();
       CHECK_MESSAGE(contains(files, "#include <headrace/" + header + ">"), header);
     }

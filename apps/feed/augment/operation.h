@@ -37,6 +37,9 @@ class AugmentBuilder {
   std::string picture() const;
   std::string spectrogram() const;
   std::string waveform() const;
+  std::string volume() const;
+  /// Name of the label that goes along with the volume. Throws ConfigError where there is none.
+  std::string voxel_labels() const;
   /// Whether this entry may wait for the batch without losing the source's gather.
   bool nothing_on_samples() const;
   /// The probability of an entry `flip` right behind this one, which is then done; else 0.
@@ -44,10 +47,10 @@ class AugmentBuilder {
 
   /// Adds a step; its schema() is asked at once.
   template <class Op>
-  void on_samples(Op op) {
+  void on_samples(Op op, StepOptions options = {}) {
     require_samples();
     steps_.fields = op.schema(steps_.fields);
-    add_on_samples(std::move(op));
+    add_on_samples(std::move(op), std::move(options));
   }
   template <class Op>
   void on_batches(Op op) {
@@ -58,19 +61,21 @@ class AugmentBuilder {
   template <class Op>
   void draws_on_samples(Op op) {
     steps_.fields = op.schema(steps_.fields);
-    add_on_samples(std::move(op));
+    add_on_samples(std::move(op), {});
   }
 
   AugmentSteps build();
 
  private:
   template <class Op>
-  void add_on_samples(Op op) {
-    steps_.on_samples.push_back([op](Pipeline pipeline) { return std::move(pipeline).then(op); });
+  void add_on_samples(Op op, StepOptions options) {
+    steps_.on_samples.push_back(
+        [op, options](Pipeline pipeline) { return std::move(pipeline).then(op, options); });
   }
   void require_samples() const;
   void require_order(const AugmentEntry& entry);
   void require_shapes() const;
+  const FieldSpec* find(bool (*fits)(const FieldSpec&)) const;
   const FieldSpec& first(const char* what, bool (*fits)(const FieldSpec&)) const;
 
   const AugmentList& list_;
@@ -86,7 +91,9 @@ struct AugmentRow {
   std::string doc{};   ///< one line for a person
   std::string main{};  ///< the parameter that `name: value` sets
   AugmentOn on = AugmentOn::samples;
-  bool normalizes = false;  ///< what it makes of pictures is none
+  bool normalizes = false;    ///< what it makes of pictures is none
+  bool cuts_patches = false;  ///< how patches are cut out, before the pipeline; no step
+  bool on_device = false;     ///< it can work on patches that are made on a device, once in a list
   std::function<std::any()> make{};
   std::function<void(Fields&, std::any&)> describe{};
   std::function<void(const std::any&, AugmentBuilder&)> add{};
