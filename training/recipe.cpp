@@ -81,9 +81,12 @@ Cases Recipe::vote(std::span<const Cases> of_members) const {
                         std::to_string(case_count(cases)) + " from " + std::to_string(cases.first) +
                         " beside " + std::to_string(case_count(voted)) + " from " +
                         std::to_string(voted.first));
-    voted.scores = voted.scores + cases.scores;
+    if (&cases == &of_members[1])
+      voted.scores = voted.scores + cases.scores;
+    else
+      voted.scores.add_(cases.scores);
   }
-  voted.scores = voted.scores / static_cast<double>(of_members.size());
+  if (of_members.size() > 1) voted.scores.div_(static_cast<double>(of_members.size()));
   voted.output = {};
   return voted;
 }

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/training/detail/window_scores.h>
 #include <headrace/training/sliding_window.h>
 
 #include <algorithm>
@@ -8,99 +9,31 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 namespace headrace::inline v1::training {
 
+using detail::text;
+using detail::WindowSums;
+
 namespace {
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
-  throw ConfigError("[sliding window] " + rule + ", got " + got);
-}
+constexpr const char* who = "sliding window";
 
-std::string text(at::IntArrayRef sizes) {
-  std::string list = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    list += (i > 0 ? ", " : "") + std::to_string(sizes[i]);
-  return list + "]";
+[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
+  throw ConfigError(std::string("[") + who + "] " + rule + ", got " + got);
 }
 
 void check(const SlidingWindowOptions& options) {
   if (options.batch < 1) refuse("batch must be positive", std::to_string(options.batch));
-  for (auto axis = options.mirror.begin(); axis != options.mirror.end(); ++axis) {
-    if (*axis < 0 || *axis > 2 || std::find(options.mirror.begin(), axis, *axis) != axis)
-      refuse("mirror must be axes 0 to 2, each once", text(options.mirror));
-  }
+  detail::require_mirror_axes(who, options.mirror);
   if (options.skip && options.skip->scores.empty())
     refuse("skip must say the scores of background, one for each class", "none");
-}
-
-std::size_t sum_bytes(const GridExtent& extent, std::int64_t classes) {
-  return static_cast<std::size_t>((classes + 1) * voxels_of(extent)) * sizeof(float);
 }
 
 bool keep_on_host(const SlidingWindowOptions& options, std::size_t sums) {
   return options.device.is_cpu() || sums > options.most_device_bytes;
 }
-
-/// Sums of scores and of weights.
-class Sums {
- public:
-  Sums(const WindowGrid& grid, std::int64_t classes, const SlidingWindowOptions& options)
-      : grid_(grid),
-        device_(keep_on_host(options, sum_bytes(grid.extent(), classes)) ? at::Device(at::kCPU)
-                                                                         : options.device),
-        scores_(zeros(classes)),
-        counts_(zeros(1)[0]) {
-    std::vector<float> weights = gaussian_window(grid.patch(), options.weights);
-    const GridExtent& patch = grid.patch();
-    weights_ = at::tensor(weights, at::kFloat).view({patch[0], patch[1], patch[2]}).to(device_);
-  }
-
-  std::int64_t classes() const { return scores_.size(0); }
-
-  /// Of one window, `[classes, z, y, x]`.
-  void add(std::int64_t window, const at::Tensor& scores) {
-    const GridBox inside = grid_.inside(window), box = grid_[window];
-    const auto part_of = [&](at::Tensor whole, const GridExtent& origin) {
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        whole =
-            whole.narrow(whole.dim() - 3 + static_cast<std::int64_t>(axis),
-                         inside.begin[axis] - origin[axis], inside.end[axis] - inside.begin[axis]);
-      return whole;
-    };
-    const at::Tensor weights = part_of(weights_, box.begin);
-    part_of(scores_, {}).addcmul_(part_of(scores.to(device_), box.begin), weights);
-    part_of(counts_, {}).add_(weights);
-  }
-
-  at::Tensor means(const std::optional<SkipWindows>& skip) {
-    at::Tensor unseen;
-    if (skip) unseen = counts_ == 0;
-    for (std::int64_t c = 0; c < classes(); ++c) {
-      at::Tensor of_class = scores_[c];
-      of_class.div_(counts_);
-      if (skip) of_class.masked_fill_(unseen, skip->scores[static_cast<std::size_t>(c)]);
-    }
-    return std::move(scores_);
-  }
-
- private:
-  at::Tensor zeros(std::int64_t count) const {
-    const GridExtent& extent = grid_.extent();
-    return at::zeros({count, extent[0], extent[1], extent[2]},
-                     at::TensorOptions(at::kFloat).device(device_));
-  }
-
-  const WindowGrid& grid_;
-  at::Device device_;
-  at::Tensor scores_;
-  at::Tensor counts_;
-  at::Tensor weights_;
-};
 
 /// One pass over a volume.
 class Pass {
@@ -117,9 +50,9 @@ class Pass {
   void run() {
     if (waiting_.empty()) return;
     const auto count = std::ssize(waiting_);
-    const at::Tensor scores = mean_of_mirrored(
+    const at::Tensor scores = scores_of(
         windows_.narrow(0, 0, count).to(at::TensorOptions(at::kFloat).device(options_.device)));
-    if (!sums_) sums_.emplace(grid_, scores.size(1), options_);
+    if (!sums_) begin(scores.size(1));
     if (scores.size(1) != sums_->classes()) {
       refuse("scores must be of " + std::to_string(sums_->classes()) + " classes as before",
              std::to_string(scores.size(1)));
@@ -134,12 +67,12 @@ class Pass {
     run();
     windows_ = at::Tensor();
     const auto& skip = options_.skip;
-    if (!sums_) sums_.emplace(grid_, std::ssize(skip->scores), options_);  // all were passed over
+    if (!sums_) begin(std::ssize(skip->scores));  // all were passed over
     if (skip && std::ssize(skip->scores) != sums_->classes()) {
       refuse("skip must have a score for each of " + std::to_string(sums_->classes()) + " classes",
              std::to_string(skip->scores.size()));
     }
-    return sums_->means(skip);
+    return sums_->means(skip ? std::span<const float>(skip->scores) : std::span<const float>());
   }
 
  private:
@@ -159,28 +92,18 @@ class Pass {
   }
 
   at::Tensor scores_of(const at::Tensor& windows) const {
-    at::Tensor scores = network_(windows);
-    const GridExtent& patch = grid_.patch();
-    if (scores.dim() != 5 || scores.size(0) != windows.size(0) ||
-        scores.sizes().slice(2) != at::IntArrayRef(patch.data(), 3)) {
-      refuse("scores must be [" + std::to_string(windows.size(0)) + ", classes, " +
-                 text({patch[0], patch[1], patch[2]}).substr(1),
-             text(scores.sizes()));
-    }
-    return scores;
+    return detail::mean_of_mirrored(windows, options_.mirror, [&](const at::Tensor& turned) {
+      at::Tensor scores = network_(turned);
+      detail::require_window_scores(who, scores, turned.size(0), grid_.patch());
+      return scores;
+    });
   }
 
-  at::Tensor mean_of_mirrored(const at::Tensor& windows) const {
-    const auto axes = static_cast<unsigned>(options_.mirror.size());
-    if (axes == 0) return scores_of(windows).to(at::kFloat);
-    at::Tensor sum = scores_of(windows).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
-    for (unsigned chosen = 1; chosen < 1U << axes; ++chosen) {
-      std::vector<std::int64_t> along;
-      for (unsigned i = 0; i < axes; ++i)
-        if ((chosen >> i & 1U) != 0) along.push_back(options_.mirror[i] + 2);
-      sum.add_(at::flip(scores_of(at::flip(windows, along)), along));
-    }
-    return sum.div_(static_cast<double>(1U << axes));
+  void begin(std::int64_t classes) {
+    const bool on_host = keep_on_host(options_, WindowSums::bytes(grid_.extent(), classes));
+    sums_.emplace(grid_, classes,
+                  detail::window_weights(grid_.patch(), options_.weights)
+                      .to(on_host ? at::Device(at::kCPU) : options_.device));
   }
 
   const WindowNetwork& network_;
@@ -188,7 +111,7 @@ class Pass {
   const SlidingWindowOptions& options_;
   at::Tensor windows_;
   std::vector<std::int64_t> waiting_;
-  std::optional<Sums> sums_;
+  std::optional<WindowSums> sums_;
 };
 
 /// A part of a volume, where it reaches beyond filled up.
@@ -228,7 +151,7 @@ SlidingWindowBytes sliding_window_bytes(const GridExtent& extent, std::int64_t c
   const std::size_t window = patch * static_cast<std::size_t>(channels);
   const std::size_t scores = patch * static_cast<std::size_t>(classes);
   const bool mirrored = !options.mirror.empty();
-  SlidingWindowBytes bytes{.sums = sum_bytes(extent, classes)};
+  SlidingWindowBytes bytes{.sums = WindowSums::bytes(extent, classes)};
   bytes.sums_on_host = keep_on_host(options, bytes.sums);
   // The weights, on the host first, and which voxels no window has seen.
   const std::size_t kept =

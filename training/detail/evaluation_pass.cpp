@@ -77,7 +77,7 @@ bool EvaluationPass::run_batches(Loader& loader, const std::stop_token& stop) {
     first_seconds_ =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  finish();
+  if (options_.batches == 0 || seen_ >= all_) finish();
   return true;
 }
 
@@ -177,7 +177,7 @@ std::vector<Cases> EvaluationPass::ask(std::size_t number, const Batch& batch, B
   return all;
 }
 
-// Cases that are still open behind the last batch.
+// Cases that are still open behind the loader's last batch.
 void EvaluationPass::finish() {
   for (Voice& voice : voices_) {
     std::vector<Cases> open = voice.inference->finish();

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/error.h>
 #include <headrace/training/detail/probe_course.h>
 #include <headrace/training/tensor_memory.h>
 
@@ -41,12 +42,42 @@ class ProbeMetric final : public Metric {
   bool first_ = true;
 };
 
+// Of placeholders there may be more or fewer than an inference that puts cases together waits for.
+class ProbeInference final : public Inference {
+ public:
+  explicit ProbeInference(std::unique_ptr<Inference> inference)
+      : inference_(std::move(inference)) {}
+
+  std::vector<Cases> add(Example example, const Batch& batch, const Predict& predict) override {
+    try {
+      return inference_->add(example, batch, predict);
+    } catch (const DataError&) {
+      predict(example);
+      return {};
+    }
+  }
+  std::vector<Cases> finish() override {
+    try {
+      return inference_->finish();
+    } catch (const DataError&) {
+      return {};
+    }
+  }
+
+ private:
+  std::unique_ptr<Inference> inference_;
+};
+
 }  // namespace
 
 Example ProbeCourse::example(const Batch& batch, const Moment& moment) const {
   Example example = course_.example(batch, moment);
   example.picture_sizes.reset();
   return example;
+}
+
+std::unique_ptr<Inference> ProbeCourse::inference() const {
+  return std::make_unique<ProbeInference>(course_.inference());
 }
 
 std::unique_ptr<Metric> ProbeCourse::metric(Split split, const TensorMap& fitted) const {

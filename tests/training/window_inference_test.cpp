@@ -1,0 +1,350 @@
+// Windows of volumes become whole volumes: as sliding_window() does it, whatever the batches.
+#include <headrace/training/sliding_window.h>
+#include <headrace/training/window_inference.h>
+
+#include "ladder_run.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+
+using namespace headrace;
+using namespace headrace::training;
+using headrace::test::nth;
+using headrace::test::Refusal;
+using headrace::test::tensors_made_by;
+
+namespace {
+
+constexpr GridExtent patch{4, 6, 8};
+
+struct TestVolume {
+  at::Tensor image;  // [1, z, y, x]
+  at::Tensor label;  // [z, y, x]
+};
+
+TestVolume volume_of(const GridExtent& extent) {
+  const at::Tensor places = at::arange(voxels_of(extent), at::kDouble);
+  const at::Tensor image = (places * 12.9898).sin().mul(43758.5453).frac().to(at::kFloat);
+  return {.image = image.view({1, extent[0], extent[1], extent[2]}),
+          .label = (places.to(at::kLong) % 251).view({extent[0], extent[1], extent[2]})};
+}
+
+// The same windows as an example has them, zeros outside.
+at::Tensor window_of(const at::Tensor& volume, const GridBox& window) {
+  at::Tensor filled = at::zeros({volume.size(0), patch[0], patch[1], patch[2]}, volume.options());
+  at::Tensor from = volume, to = filled;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto dim = static_cast<std::int64_t>(axis) + 1;
+    const std::int64_t begin = std::max<std::int64_t>(window.begin[axis], 0);
+    const std::int64_t end = std::min(window.end[axis], volume.size(dim));
+    from = from.narrow(dim, begin, end - begin);
+    to = to.narrow(dim, begin - window.begin[axis], end - begin);
+  }
+  to.copy_(from);
+  return filled;
+}
+
+// Three volumes, the second smaller than a window, the last one window.
+class Data final : public Source {
+ public:
+  Data() {
+    for (const GridExtent& extent : {GridExtent{9, 14, 19}, GridExtent{3, 9, 5}, patch}) {
+      volumes.push_back(volume_of(extent));
+      auto& grids = *windows;
+      grids.push_back({.name = "case " + std::to_string(grids.size()),
+                       .grid = WindowGrid(extent, {.patch = patch})});
+    }
+  }
+
+  std::string name() const override { return "windows"; }
+  std::int64_t size() const override {
+    std::int64_t count = 0;
+    for (const WindowedVolume& one : *windows)
+      count += one.grid.size();
+    return count;
+  }
+  Schema fields() const override {
+    return {FieldSpec::fixed("image", DType::float32, {1, patch[0], patch[1], patch[2]}),
+            FieldSpec::fixed("label", DType::int64, {patch[0], patch[1], patch[2]})};
+  }
+  void read(std::int64_t index, Sample& sample) const override {
+    if (index == broken) throw DataError("a window that cannot be read");
+    std::size_t number = 0;
+    while (index >= (*windows)[number].grid.size())
+      index -= (*windows)[number++].grid.size();
+    const GridBox window = (*windows)[number].grid[index];
+    const at::Tensor image = window_of(volumes[number].image, window);
+    const at::Tensor label = window_of(volumes[number].label.unsqueeze(0), window);
+    std::memcpy(
+        sample.make("image", DType::float32, {1, patch[0], patch[1], patch[2]}).data<float>(),
+        image.const_data_ptr<float>(), image.nbytes());
+    std::memcpy(
+        sample.make("label", DType::int64, {patch[0], patch[1], patch[2]}).data<std::int64_t>(),
+        label.const_data_ptr<std::int64_t>(), label.nbytes());
+  }
+
+  std::vector<TestVolume> volumes;
+  std::shared_ptr<std::vector<WindowedVolume>> windows =
+      std::make_shared<std::vector<WindowedVolume>>();
+  std::int64_t broken = -1;
+};
+
+// Two classes with the voxels around, and the place in the window: overlapping windows disagree.
+at::Tensor network(const at::Tensor& windows) {
+  const at::Tensor along = at::arange(windows.size(4), at::kFloat);
+  const at::Tensor first = windows + along;
+  return at::cat({first, windows.roll(1, 4) - windows * windows}, 1).contiguous();
+}
+
+Prediction predict(const Example& example) {
+  return {.scores = network(only(example.inputs, "input"))};
+}
+
+SlidingWindowOptions like(const WindowInferenceOptions& options) {
+  return {.windows = {.patch = patch}, .weights = options.weights, .mirror = options.mirror};
+}
+
+// What came of all batches.
+std::vector<Cases> pass(const std::shared_ptr<Data>& data, std::int64_t batch,
+                        const WindowInferenceOptions& options) {
+  WindowInference inference(data->windows, options);
+  Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
+                      .batch({.size = batch, .tail = Tail::shorter})
+                      .build();
+  std::vector<Cases> all;
+  while (true) {
+    const NextBatch next = loader.next();
+    if (next.status == NextBatch::Status::end) break;
+    for (Cases& one : inference.add(example_of_fields(next.batch, at::kCPU), next.batch, predict))
+      all.push_back(std::move(one));
+  }
+  CHECK(inference.finish().empty());
+  return all;
+}
+
+void require_same(const std::vector<Cases>& cases, const Data& data,
+                  const WindowInferenceOptions& options) {
+  REQUIRE(cases.size() == data.volumes.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(i);
+    const Cases& one = cases[i];
+    CHECK(at::equal(one.scores[0], sliding_window(network, data.volumes[i].image, like(options))));
+    CHECK(at::equal(one.example.targets.at("label")[0], data.volumes[i].label));
+    CHECK(one.example.targets.size() == 1);
+    CHECK(case_count(one) == 1);
+    CHECK(one.example.rows == 1);
+    CHECK_FALSE(one.are_rows);
+    REQUIRE(one.origins.size() == 1);
+    CHECK(one.origins.front().index == static_cast<std::int64_t>(i));
+    CHECK(one.origins.front().file == "case " + std::to_string(i));
+  }
+}
+
+// A batch of all windows and its example.
+struct Whole {
+  explicit Whole(const std::shared_ptr<Data>& data)
+      : loader(Pipeline::from(std::shared_ptr<const Source>(data))
+                   .batch({.size = data->size()})
+                   .build()),
+        batch(loader.next().batch) {}
+
+  Example rows(std::int64_t first, std::int64_t last) const {
+    return example_of_fields(batch.rows(first, last), at::kCPU);
+  }
+  std::vector<Cases> give(WindowInference& to, std::int64_t first, std::int64_t last) const {
+    return to.add(rows(first, last), batch.rows(first, last), predict);
+  }
+
+  Loader loader;
+  Batch batch;
+};
+
+// Says what a window is by itself, for a whole evaluation.
+class WindowsCourse final : public Course {
+ public:
+  explicit WindowsCourse(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+
+  std::unique_ptr<models::Network> network() const override { return nullptr; }
+  Pipeline train(const Stage&, const Feed&) const override { throw std::logic_error("none"); }
+  Pipeline evaluation(Split, const Feed& feed) const override {
+    return Pipeline::from(std::shared_ptr<const Source>(data_))
+        .batch({.size = feed.batch, .tail = Tail::shorter});
+  }
+  Output forward(models::Network&, const Example& example, const Moment&) const override {
+    const at::Tensor& windows = only(example.inputs, "input");
+    if (windows.size(0) > most_rows)
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory for so many rows");
+    return {.main = ::network(windows)};
+  }
+  at::Tensor scores(const Output& output) const override { return output.main; }
+  std::vector<Term> loss(const Output&, const Example&, const Moment&) const override {
+    throw std::logic_error("cases without an output have no loss");
+  }
+  std::unique_ptr<Inference> inference() const override {
+    return std::make_unique<WindowInference>(data_->windows, WindowInferenceOptions{});
+  }
+  std::unique_ptr<Metric> metric(Split, const TensorMap&) const override { return nullptr; }
+
+  std::int64_t most_rows = 1000;
+
+ private:
+  std::shared_ptr<Data> data_;
+};
+
+}  // namespace
+
+TEST_CASE("windows become their volumes to the bit of sliding_window(), whatever the batches") {
+  const auto data = std::make_shared<Data>();
+  for (const std::int64_t batch : {1, 2, 7, 1000}) {
+    CAPTURE(batch);
+    for (const std::vector<std::int64_t>& mirror :
+         std::vector<std::vector<std::int64_t>>{{}, {2}, {0, 1, 2}}) {
+      const WindowInferenceOptions options{.mirror = mirror};
+      require_same(pass(data, batch, options), *data, options);
+    }
+  }
+  const WindowInferenceOptions even{.weights = {.sigma = 0.0}};
+  require_same(pass(data, 5, even), *data, even);
+}
+
+TEST_CASE("what memory runs out in is asked again, and changes nothing") {
+  const auto data = std::make_shared<Data>();
+  const Whole whole(data);
+  const std::int64_t half = data->size() / 2;
+  std::int64_t tensors = 0;
+  {
+    WindowInference inference(data->windows, {});
+    whole.give(inference, 0, half);
+    const Example rest = whole.rows(half, data->size());
+    tensors = tensors_made_by(
+        [&] { inference.add(rest, whole.batch.rows(half, data->size()), predict); });
+  }
+  CHECK(tensors > 8);
+  for (std::int64_t n = 1; n <= tensors; ++n) {
+    CAPTURE(n);
+    WindowInference inference(data->windows, {});
+    std::vector<Cases> cases = whole.give(inference, 0, half);
+    const Example rest = whole.rows(half, data->size());
+    {
+      const Refusal refusal(nth(n));
+      CHECK_THROWS_AS(inference.add(rest, whole.batch.rows(half, data->size()), predict),
+                      c10::OutOfMemoryError);
+    }
+    for (std::int64_t row = half; row < data->size(); row += 3)
+      for (Cases& one : whole.give(inference, row, std::min(row + 3, data->size())))
+        cases.push_back(std::move(one));
+    CHECK(inference.finish().empty());
+    require_same(cases, *data, {});
+  }
+}
+
+TEST_CASE("an evaluation goes on with fewer windows at once") {
+  const auto data = std::make_shared<Data>();
+  WindowsCourse course(data);
+  course.most_rows = 2;
+  const auto unused = make_network<StatefulModule>(1);
+  Loader loader = course.evaluation(Split::test, {.batch = 7}).build();
+  std::vector<Cases> cases;
+  std::vector<std::int64_t> fewer;
+  const auto evaluation = evaluate(
+      course, *unused, loader,
+      {.split = Split::test,
+       .origins = true,
+       .on_cases = [&](const Cases& one) { cases.push_back(one); },
+       .on_fewer_rows = [&](std::int64_t rows, const std::string&) { fewer.push_back(rows); }});
+  CHECK(fewer == std::vector<std::int64_t>{4, 2});
+  CHECK(evaluation->samples == 3);
+  require_same(cases, *data, {});
+}
+
+TEST_CASE("a pass that ends before the data shows the volumes that are whole") {
+  const auto data = std::make_shared<Data>();
+  const WindowsCourse course(data);
+  const auto unused = make_network<StatefulModule>(1);
+  const std::int64_t of_first = data->windows->front().grid.size();
+  for (const std::int64_t batches : {std::int64_t{1}, of_first, data->size(), data->size() + 5}) {
+    Loader loader = course.evaluation(Split::test, {.batch = 1}).build();
+    std::int64_t seen = 0;
+    evaluate(course, *unused, loader,
+             {.batches = batches, .on_cases = [&](const Cases&) { ++seen; }});
+    CHECK(seen == (batches < of_first ? 0 : batches == of_first ? 1 : 3));
+  }
+}
+
+TEST_CASE("rows that are not the windows of the grids are refused") {
+  const auto data = std::make_shared<Data>();
+  const Whole whole(data);
+  const std::int64_t all = data->size();
+  WindowInference inference(data->windows, {});
+  CHECK_THROWS_WITH_AS(whole.give(inference, 1, 3), doctest::Contains("expected 0, got 1 ("),
+                       DataError);
+  whole.give(inference, 0, all - 1);
+  CHECK_THROWS_WITH_AS(inference.finish(), doctest::Contains("case 2 is not whole, got"),
+                       DataError);
+  whole.give(inference, all - 1, all);
+  CHECK_NOTHROW(inference.finish());
+  CHECK_THROWS_WITH_AS(whole.give(inference, 0, 1), doctest::Contains("as the grids have, got"),
+                       DataError);
+
+  const auto refused = [&](const Predict& predicts, const char* what) {
+    WindowInference other(data->windows, {});
+    CHECK_THROWS_WITH_AS(other.add(whole.rows(0, 2), whole.batch.rows(0, 2), predicts),
+                         doctest::Contains(what), ConfigError);
+  };
+  refused([](const Example&) { return Prediction{}; }, "scores to put together, got none");
+  refused(
+      [](const Example&) {
+        return Prediction{.scores = at::zeros({2, 3, 4, 6, 7})};
+      },
+      "[2, classes, 4, 6, 8], got [2, 3, 4, 6, 7]");
+  WindowInference other(data->windows, {});
+  whole.give(other, 0, 1);
+  const auto three = [](const Example&) {
+    return Prediction{.scores = at::zeros({1, 3, 4, 6, 8})};
+  };
+  CHECK_THROWS_WITH_AS(other.add(whole.rows(1, 2), whole.batch.rows(1, 2), three),
+                       doctest::Contains("case 0 must be of 2 classes as before, got 3"),
+                       ConfigError);
+  Example odd = whole.rows(1, 2);
+  odd.targets["more"] = at::zeros({1});
+  CHECK_THROWS_WITH_AS(other.add(odd, whole.batch.rows(1, 2), predict),
+                       doctest::Contains("\"more\" must be [1, 4, 6, 8], got [1]"), ConfigError);
+  odd.targets["more"] = odd.targets.at("label");
+  CHECK_THROWS_WITH_AS(other.add(odd, whole.batch.rows(1, 2), predict),
+                       doctest::Contains("the same targets, got 2 beside 1"), ConfigError);
+  CHECK_THROWS_WITH_AS(WindowInference(data->windows, {.mirror = {3}}),
+                       doctest::Contains("axes 0 to 2, each once, got [3]"), ConfigError);
+}
+
+TEST_CASE("a window that was left out is an error that names it") {
+  const auto data = std::make_shared<Data>();
+  data->broken = 3;
+  const auto refused = [&](BadSamples::Rule rule, const char* what) {
+    WindowInference inference(data->windows, {});
+    Loader loader = Pipeline::from(std::shared_ptr<const Source>(data))
+                        .batch({.size = 5, .tail = Tail::shorter})
+                        .on_bad_sample({.rule = rule})
+                        .build();
+    const Batch batch = loader.next().batch;
+    CHECK_THROWS_WITH_AS(inference.add(example_of_fields(batch, at::kCPU), batch, predict),
+                         doctest::Contains(what), DataError);
+  };
+  refused(BadSamples::Rule::shrink, "there must be 5 of them, got 4; mend the volume");
+  refused(BadSamples::Rule::replace, "windows in order, expected 3, got ");
+}
+
+TEST_CASE("sums that are too large for a device are kept on the host, targets beside them") {
+  const auto data = std::make_shared<Data>();
+  const WindowInferenceOptions options{.most_device_bytes = 0};
+  const std::vector<Cases> cases = pass(data, 4, options);
+  require_same(cases, *data, options);
+  for (const Cases& one : cases)
+    CHECK(one.scores.is_cpu());
+}
