@@ -198,7 +198,7 @@ bool is_list(const std::filesystem::path& file) {
 void describe(Fields& fields, TaskData& data, bool masks) {
   if (masks)
     for (DataSet* set : {&data.train, &data.validation, &data.test})
-      set->source = RecordsIn::pairs;
+      if (set->source == RecordsIn::images) set->source = RecordsIn::pairs;
   const auto section = [&](const char* name, DataSet& set, std::string doc) {
     fields.section(name, [&](Fields& f) { describe(f, set, name, masks); },
                    {.doc = std::move(doc)});

@@ -32,16 +32,14 @@ fs::path folder_of(const fs::path& data, const VolumeSettings& volume) {
 }
 
 std::vector<PreparedCase> prepare(const NnUNetRaw& raw, const VolumeSettings& volume, int threads) {
-  std::optional<Progress> view;
+  Progress view("prepare", static_cast<std::int64_t>(raw.cases.size()), "volumes");
   PrepareOptions options{
       .folder = folder_of(raw.folder, volume), .threads = threads, .values = raw.values()};
   options.on_progress = [&](std::int64_t done, std::int64_t kept, std::int64_t cases) {
-    if (kept == cases) return;
-    if (!view) view.emplace("prepare", cases, "volumes");
-    view->show(done, kept);
+    if (kept < cases) view.show(done, kept);
   };
   std::vector<PreparedCase> prepared = prepare_cases(raw.cases, volume.preparation, options);
-  if (view) view->end();
+  view.end();
   return prepared;
 }
 

@@ -15,6 +15,8 @@ using detail::CachedBlock;
 
 namespace {
 
+constexpr std::uint64_t any_size_every = 8;
+
 [[noreturn]] void refuse(const std::string& what, std::size_t bytes, std::size_t most_bytes) {
   throw ResourceError("[volume cache] " + what + " takes " + std::to_string(bytes) +
                       " bytes when it is decoded, the cache holds " + std::to_string(most_bytes) +
@@ -29,7 +31,7 @@ BlockCache::Pin::~Pin() {
 }
 
 std::span<const std::byte> BlockCache::Pin::bytes() const noexcept {
-  return {block_->memory.bytes.get(), block_->memory.size};
+  return {block_->memory.data(), block_->memory.size()};
 }
 
 BlockCache::BlockCache(std::size_t most_bytes)
@@ -55,7 +57,7 @@ void BlockCache::remove(std::uint64_t volume) noexcept {
     const std::lock_guard lock(shard.mutex);
     for (std::size_t at = shard.ring.size(); at-- > 0;) {
       if (shard.ring[at]->key.volume == volume)
-        used_.fetch_sub(shard.drop(*shard.ring[at]).size, std::memory_order_relaxed);
+        used_.fetch_sub(shard.drop(*shard.ring[at]).size(), std::memory_order_relaxed);
     }
   }
 }
@@ -124,10 +126,10 @@ void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& m
   std::exception_ptr error;
   try {
     memory = take_room(block.size);
-    read = make({memory.bytes.get(), memory.size});
+    read = make({memory.data(), memory.size()});
   } catch (...) {
     error = std::current_exception();
-    if (memory.size > 0) used_.fetch_sub(memory.size, std::memory_order_relaxed);
+    if (memory.size() > 0) used_.fetch_sub(memory.size(), std::memory_order_relaxed);
   }
   {
     const std::lock_guard lock(shard.mutex);
@@ -165,34 +167,46 @@ bool BlockCache::try_reserve(std::size_t bytes) noexcept {
 /// has enough, so that a large block cannot starve; pins end without waiting for anybody.
 BlockMemory BlockCache::take_room(std::size_t bytes) {
   std::size_t freed = 0;  // still counted, for this block
+  BlockMemory kept;       // of the first that went: its pages are there
   const auto reserved = [&] { return freed >= bytes || try_reserve(bytes - freed); };
   if (!reserved()) {
     const std::lock_guard lock(evicting_);
     while (!reserved()) {
-      BlockMemory victim = evict();
-      if (victim.size == bytes && freed == 0) return victim;
-      freed += victim.size;
-      if (victim.size == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      BlockMemory victim = evict(bytes);
+      freed += victim.size();
+      if (victim.size() == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (kept.size() == 0) kept = std::move(victim);
     }
   }
-  if (freed > bytes) used_.fetch_sub(freed - bytes, std::memory_order_relaxed);
+  const std::size_t counted = std::max(freed, bytes);
   try {
-    return BlockMemory(bytes);
+    if (kept.size() != bytes) kept.resize(bytes);
   } catch (...) {
-    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    used_.fetch_sub(counted, std::memory_order_relaxed);
     throw;
   }
+  used_.fetch_sub(counted - bytes, std::memory_order_relaxed);
+  return kept;
 }
 
-/// Memory of a block of any shard; empty where all are pinned. A first round may find none that was
-/// not used lately.
-BlockMemory BlockCache::evict() noexcept {
-  for (std::size_t visit = 0; visit < 2 * shards + 1; ++visit) {
+/// Of a block of that size, or of 0 any, in the next shards; empty where none can go.
+BlockMemory BlockCache::evict_of(std::size_t bytes, std::size_t visits) noexcept {
+  for (std::size_t visit = 0; visit < visits; ++visit) {
     BlockShard& shard = shards_[hand_];
     hand_ = (hand_ + 1) % shards;
-    if (BlockMemory victim = shard.evict(); victim.size > 0) return victim;
+    if (BlockMemory victim = shard.evict(bytes); victim.size() > 0) return victim;
   }
   return {};
+}
+
+/// Memory of a block; empty where all are pinned. One of that size is looked for nearby first, as
+/// its pages need not be taken anew; but not always, or those of a size that nobody asks for any
+/// more would stay. A first round may find none that was not used lately.
+BlockMemory BlockCache::evict(std::size_t bytes) noexcept {
+  if (++rounds_ % any_size_every != 0) {
+    if (BlockMemory victim = evict_of(bytes, shards / 2); victim.size() > 0) return victim;
+  }
+  return evict_of(0, 2 * shards + 1);
 }
 
 BlockCacheStats BlockCache::stats() const {

@@ -122,7 +122,8 @@ class HEADRACE_API BlockCache {
   Pin find_or_make(const BlockKey& key, std::size_t bytes, const Make& make, bool wait);
   void make_block(detail::BlockShard& shard, detail::CachedBlock& block, const Make& make);
   detail::BlockMemory take_room(std::size_t bytes);
-  detail::BlockMemory evict() noexcept;
+  detail::BlockMemory evict(std::size_t bytes) noexcept;
+  detail::BlockMemory evict_of(std::size_t bytes, std::size_t visits) noexcept;
   bool try_reserve(std::size_t bytes) noexcept;
 
   std::size_t most_bytes_;
@@ -132,7 +133,8 @@ class HEADRACE_API BlockCache {
   std::atomic<std::uint64_t> next_volume_{1};
   std::atomic<std::uint64_t> delivered_{0};
   std::mutex evicting_;
-  std::size_t hand_ = 0;  ///< shard to take from next, under evicting_
+  std::size_t hand_ = 0;      ///< shard to take from next, under evicting_
+  std::uint64_t rounds_ = 0;  ///< calls of evict(), likewise
 };
 
 }  // namespace headrace::inline v1

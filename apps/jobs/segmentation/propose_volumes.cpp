@@ -198,15 +198,13 @@ class VolumesProposal {
 
 std::optional<Proposal> propose_volumes(const FolderQuestion& question) {
   if (!is_nnunet_raw(question.data)) return std::nullopt;
-  std::optional<Progress> view;
+  Progress view("look", static_cast<std::int64_t>(read_nnunet_raw(question.data).cases.size()),
+                "volumes");
   NnUNetFingerprintOptions options{.threads = question.threads};
-  options.on_progress = [&](std::int64_t done, std::int64_t cases) {
-    if (!view) view.emplace("look", cases, "volumes");
-    view->show(done);
-  };
+  options.on_progress = [&](std::int64_t done, std::int64_t) { view.show(done); };
   const double memory = question.gpu_memory.value_or(question.gpu ? 8.0 : small_memory);
   const NnUNetPlanning planning = plan_nnunet_data(question.data, options, memory);
-  if (view) view->end();
+  view.end();
   static_cast<void>(volume_classes(planning.raw));
   if (!planning.plans.fullres)
     throw ConfigError("[new] " + question.data.string() +

@@ -11,12 +11,14 @@ CachedBlock* BlockShard::find_ready(const BlockKey& key) noexcept {
   return &block;
 }
 
-BlockMemory BlockShard::evict() noexcept {
+BlockMemory BlockShard::evict(std::size_t size) noexcept {
   const std::lock_guard lock(mutex);
   for (std::size_t left = ring.size(); left > 0; --left) {
     if (hand >= ring.size()) hand = 0;
     CachedBlock& block = *ring[hand];
-    if (block.pins.load(std::memory_order_acquire) == 0 && !std::exchange(block.used, false)) {
+    const bool fits = size == 0 || block.memory.size() == size;
+    if (fits && block.pins.load(std::memory_order_acquire) == 0 &&
+        !std::exchange(block.used, false)) {
       ++evictions;
       return drop(block);
     }

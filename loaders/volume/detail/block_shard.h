@@ -9,35 +9,36 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace headrace::inline v1::detail {
 
-/// Memory of one block.
-struct BlockMemory {
-  struct Free {
-    void operator()(std::byte* memory) const noexcept {
-      ::operator delete (memory, std::align_val_t{64});
-    }
-  };
-
+/// Memory of one block: of more than a few pages a mapping of its own, so that what is given back
+/// is free for others and the cache takes no more of the process than it counts.
+class BlockMemory {
+ public:
   BlockMemory() = default;
   /// Throws std::bad_alloc.
-  explicit BlockMemory(std::size_t count)
-      : bytes(static_cast<std::byte*>(::operator new (count, std::align_val_t{64}))), size(count) {}
+  explicit BlockMemory(std::size_t size);
   BlockMemory(BlockMemory&& other) noexcept
-      : bytes(std::move(other.bytes)), size(std::exchange(other.size, 0)) {}
+      : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   BlockMemory& operator=(BlockMemory&& other) noexcept {
-    bytes = std::move(other.bytes);
-    size = std::exchange(other.size, 0);
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
     return *this;
   }
+  ~BlockMemory();
 
-  std::unique_ptr<std::byte, Free> bytes;
-  std::size_t size = 0;
+  std::byte* data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return size_; }
+  /// Another size, its bytes then anything; pages that are there are kept. Throws std::bad_alloc.
+  void resize(std::size_t size);
+
+ private:
+  std::byte* bytes_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// A block in the cache. All but the pins is under its shard's lock; the memory of a block that is
@@ -76,8 +77,9 @@ struct alignas(64) BlockShard {
 
   /// The block if it is ready, pinned; the lock is held.
   CachedBlock* find_ready(const BlockKey& key) noexcept;
-  /// Memory of a block that nobody pins and nobody used lately, if the shard has one. Locks.
-  BlockMemory evict() noexcept;
+  /// Memory of a block that nobody pins and nobody used lately, if the shard has one; of `size`
+  /// bytes, unless that is 0. Locks.
+  BlockMemory evict(std::size_t size) noexcept;
   /// Takes a block out; the lock is held.
   BlockMemory drop(CachedBlock& block) noexcept;
 };

@@ -89,16 +89,6 @@ TEST_CASE("without a GPU patch and network are small, and the reasons say so") {
   read.config->check();
 }
 
-TEST_CASE("more memory of a GPU gives no smaller patch, and slices that are few are flat") {
-  const test::NnUNetRawFiles files;
-  const auto voxels = [&](double memory) {
-    const auto patch =
-        proposed({.data = files.path(), .gpu = true, .gpu_memory = memory}).task.volume.patch;
-    return patch[0] * patch[1] * patch[2];
-  };
-  CHECK(voxels(0.05) < voxels(8.0));
-}
-
 TEST_CASE("what is no raw layout is not proposed for, and what cannot be is said") {
   const test::TemporaryFolder folder;
   CHECK(!propose_volumes({.data = folder.path()}));

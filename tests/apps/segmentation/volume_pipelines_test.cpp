@@ -122,7 +122,12 @@ TEST_CASE("a bench and an inspection see the training patches") {
   const LoaderJob job = data.config.loader_job();
   CHECK(job.source.outline->size() == 9);
   Loader loader = job.build();
-  CHECK(loader.epoch(0).next()->size() == 2);
+  std::int64_t batches = 0;
+  for (const Batch& batch : loader.epoch(0)) {
+    CHECK(batch.size() == 2);
+    ++batches;
+  }
+  CHECK(batches == 4);
 
   const std::vector<DataPart> parts = data.config.data_parts();
   REQUIRE(parts.size() == 2);
