@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include <ATen/ops/_upsample_nearest_exact3d.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
 namespace headrace::inline v1::app {
@@ -49,29 +50,52 @@ std::vector<Judged> judged_outputs(const LossEntry& entry, const training::Outpu
                     '"');
 }
 
-// Masks [N, H, W] in the size of an output of deep supervision, by the nearest pixel.
-at::Tensor in_size_of(const at::Tensor& output, const at::Tensor& target) {
-  if (output.dim() != 4 || target.dim() != 3 || target.sizes().slice(1) == output.sizes().slice(2))
-    return target;
-  return at::upsample_nearest2d(target.unsqueeze(1).to(at::kFloat), output.sizes().slice(2))
-      .squeeze(1)
-      .to(target.scalar_type());
+bool of_size(const at::Tensor& target, const at::Tensor& output) {
+  return target.sizes().slice(1) == output.sizes().slice(2);
+}
+
+// Masks [N, H, W] or labels [N, Z, Y, X] in the size of an output of deep supervision.
+at::Tensor resized(const at::Tensor& target, const at::Tensor& output) {
+  const at::Tensor values = target.unsqueeze(1).to(at::kFloat);
+  const at::IntArrayRef sides = output.sizes().slice(2);
+  const at::Tensor made = target.dim() == 4 ? at::_upsample_nearest_exact3d(values, sides)
+                                            : at::upsample_nearest2d(values, sides);
+  return made.squeeze(1).to(target.scalar_type());
 }
 
 class TermMaker {
  public:
   TermMaker(const LossContext& context, const training::Example& example)
-      : context_(context), target_(training::only(example.targets, "target")) {
+      : context_(context), targets_(example.targets), target_(main_target()) {
     if (example.present.defined()) present_ = example.present.to(at::kFloat);
     if (context.ignore >= 0) ignore_ = context.ignore;
   }
 
   models::MeanLoss make(const LossEntry& entry, const at::Tensor& output) const {
-    const at::Tensor target = in_size_of(output, target_);
+    const at::Tensor target = target_for(output);
     return std::visit([&](const auto& term) { return loss(term, output, target); }, entry.term);
   }
 
  private:
+  const at::Tensor& main_target() const {
+    if (context_.target.empty()) return training::only(targets_, "target");
+    const auto found = targets_.find(context_.target);
+    if (found != targets_.end()) return found->second;
+    throw ConfigError("[loss] there must be a target \"" + context_.target +
+                      "\" to learn from, got none");
+  }
+
+  at::Tensor target_for(const at::Tensor& output) const {
+    const std::int64_t axes = target_.dim() + 1;
+    const bool spatial = axes == 4 || axes == 5;
+    if (!spatial || output.dim() != axes || of_size(target_, output)) return target_;
+    const std::string smaller = context_.target + "_";
+    for (const auto& [name, target] : targets_)
+      if (name.starts_with(smaller) && target.dim() == target_.dim() && of_size(target, output))
+        return target;
+    return resized(target_, output);
+  }
+
   models::MeanLoss loss(const CrossEntropyTerm& term, const at::Tensor& output,
                         const at::Tensor& target) const {
     return models::mean_cross_entropy(output, target,
@@ -114,6 +138,7 @@ class TermMaker {
   }
 
   const LossContext& context_;
+  const training::TensorMap& targets_;
   const at::Tensor& target_;
   at::Tensor present_;
   std::optional<std::int64_t> ignore_;

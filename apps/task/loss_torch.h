@@ -6,6 +6,7 @@
 #include <headrace/training/metric.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -18,11 +19,16 @@ struct LossContext {
   std::int64_t ignore = -1;       ///< label of pixels that count nowhere; negative: none
   at::Tensor class_weights{};     ///< [classes], on the compute device; undefined: none
   at::Tensor positive_weights{};  ///< of labels by themselves, likewise
+  /// Name of the target, beside which there may be smaller ones, NAME_1, NAME_2, ...: an output of
+  /// deep supervision is judged by that of its size. Empty: there is one target.
+  std::string target{};
 };
 
 /// The terms of a list, each by its name ("cross_entropy", with others of its kind and another
-/// output "dice_deep"). Computed on the device of the output, without waiting for it. Throws
-/// ConfigError for an output that the network does not give.
+/// output "dice_deep"). A target [N, H, W] or [N, Z, Y, X] that has no smaller one of an output's
+/// size is judged at the nearest of its pixels, or of its voxels as nnU-Net takes them
+/// (nearest-exact). Computed on the device of the output, without waiting for it. Throws
+/// ConfigError for an output that the network does not give, and where there is no such target.
 std::vector<training::Term> loss_terms(const LossList& list, const training::Output& output,
                                        const training::Example& example,
                                        const LossContext& context);

@@ -30,6 +30,7 @@ models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape
                                  .classes = shape.outputs,
                                  .width = model.width};
   if (!shape.sides.empty()) options.sides = shape.sides;
+  options.spacing = shape.spacing;
   const std::vector<std::string> encoders = models::network_encoders(model.name);
   if (encoders.empty()) return options;
   require_word("model.encoder", model.encoder, encoders);
@@ -44,8 +45,49 @@ std::string text_of(c10::IntArrayRef sides) {
   return text;
 }
 
+// Of the network that is planned for these sides.
+std::vector<std::int64_t> divisors_of(const ModelSettings& model, NetworkShape shape,
+                                      const std::vector<std::int64_t>& sides) {
+  shape.sides = sides;
+  return models::network_traits(options_of(model, shape)).side_divisors;
+}
+
+bool divides(const std::vector<std::int64_t>& divisors, const std::vector<std::int64_t>& sides) {
+  for (std::size_t axis = 0; axis < sides.size(); ++axis)
+    if (sides[axis] % divisors[axis] != 0) return false;
+  return true;
+}
+
+// A network is planned for its patch: the nearest that its own plan takes, else what the plan pads
+// this one to.
+std::vector<std::int64_t> fitting_patch(const ModelSettings& model, const NetworkShape& shape,
+                                        const std::vector<std::int64_t>& divisors) {
+  std::vector<std::int64_t> nearest = shape.sides, padded = shape.sides;
+  for (std::size_t axis = 0; axis < divisors.size(); ++axis) {
+    const std::int64_t divisor = divisors[axis], side = shape.sides[axis];
+    nearest[axis] = std::max(divisor, (side + divisor / 2) / divisor * divisor);
+    padded[axis] = (side + divisor - 1) / divisor * divisor;
+  }
+  return divides(divisors_of(model, shape, nearest), nearest) ? nearest : padded;
+}
+
+void require_patch(const ModelSettings& model, const models::NetworkTraits& traits,
+                   const NetworkShape& shape) {
+  if (divides(traits.side_divisors, shape.sides)) return;
+  const auto listed = [](const std::vector<std::int64_t>& sides) {
+    std::string text;
+    for (const std::int64_t side : sides)
+      text += (text.empty() ? "[" : ", ") + std::to_string(side);
+    return text + ']';
+  };
+  throw ConfigError("[config] volume.patch must be multiples of " + listed(traits.side_divisors) +
+                    " for the network " + model.name + ", got " + listed(shape.sides) + "; take " +
+                    listed(fitting_patch(model, shape, traits.side_divisors)));
+}
+
 void require_sides(const ModelSettings& model, const models::NetworkTraits& traits,
                    const NetworkShape& shape) {
+  if (shape.sides.size() == 3) return require_patch(model, traits, shape);
   const std::int64_t divisor = *std::ranges::max_element(traits.side_divisors);
   const std::int64_t least = std::max(traits.least_side, divisor);
   for (const std::int64_t side : shape.sides) {
@@ -76,8 +118,21 @@ bool takes_vectors(const std::string& name) {
          models::network_traits({.name = name}).takes_vectors;
 }
 
+void require_volumes(const ModelSettings& model, const std::vector<std::string>& names) {
+  const auto takes = [](const std::string& name) {
+    return models::network_traits({.name = name}).takes_volumes;
+  };
+  if (takes(model.name)) return;
+  std::string fitting;
+  for (const std::string& name : names)
+    if (takes(name)) fitting += (fitting.empty() ? "" : ", ") + name;
+  throw ConfigError("[config] model.name: \"" + model.name +
+                    "\" takes pictures, but the data are volumes; take one of " + fitting);
+}
+
 void require_kind(const ModelSettings& model, const std::vector<std::string>& names,
                   const NetworkShape& shape) {
+  if (shape.sides.size() == 3) return require_volumes(model, names);
   if (takes_vectors(model.name) == shape.vectors) return;
   std::string fitting;
   for (const std::string& name : names)

@@ -25,6 +25,8 @@ struct NetworkShape {
   bool sides_of_data = false;  ///< they are the data's, not a setting
   bool vectors = false;        ///< a record is a vector
   bool dense = false;          ///< outputs for each pixel, not for each row
+  /// Of volumes, whose sides are three (`volume.patch`): millimetres along each; empty: any.
+  std::vector<double> spacing{};
 };
 
 /// That of pictures of these sides, or where `record` has axes of arrays: [values], [bins, frames]

@@ -97,6 +97,7 @@ NetworkTraits mlp_traits(const NetworkOptions& /*options*/) {
 // nnU-Net's plan for these sides; the width is a factor of its 32 features.
 NnUNetOptions nnunet_options(const NetworkOptions& options) {
   return plan_nnunet({.patch_size = options.sides,
+                      .spacing = options.spacing,
                       .in_channels = options.in_channels,
                       .classes = options.classes,
                       .base_features = scaled_channels(32, options.width)})
@@ -105,10 +106,13 @@ NnUNetOptions nnunet_options(const NetworkOptions& options) {
 
 NetworkTraits nnunet_traits(const NetworkOptions& options, const char* first_convolution) {
   const std::vector<std::int64_t> divisors = nnunet_side_divisors(nnunet_options(options));
+  // A norm needs two values, which a plan leaves along one axis at least.
+  const bool volumes = options.sides.size() == 3;
   return {.weights = {.head = "decoder.seg_layers.",
                       .first_convolution = first_convolution,
                       .canonical = canonical_nnunet_name},
-          .least_side = 2 * *std::ranges::max_element(divisors),  // a norm needs two values
+          .takes_volumes = true,
+          .least_side = volumes ? 1 : 2 * *std::ranges::max_element(divisors),
           .side_divisors = divisors};
 }
 

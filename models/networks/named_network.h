@@ -27,6 +27,9 @@ struct NetworkOptions {
   std::string encoder = {};  ///< one of `network_encoders`, default the first
   /// Sides of the images, for networks that are planned for them (nnU-Net's); two or three.
   std::vector<std::int64_t> sides = {256, 256};
+  /// Distance of neighbouring voxels along each of these sides, for the same networks; empty: the
+  /// same along all.
+  std::vector<double> spacing = {};
 };
 
 /// Means and deviations by channel of what a network's public weights were trained on, for pixels
@@ -40,6 +43,7 @@ struct ChannelStatistics {
 struct NetworkTraits {
   WeightNames weights = {};
   bool takes_vectors = false;   ///< inputs are `[N, in_channels]`, no images
+  bool takes_volumes = false;   ///< where `sides` are three, inputs are `[N, in_channels, D, H, W]`
   std::int64_t least_side = 1;  ///< of an image
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis

@@ -2,40 +2,21 @@
 #include <headrace/apps/jobs/segmentation/nnunet_figures.h>
 #include <headrace/apps/jobs/segmentation/nnunet_plan.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/segmentation/stored_plans.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 namespace headrace::app {
 namespace {
 
-using Json = nlohmann::json;
-
-Json stored_plans() {
-  std::ifstream file(std::filesystem::path(HEADRACE_SOURCE_DIR) /
-                     "tests/apps/segmentation/data/nnunet_plans.json");
-  return Json::parse(file);
-}
-
-NnUNetFingerprint fingerprint_of(const Json& made) {
-  const Json& stored = made.at("fingerprint");
-  return {.shapes = stored.at("shapes_after_crop"),
-          .spacings = stored.at("spacings"),
-          .median_relative_size_after_cropping = stored.at("median_relative_size_after_cropping")};
-}
-
-NnUNetQuestion question_of(const Json& made) {
-  return {.channel_names = made.at("channel_names"),
-          .labels = made.at("labels"),
-          .cases = static_cast<std::int64_t>(made.at("fingerprint").at("spacings").size()),
-          .gpu_memory = made.at("gpu_memory_gb")};
-}
+using test::fingerprint_of;
+using test::Json;
+using test::question_of;
+using test::stored_plans;
 
 void check_configuration(const NnUNetPlans& plans, const NnUNetConfiguration& made,
                          const Json& stored) {
