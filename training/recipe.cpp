@@ -40,7 +40,7 @@ at::Tensor Course::scores(const Output& output) const {
   return output.main.to(at::kFloat).softmax(1);
 }
 
-std::unique_ptr<Inference> Course::inference() const {
+std::unique_ptr<Inference> Course::inference(Split) const {
   return std::make_unique<PlainInference>();
 }
 

@@ -89,8 +89,9 @@ class HEADRACE_API Course {
   /// What predictions are and a vote is over. Default: the softmax of `main` over its second axis;
   /// undefined, so that there is neither, where `main` is or has one axis.
   virtual at::Tensor scores(const Output& output) const;
-  /// How batches become whole cases. Default: each row is one, by one forward pass.
-  virtual std::unique_ptr<Inference> inference() const;
+  /// How batches of an evaluation's split become whole cases; predictions are of the test. Default:
+  /// each row is one, by one forward pass.
+  virtual std::unique_ptr<Inference> inference(Split split) const;
 
   /// Figures of a split; null for none beside the loss. `fitted` is what the metric of the
   /// validation has chosen, for the test; else empty.

@@ -1,5 +1,4 @@
 #include <headrace/apps/jobs/picture_course_torch.h>
-#include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/task/network_torch.h>
 #include <headrace/engine/sample/subset.h>
 
@@ -28,27 +27,11 @@ NetworkShape PictureCourse::shape() const {
   return shape;
 }
 
-std::vector<training::Stage> PictureCourse::stages() const {
-  return stages_of(*parts_.config);
-}
-
-const TaskSettings& PictureCourse::of_stage(const training::Stage& stage) const {
-  return dynamic_cast<const TaskConfig&>(parts_.config->of_stage(stage.number)).task;
-}
-
-std::unique_ptr<models::Network> PictureCourse::network() const {
-  return make_task_network(of_stage(training::Stage{}).model, shape(), parts_.trains);
-}
-
-void PictureCourse::try_network(models::Network& network, at::Device device) const {
-  try_task_network(task().model, shape(), network, device);
-}
-
 Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed& feed) const {
   const auto& rows = parts_.member.train;
   TaskFeed of_this = parts_.feed;
-  of_this.task = of_stage(stage);
-  of_this.seed = parts_.config->of_stage(stage.number).seed;
+  of_this.task = of_stage(stage).task;
+  of_this.seed = of_stage(stage).seed;
   return training_pipeline(rows_of(parts_.records.train.source, rows),
                            labels_at(*parts_.records.train.source, rows), of_this, stage.batch,
                            feed.device);
@@ -66,22 +49,10 @@ Pipeline PictureCourse::evaluation(training::Split split, const training::Feed& 
       parts_.feed, feed.batch, feed.device);
 }
 
-std::vector<training::Term> PictureCourse::loss(const training::Output& output,
-                                                const training::Example& example,
-                                                const training::Moment& moment) const {
-  return loss_terms(of_stage(moment.stage).loss, output, example, parts_.loss);
-}
-
-std::unique_ptr<training::Inference> PictureCourse::inference() const {
+std::unique_ptr<training::Inference> PictureCourse::inference(training::Split split) const {
   const std::vector<std::int64_t> axes = flipped_axes(task().predict);
-  if (axes.empty()) return Course::inference();
+  if (axes.empty()) return Course::inference(split);
   return std::make_unique<training::FlipInference>(axes, parts_.feed.whole);
-}
-
-training::Selection PictureCourse::selected_by() const {
-  const std::string& figure = task().selected_by;
-  return {.figure = figure,
-          .goal = figure == "loss" ? training::Goal::minimum : training::Goal::maximum};
 }
 
 at::Tensor PictureCourse::pictures(const training::Example& example) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/jobs/task_course_torch.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/loss_torch.h>
 #include <headrace/apps/task/network_torch.h>
@@ -16,7 +17,7 @@
 namespace headrace::inline v1::app {
 
 /// What the courses of both tasks have in common, on pictures or arrays.
-class PictureCourse : public training::Course {
+class PictureCourse : public TaskCourse {
  public:
   /// What a course is made of.
   struct Parts {
@@ -31,30 +32,25 @@ class PictureCourse : public training::Course {
     LossContext loss{};              ///< weights are on the compute device
   };
 
-  std::vector<training::Stage> stages() const override;
-  std::unique_ptr<models::Network> network() const override;
-  void try_network(models::Network& network, at::Device device) const override;
   Pipeline train(const training::Stage& stage, const training::Feed& feed) const override;
   bool evaluates(training::Split split) const override;
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
-  std::vector<training::Term> loss(const training::Output& output, const training::Example& example,
-                                   const training::Moment& moment) const override;
-  std::unique_ptr<training::Inference> inference() const override;
-  training::Selection selected_by() const override;
+  std::unique_ptr<training::Inference> inference(training::Split split) const override;
   bool shows_pictures() const override { return parts_.record.rank() != 1; }
   /// As the network sees them, before they are normalised; other inputs than pictures in grey, from
   /// the least of their values to the largest.
   at::Tensor pictures(const training::Example& example) const override;
 
  protected:
-  explicit PictureCourse(Parts parts) : parts_(std::move(parts)) {}
+  explicit PictureCourse(Parts parts)
+      : TaskCourse({.config = parts.config, .trains = parts.trains, .loss = parts.loss}),
+        parts_(std::move(parts)) {}
 
   const Parts& parts() const { return parts_; }
   const TaskSettings& task() const { return parts_.feed.task; }
 
  private:
-  NetworkShape shape() const;
-  const TaskSettings& of_stage(const training::Stage& stage) const;
+  NetworkShape shape() const override;
 
   Parts parts_;
 };

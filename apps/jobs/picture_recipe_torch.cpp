@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/picture_recipe_torch.h>
 #include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/jobs/task_recipe_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/array_statistics.h>
 #include <headrace/apps/task/find_arrays.h>
@@ -16,8 +17,6 @@
 #include <span>
 #include <utility>
 #include <variant>
-
-#include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -36,16 +35,6 @@ std::vector<std::int64_t> rows_to_look_at(const TaskRecords& records, const Spli
   return rows;
 }
 
-void require_batch(const TaskRecords& records, std::int64_t batch) {
-  for (const SplitParts& member : records.members) {
-    const auto count = static_cast<std::int64_t>(member.train.size());
-    if (batch > count)
-      throw ConfigError(
-          "[config] training.batch must be at most the number of records to train on, " +
-          std::to_string(count) + ", got " + std::to_string(batch));
-  }
-}
-
 void require_validation(const TaskRecords& records, const PredictSettings& predict) {
   if (!std::holds_alternative<FittedThreshold>(predict.threshold)) return;
   for (const SplitParts& member : records.members)
@@ -53,13 +42,6 @@ void require_validation(const TaskRecords& records, const PredictSettings& predi
       throw ConfigError(
           "[config] predict.threshold: fitted is chosen on records of a validation, there are "
           "none; set data.split.validation, or predict.threshold: {at: 0.5}");
-}
-
-const std::string& note(const std::map<std::string, std::string>& notes, const char* name) {
-  const auto found = notes.find(name);
-  if (found != notes.end()) return found->second;
-  throw training::CheckpointError(std::string("[weights] the file must have the note \"") + name +
-                                  "\", has not; take a file that headrace train has written");
 }
 
 // "[64, 128]", as to_string() writes it.
@@ -113,7 +95,7 @@ monitor::MemoryForecast PictureRecipe::plan() {
   if (!arrays()) check();
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
   for (const training::Stage& stage : stages_of(*config_))
-    require_batch(records_, stage.batch);
+    require_batch(records_.members, 1, stage.batch);
   require_validation(records_, task_.predict);
   classes_ = class_names();
   if (arrays()) {
@@ -141,39 +123,21 @@ std::uint64_t PictureRecipe::open() {
 }
 
 std::vector<training::Member> PictureRecipe::members() const {
-  std::vector<training::Member> members;
-  for (const SplitParts& parts : records_.members) {
-    const auto index = static_cast<std::int64_t>(members.size());
-    members.push_back(
-        {.index = index,
-         .name = records_.members.size() > 1 ? "fold-" + std::to_string(index) : "run",
-         .train = parts.train,
-         .validation = parts.validation,
-         .test = parts.test});
-  }
-  return members;
+  return members_of_parts(records_.members);
 }
 
 std::map<std::string, std::string> PictureRecipe::notes() const {
   std::map<std::string, std::string> notes = network_notes(task_.model);
-  notes.insert({{"task", mask_ ? "segmentation" : "classification"},
-                {"classes", std::to_string(classes_.size())},
-                {"class_names", nlohmann::json(classes_).dump()},
-                {"normalisation", to_text(statistics_)}});
+  notes.merge(
+      task_notes(mask_ ? "segmentation" : "classification", classes_, to_text(statistics_)));
   if (arrays()) notes["array"] = to_string(record_);
   return notes;
 }
 
 void PictureRecipe::recall(const std::map<std::string, std::string>& notes) {
-  try {
-    classes_ = nlohmann::json::parse(note(notes, "class_names")).get<std::vector<std::string>>();
-  } catch (const nlohmann::json::exception& error) {
-    throw training::CheckpointError(std::string("[weights] note \"class_names\" must be a list of "
-                                                "names: ") +
-                                    error.what());
-  }
-  statistics_ = parse_statistics(note(notes, "normalisation"));
-  if (arrays()) record_ = shape_of_note(note(notes, "array"));
+  classes_ = classes_of_notes(notes);
+  statistics_ = parse_statistics(note_of(notes, "normalisation"));
+  if (arrays()) record_ = shape_of_note(note_of(notes, "array"));
 }
 
 void PictureRecipe::require_record(const Source& records) const {

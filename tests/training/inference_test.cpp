@@ -60,7 +60,7 @@ class WindowCourse final : public Course {
   std::vector<Term> loss(const Output&, const Example&, const Moment&) const override {
     throw std::logic_error("cases without an output have no loss");
   }
-  std::unique_ptr<Inference> inference() const override { return std::make_unique<Halves>(); }
+  std::unique_ptr<Inference> inference(Split) const override { return std::make_unique<Halves>(); }
   std::unique_ptr<Metric> metric(Split, const TensorMap&) const override {
     return std::make_unique<ClassificationMetric>(3);
   }

@@ -189,6 +189,40 @@ TEST_CASE("what figures keep of each row is measured, and what they sum up is no
   CHECK(kept_of_row(*WideRecipe(stage).begin({.name = "a"}), stage, 64) <= 1);
 }
 
+namespace {
+
+// Waits for records that placeholders are not.
+class WaitingInference final : public Inference {
+ public:
+  std::vector<Cases> add(Example, const headrace::Batch&, const Predict&) override {
+    throw headrace::DataError("other records");
+  }
+  std::vector<Cases> finish() override { throw headrace::DataError("records are missing"); }
+};
+
+class WaitingCourse final : public PatternCourse {
+ public:
+  using PatternCourse::PatternCourse;
+  std::unique_ptr<Inference> inference(Split) const override {
+    return std::make_unique<WaitingInference>();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("placeholders that an inference puts together to nothing are seen by the network") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4};
+  WaitingCourse waiting({stage}, {.name = "a"});
+  waiting.fresh = fresh_network<WideModule>;
+  const auto evaluation = [&](const Course& course) {
+    StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
+    return static_cast<double>(probe.measure(4, 16).evaluation);
+  };
+  const double plain = evaluation(*WideRecipe(stage).begin({.name = "a"}));
+  CHECK(evaluation(waiting) == doctest::Approx(plain).epsilon(0.05));
+}
+
 TEST_CASE("the end of an evaluation takes at most four times what its figures keep") {
   count_tensor_memory();
   constexpr std::int64_t classes = 10;

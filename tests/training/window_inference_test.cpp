@@ -187,7 +187,7 @@ class WindowsCourse final : public Course {
   std::vector<Term> loss(const Output&, const Example&, const Moment&) const override {
     throw std::logic_error("cases without an output have no loss");
   }
-  std::unique_ptr<Inference> inference() const override {
+  std::unique_ptr<Inference> inference(Split) const override {
     return std::make_unique<WindowInference>(data_->windows, WindowInferenceOptions{});
   }
   std::unique_ptr<Metric> metric(Split, const TensorMap&) const override { return nullptr; }

@@ -46,7 +46,7 @@ EvaluationPass::EvaluationPass(std::span<const Voter> voters, const EvaluationOp
               .device = options.device,
               .random = random_} {
   for (const Voter& voter : voters_)
-    voices_.push_back({.inference = voter.course.inference()});
+    voices_.push_back({.inference = voter.course.inference(options_.split)});
   if (options.rows > 0) most_rows_ = options.rows;
 }
 

@@ -76,8 +76,8 @@ Example ProbeCourse::example(const Batch& batch, const Moment& moment) const {
   return example;
 }
 
-std::unique_ptr<Inference> ProbeCourse::inference() const {
-  return std::make_unique<ProbeInference>(course_.inference());
+std::unique_ptr<Inference> ProbeCourse::inference(Split split) const {
+  return std::make_unique<ProbeInference>(course_.inference(split));
 }
 
 std::unique_ptr<Metric> ProbeCourse::metric(Split split, const TensorMap& fitted) const {

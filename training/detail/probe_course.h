@@ -49,7 +49,7 @@ class ProbeCourse final : public Course {
   }
   at::Tensor scores(const Output& output) const override { return course_.scores(output); }
   // Rows that the course's takes for none of its cases go through the network all the same.
-  std::unique_ptr<Inference> inference() const override;
+  std::unique_ptr<Inference> inference(Split split) const override;
   // Takes the cases in as the course's does; its figures are all 0.
   std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override;
   Selection selected_by() const override { return course_.selected_by(); }
