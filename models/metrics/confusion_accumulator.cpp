@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/confusion_accumulator.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,16 +14,41 @@
 
 namespace headrace::inline v1::models {
 
+namespace {
+
+// Pixels whose indices, of 8 bytes each and more, are made together: volumes have many.
+constexpr std::int64_t most_at_once = std::int64_t{1} << 22;
+
+}  // namespace
+
 ConfusionAccumulator::ConfusionAccumulator(std::int64_t classes)
     : classes_(ConfusionMatrix(classes).classes()) {}
 
 void ConfusionAccumulator::add(const at::Tensor& logits, const at::Tensor& target,
                                const at::Tensor& present) {
-  add_predicted(at::argmax(logits.narrow(1, 0, classes_), 1), target, present);
+  const at::Tensor scores = logits.narrow(1, 0, classes_);
+  if (target.dim() < 2 || target.numel() <= most_at_once)
+    return add_predicted(at::argmax(scores, 1), target, present);
+  const std::int64_t side = target.size(1);
+  const std::int64_t step = std::max<std::int64_t>(1, side * most_at_once / target.numel());
+  at::Tensor counts = counts_;
+  for (std::int64_t first = 0; first < side; first += step) {
+    const std::int64_t count = std::min(step, side - first);
+    const bool of_each = present.defined() && present.size(1) == side;
+    counts =
+        with(counts, at::argmax(scores.narrow(2, first, count), 1), target.narrow(1, first, count),
+             of_each ? present.narrow(1, first, count) : present);
+  }
+  counts_ = counts;
 }
 
 void ConfusionAccumulator::add_predicted(const at::Tensor& predicted, const at::Tensor& target,
                                          const at::Tensor& present) {
+  counts_ = with(counts_, predicted, target, present);
+}
+
+at::Tensor ConfusionAccumulator::with(const at::Tensor& counts, const at::Tensor& predicted,
+                                      const at::Tensor& target, const at::Tensor& present) const {
   const std::int64_t cells = classes_ * classes_;
   const at::Tensor truth = target.to(at::kLong);
   at::Tensor cell = truth * classes_ + predicted;
@@ -32,8 +58,8 @@ void ConfusionAccumulator::add_predicted(const at::Tensor& predicted, const at::
   cell = cell.flatten();
   // Not bincount: it waits for the largest cell. Not in place: state() may be in a checkpoint.
   const at::Tensor before =
-      counts_.defined() ? counts_.to(cell.device()) : at::zeros({cells + 2}, cell.options());
-  counts_ = at::scatter_add(before, 0, cell, at::ones_like(cell));
+      counts.defined() ? counts.to(cell.device()) : at::zeros({cells + 2}, cell.options());
+  return at::scatter_add(before, 0, cell, at::ones_like(cell));
 }
 
 void ConfusionAccumulator::restore(const at::Tensor& state) {

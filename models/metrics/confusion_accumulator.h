@@ -37,6 +37,10 @@ class HEADRACE_API ConfusionAccumulator {
   void restore(const at::Tensor& state);
 
  private:
+  // Counts and those of such pixels.
+  at::Tensor with(const at::Tensor& counts, const at::Tensor& predicted, const at::Tensor& target,
+                  const at::Tensor& present) const;
+
   std::int64_t classes_;
   at::Tensor counts_;
 };

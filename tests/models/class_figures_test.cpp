@@ -8,7 +8,9 @@
 #include "../support/torch_doctest.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 using namespace headrace::models;
 using doctest::Approx;
@@ -101,4 +103,20 @@ TEST_CASE("pixels are counted like rows, but for those that are left out") {
   CHECK(found.total() == 40 - 4);
   for (std::int64_t i = 0; i < 9; ++i)
     CHECK(found.at(i / 3, i % 3) == expected.at(i / 3, i % 3));
+}
+
+TEST_CASE("voxels of a volume are counted piece by piece like those of its slices") {
+  const std::vector<std::int64_t> shape{1, 19, 512, 512};  // more than a piece, in uneven ones
+  const at::Tensor places = at::arange(19 * 512 * 512, at::kLong).view(shape);
+  const at::Tensor logits = at::stack({places % 5, places % 7, places % 3}, 1).to(at::kFloat);
+  const at::Tensor target = (places / 11) % 3;
+  const at::Tensor present = places % 13 != 0;
+  ConfusionAccumulator whole(3), alone(3), all(3);
+  whole.add(logits, target, present);
+  all.add(logits, target, at::ones({1, 1, 1, 1}, at::kBool));
+  for (std::int64_t z = 0; z < shape[1]; ++z)
+    alone.add(logits.select(2, z), target.select(1, z), present.select(1, z));
+  CHECK(at::equal(whole.state(), alone.state()));
+  CHECK(whole.matrix().total() == present.sum().item<std::int64_t>());
+  CHECK(all.matrix().total() == target.numel());
 }
