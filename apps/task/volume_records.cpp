@@ -25,24 +25,6 @@ std::string text_of(const VolumePreparation& preparation) {
   return text;
 }
 
-// A preparation's own, so that two configurations of the same data do not undo each other's.
-fs::path folder_of(const fs::path& data, const VolumeSettings& volume) {
-  return volume.store / fmt::format("{}-{:08x}", data.filename().string(),
-                                    hash_name(text_of(volume.preparation)) & 0xffffffffU);
-}
-
-std::vector<PreparedCase> prepare(const NnUNetRaw& raw, const VolumeSettings& volume, int threads) {
-  Progress view("prepare", static_cast<std::int64_t>(raw.cases.size()), "volumes");
-  PrepareOptions options{
-      .folder = folder_of(raw.folder, volume), .threads = threads, .values = raw.values()};
-  options.on_progress = [&](std::int64_t done, std::int64_t kept, std::int64_t cases) {
-    if (kept < cases) view.show(done, kept);
-  };
-  std::vector<PreparedCase> prepared = prepare_cases(raw.cases, volume.preparation, options);
-  view.end();
-  return prepared;
-}
-
 void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
   const std::size_t said = volume.preparation.channels.size();
   if (said == 1 || said == raw.channels.size()) return;
@@ -75,6 +57,27 @@ fs::path labels_beside(const fs::path& images) {
 }
 
 }  // namespace
+
+// A preparation's own, so that two configurations of the same data do not undo each other's.
+fs::path prepared_folder(const fs::path& data, const VolumeSettings& volume) {
+  std::error_code none;
+  const fs::path found = fs::weakly_canonical(data, none);
+  const fs::path whole = found.has_filename() ? found : found.parent_path();
+  return volume.store / fmt::format("{}-{:08x}", whole.filename().string(),
+                                    hash_name(text_of(volume.preparation)) & 0xffffffffU);
+}
+
+std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
+                                          PrepareOptions options,
+                                          const VolumePreparation& preparation) {
+  Progress view("prepare", static_cast<std::int64_t>(cases.size()), "volumes");
+  options.on_progress = [&](std::int64_t done, std::int64_t kept, std::int64_t all) {
+    if (kept < all) view.show(done, kept);
+  };
+  std::vector<PreparedCase> prepared = prepare_cases(cases, preparation, options);
+  view.end();
+  return prepared;
+}
 
 std::int64_t VolumeSet::channels() const {
   std::int64_t channels = 0;
@@ -129,8 +132,14 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
   check_channels(records.raw, volume);
   records.members = split_records({.size = static_cast<std::int64_t>(records.raw.cases.size())},
                                   what.split, what.seed);
-  records.set = open_prepared(records.raw.folder.string(),
-                              prepare(records.raw, volume, what.threads), volume, records.ignore);
+  records.set =
+      open_prepared(records.raw.folder.string(),
+                    prepare_volumes(records.raw.cases,
+                                    {.folder = prepared_folder(records.raw.folder, volume),
+                                     .threads = what.threads,
+                                     .values = records.raw.values()},
+                                    volume.preparation),
+                    volume, records.ignore);
   return records;
 }
 

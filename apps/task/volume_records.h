@@ -44,6 +44,15 @@ struct OpenVolumes {
   int threads = 1;
 };
 
+/// Where the volumes of a data set lie prepared: below `volume.store`, of each preparation apart.
+std::filesystem::path prepared_folder(const std::filesystem::path& data,
+                                      const VolumeSettings& volume);
+
+/// prepare_cases() that shows how far it is; `options.on_progress` is not looked at.
+std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
+                                          PrepareOptions options,
+                                          const VolumePreparation& preparation);
+
 /// Prepares what is not prepared yet, showing how far it is, opens and divides. Throws ConfigError,
 /// for regions (classes that overlap) too; DataError; ResourceError.
 VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume);

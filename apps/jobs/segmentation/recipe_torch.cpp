@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/segmentation/course_torch.h>
 #include <headrace/apps/jobs/segmentation/recipe_torch.h>
+#include <headrace/apps/jobs/segmentation/volume_recipe_torch.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/training/binary_segmentation_metric.h>
@@ -42,9 +43,11 @@ at::Tensor SegmentationRecipe::predicted(const at::Tensor& scores,
   return at::where(there.any(1), best + 1, 0);
 }
 
-std::unique_ptr<training::Recipe> segmentation_recipe(const JobConfig& config, Device) {
-  return std::make_unique<SegmentationRecipe>(
-      std::make_shared<const SegmentationConfig>(dynamic_cast<const SegmentationConfig&>(config)));
+std::unique_ptr<training::Recipe> segmentation_recipe(const JobConfig& config, Device device) {
+  auto own =
+      std::make_shared<const SegmentationConfig>(dynamic_cast<const SegmentationConfig&>(config));
+  if (own->volumes()) return std::make_unique<VolumeRecipe>(std::move(own), device);
+  return std::make_unique<SegmentationRecipe>(std::move(own));
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,0 +1,174 @@
+#include <headrace/apps/jobs/segmentation/course_torch.h>
+#include <headrace/apps/jobs/segmentation/volume_course_torch.h>
+#include <headrace/apps/jobs/segmentation/volume_job.h>
+#include <headrace/apps/jobs/segmentation/volume_notes.h>
+#include <headrace/apps/jobs/segmentation/volume_recipe_torch.h>
+#include <headrace/apps/jobs/stage_torch.h>
+#include <headrace/apps/jobs/task_recipe_torch.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/training/checkpoint_error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+std::int64_t number_of(const std::map<std::string, std::string>& notes, const char* name) {
+  const std::string& text = note_of(notes, name);
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed == std::errc() && end == text.data() + text.size()) return value;
+  throw training::CheckpointError(std::string("[weights] note \"") + name +
+                                  "\" must be a number, got \"" + text + '"');
+}
+
+void require_figure(const std::string& key, const std::string& figure) {
+  if (figure != "loss") return;
+  throw ConfigError("[config] " + key +
+                    " must be a figure of whole volumes, as mean_dice, got "
+                    "loss: windows that were put together have none");
+}
+
+std::size_t two_largest(const VolumeSet& set, std::int64_t classes, Device device) {
+  std::vector<std::size_t> bytes;
+  for (const PreparedCase& one : set.prepared)
+    bytes.push_back(held_of_volume(one.extent, classes, device));
+  std::ranges::sort(bytes, std::greater());
+  bytes.resize(std::min<std::size_t>(bytes.size(), 2));
+  return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+}
+
+// Cases that can be judged.
+std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, std::int64_t channels,
+                                       const std::vector<std::string>& classes) {
+  std::vector<NnUNetCase> cases =
+      find_volume_cases(data, static_cast<std::size_t>(channels), /*judged=*/true);
+  if (is_nnunet_raw(data)) {
+    const std::vector<std::string> theirs = volume_classes(read_nnunet_raw(data));
+    if (theirs != classes)
+      throw ConfigError("[evaluate] " + data.string() + ": must have the classes trained on, " +
+                        nlohmann::json(classes).dump() + ", got " + nlohmann::json(theirs).dump());
+  }
+  for (const NnUNetCase& one : cases)
+    if (one.label.empty())
+      throw ConfigError("[evaluate] " + data.string() +
+                        ": every case must have a label to be "
+                        "judged by, " +
+                        one.name +
+                        " has none; put it into the folder beside the "
+                        "images (labelsTs beside imagesTs)");
+  return cases;
+}
+
+}  // namespace
+
+void VolumeRecipe::check_before_reading() const {
+  const TaskSettings& task = config_->task;
+  if (are_sigmoids(*config_))
+    throw ConfigError(
+        "[config] loss: bce judges masks of pictures; the classes of volumes exclude each other, "
+        "take cross_entropy, dice or iou");
+  require_figure("selected_by", task.selected_by);
+  for (const training::Stage& stage : stages_of(*config_))
+    if (const auto* plateau = std::get_if<training::PlateauOptions>(&stage.schedule))
+      require_figure("training.schedule.figure", plateau->figure);
+  if (task.data.train.folder.empty() || !is_nnunet_raw(task.data.train.folder)) return;
+  const auto channels =
+      static_cast<std::int64_t>(read_nnunet_raw(task.data.train.folder).channels.size());
+  check_network(task.model, models::network_names(models::Task::segmentation),
+                volume_shape(task.volume, 2, channels));
+}
+
+monitor::MemoryForecast VolumeRecipe::plan() {
+  check_before_reading();  // preparing takes long
+  records_ = open_volumes(*config_);
+  test_ = records_.set;
+  channels_ = records_.set.channels();
+  for (const training::Stage& stage : stages_of(*config_)) {
+    const auto& of_stage = dynamic_cast<const SegmentationConfig&>(config_->of_stage(stage.number));
+    require_batch(records_.members, of_stage.task.volume.patches, stage.batch);
+  }
+  monitor::MemoryForecast forecast;
+  forecast.add("decoded blocks, indexes of volumes", records_.set.resident_bytes());
+  const std::size_t sums =
+      two_largest(records_.set, static_cast<std::int64_t>(records_.classes.size()), device_);
+  if (sums > 0) forecast.add("sums of the largest volumes", sums, "of windows, with labels");
+  return forecast;
+}
+
+std::vector<training::Member> VolumeRecipe::members() const {
+  return members_of_parts(records_.members);
+}
+
+std::map<std::string, std::string> VolumeRecipe::notes() const {
+  const VolumeSettings& volume = config_->task.volume;
+  std::map<std::string, std::string> notes = network_notes(config_->task.model);
+  notes.merge(task_notes("segmentation", records_.classes, preparation_note(volume.preparation)));
+  notes["channels"] = std::to_string(channels_);
+  notes["patch"] = nlohmann::json(volume.patch).dump();
+  notes["spacing"] = nlohmann::json(volume.preparation.spacing).dump();
+  if (records_.ignore) notes["ignore"] = std::to_string(*records_.ignore);
+  return notes;
+}
+
+void VolumeRecipe::recall(const std::map<std::string, std::string>& notes) {
+  records_ = {.classes = classes_of_notes(notes)};
+  channels_ = number_of(notes, "channels");
+  if (notes.contains("ignore")) records_.ignore = number_of(notes, "ignore");
+  test_ = {};
+}
+
+std::unique_ptr<training::Course> VolumeRecipe::begin(const training::Member& member) const {
+  return std::make_unique<VolumeCourse>(VolumeCourse::Parts{.config = config_,
+                                                            .records = records_,
+                                                            .test = test_,
+                                                            .channels = channels_,
+                                                            .member = member,
+                                                            .trains = !records_.set.cases.empty()});
+}
+
+std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& data,
+                                                const std::string& split) {
+  if (!split.empty() && split != "all")
+    throw ConfigError("[evaluate] --split " + split + ": " + data.string() +
+                      " must have parts, volumes have none; leave it out to judge all");
+  const VolumeTask task = volume_task();
+  const std::vector<NnUNetCase> cases = labelled_cases(data, channels_, records_.classes);
+  std::vector<std::int64_t> values(records_.classes.size());
+  std::iota(values.begin(), values.end(), 0);
+  if (records_.ignore) values.push_back(*records_.ignore);
+  std::vector<PreparedCase> prepared =
+      prepare_volumes(cases,
+                      {.folder = prepared_folder(data, task.volume),
+                       .threads = task.threads,
+                       .values = std::move(values)},
+                      task.volume.preparation);
+  return test_on(open_prepared(data.string(), std::move(prepared), task.volume, records_.ignore));
+}
+
+VolumeTask VolumeRecipe::volume_task() const {
+  const int threads = config_->threads.loader;
+  return {.volume = config_->task.volume,
+          .predict = config_->task.predict.volume,
+          .channels = static_cast<std::size_t>(channels_),
+          .classes = static_cast<std::int64_t>(records_.classes.size()),
+          .ignore = records_.ignore,
+          .threads = threads > 0 ? threads : usable_cores()};
+}
+
+std::vector<std::int64_t> VolumeRecipe::test_on(VolumeSet set) {
+  test_ = std::move(set);
+  std::vector<std::int64_t> all(test_.cases.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace headrace::inline v1::app

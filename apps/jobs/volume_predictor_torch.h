@@ -1,0 +1,39 @@
+#pragma once
+
+#include <headrace/apps/task/volume_records.h>
+#include <headrace/apps/task/volume_settings.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What is known of a task on volumes whose weights predict.
+struct VolumeTask {
+  VolumeSettings volume{};
+  VolumePredictSettings predict{};
+  std::size_t channels = 1;  ///< of each case
+  std::int64_t classes = 2;  ///< the background among them
+  std::optional<std::int64_t> ignore{};
+  int threads = 1;
+};
+
+/// What a recipe offers, beside what all recipes do, where its predictions are whole volumes: the
+/// command `predict` asks for it. Its cases' scores are those of `WindowInference`, on the grid of
+/// the prepared case.
+class VolumePredictor {
+ public:
+  VolumePredictor() = default;
+  VolumePredictor(const VolumePredictor&) = delete;
+  VolumePredictor& operator=(const VolumePredictor&) = delete;
+  virtual ~VolumePredictor() = default;
+
+  virtual VolumeTask volume_task() const = 0;
+  /// Makes prepared cases the test of the courses that begin from now on, and gives their numbers
+  /// for `Member::test`.
+  virtual std::vector<std::int64_t> test_on(VolumeSet set) = 0;
+};
+
+}  // namespace headrace::inline v1::app
