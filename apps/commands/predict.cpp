@@ -12,9 +12,13 @@ void add(CLI::App& line, PredictOptions& options) {
   line.add_option("--data", options.data, "File or folder with the samples, as the job reads it")
       ->required();
   line.add_option("--output", options.output,
-                  "File to write: JSON lines for .jsonl, else CSV; for masks a folder")
+                  "File to write: JSON lines for .jsonl, else CSV; for masks and volumes a folder")
       ->required();
-  line.add_flag("--overwrite", options.overwrite, "Replace masks that are in the folder");
+  line.add_flag("--overwrite", options.overwrite,
+                "Replace masks or volumes that are in the folder");
+  line.add_option("--labels", options.labels,
+                  "Folder of the volumes' labels, to compare with; those beside the images "
+                  "(labelsTs beside imagesTs) are found");
 }
 
 ExitCode run(const PredictOptions& options, const CommandCall& call) {
@@ -25,7 +29,8 @@ ExitCode run(const PredictOptions& options, const CommandCall& call) {
 
 Command predict_command() {
   Command command = make_command(
-      "predict", "Write class probabilities of samples as CSV or JSON lines, or masks as PNG", add,
+      "predict",
+      "Write class probabilities of samples as CSV or JSON lines, masks as PNG, or volumes", add,
       run);
   command.needs_torch = true;
   return command;

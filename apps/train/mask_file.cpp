@@ -1,6 +1,7 @@
 #include <headrace/apps/plot/class_colours.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/train/mask_file.h>
+#include <headrace/apps/train/output_folder.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/loaders/image/png_writer.h>
@@ -62,19 +63,7 @@ std::vector<std::byte> mask_png(const PredictedMask& mask, const MaskFormat& for
 }
 
 MaskFolder::MaskFolder(fs::path folder, bool overwrite) : folder_(std::move(folder)) {
-  std::error_code failed;
-  const bool there = fs::exists(folder_, failed);
-  if ((there && !fs::is_directory(folder_, failed)) || folder_.extension() == ".csv" ||
-      folder_.extension() == ".jsonl")
-    throw ConfigError(
-        fmt::format("[predict] --output must be a folder, since this kind predicts a mask for each "
-                    "picture, got {}",
-                    folder_.string()));
-  if (there && !overwrite && !fs::is_empty(folder_, failed))
-    throw ConfigError(fmt::format(
-        "[predict] --output {} must be empty, or no folder yet, since masks in it would be lost; "
-        "name another one, or add --overwrite",
-        folder_.string()));
+  require_output_folder(folder_, overwrite, "a mask", "picture");
 }
 
 void MaskFolder::write(const std::string& picture, std::span<const std::byte> png) {

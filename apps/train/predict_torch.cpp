@@ -1,16 +1,17 @@
+#include <headrace/apps/jobs/volume_predictor_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/mask_writer_torch.h>
+#include <headrace/apps/train/output_folder.h>
 #include <headrace/apps/train/predict_torch.h>
+#include <headrace/apps/train/predict_volumes_torch.h>
 #include <headrace/apps/train/prediction_text.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,32 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Masks among the pictures would replace them, or be taken for pictures the next time.
-void require_apart(const fs::path& output, const fs::path& data) {
-  std::error_code failed;
-  const auto whole = [&](const fs::path& path) {
-    const fs::path found = fs::weakly_canonical(path, failed);
-    return found.has_filename() ? found : found.parent_path();
-  };
-  const bool folder = fs::is_directory(data, failed);
-  const fs::path masks = whole(output);
-  const fs::path pictures = folder ? whole(data) : whole(data).parent_path();
-  // Below the folder of one picture or a list there may be anything.
-  const auto [end, below] = std::ranges::mismatch(pictures, masks);
-  if (end != pictures.end() || (!folder && below != masks.end())) return;
-  throw ConfigError("[predict] --output must be a folder apart from the pictures in " +
-                    data.string() + ", got " + output.string() + "; name one beside it");
-}
-
 class PredictCommand {
  public:
-  PredictCommand(const PredictOptions& options, const std::vector<Job>& jobs,
-                 const MakeRecipe& make_recipe)
-      : options_(options),
-        ensemble_(options.ensemble, jobs, make_recipe),
-        team_(ensemble_.ready()) {
-    fitted_ = team_.fitted();
-  }
+  PredictCommand(const PredictOptions& options, Ensemble& ensemble)
+      : options_(options), ensemble_(ensemble), team_(ensemble_.ready()), fitted_(team_.fitted()) {}
 
   ExitCode run() {
     const std::optional<MaskFormat> format = ensemble_.job().config->mask_format();
@@ -53,7 +32,7 @@ class PredictCommand {
 
  private:
   ExitCode write_masks(const MaskFormat& format) {
-    require_apart(options_.output, options_.data);
+    require_apart(options_.output, options_.data, "picture");
     MaskWriter writer(ensemble_.recipe(), MaskFolder(options_.output, options_.overwrite), format);
     look([&](const training::Cases& cases) { writer.add(cases, fitted_); });
     return done(writer.count(), "masks in " + options_.output.string());
@@ -122,7 +101,7 @@ class PredictCommand {
   }
 
   const PredictOptions& options_;
-  Ensemble ensemble_;
+  Ensemble& ensemble_;
   Team team_;
   std::vector<training::TensorMap> fitted_;
   std::int64_t classes_ = 0;
@@ -132,7 +111,13 @@ class PredictCommand {
 
 ExitCode predict(const PredictOptions& options, const std::vector<Job>& jobs,
                  const MakeRecipe& make_recipe) {
-  return PredictCommand(options, jobs, make_recipe).run();
+  Ensemble ensemble(options.ensemble, jobs, make_recipe);
+  if (auto* volumes = dynamic_cast<VolumePredictor*>(&ensemble.recipe()))
+    return predict_volumes(options, ensemble, *volumes);
+  if (!options.labels.empty())
+    throw ConfigError("[predict] --labels compares volumes with theirs, but the kind " +
+                      ensemble.job().name + " was trained on others; leave it out");
+  return PredictCommand(options, ensemble).run();
 }
 
 }  // namespace headrace::inline v1::app

@@ -49,8 +49,9 @@ struct EnsembleOptions {
 struct PredictOptions {
   EnsembleOptions ensemble{};
   std::filesystem::path data{};
-  std::filesystem::path output{};  ///< a file for rows, a folder for masks
-  bool overwrite = false;          ///< masks that are in the folder
+  std::filesystem::path output{};  ///< a file for rows, a folder for masks and volumes
+  bool overwrite = false;          ///< masks or volumes that are in the folder
+  std::filesystem::path labels{};  ///< of volumes, to compare with; empty: those beside the images
 };
 
 /// Of `headrace evaluate`.

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <headrace/apps/task/volume_settings.h>
+#include <headrace/augment/volume/grid_extent.h>
+#include <headrace/augment/volume/label_overlap.h>
+#include <headrace/loaders/volume/nnunet_raw.h>
+#include <headrace/loaders/volume/volume.h>
+#include <headrace/loaders/volume/volume_preparation.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Scores of a prepared case, [classes, z, y, x].
+struct VolumeScores {
+  std::span<const float> values{};
+  std::int64_t classes = 2;
+  GridExtent extent{};
+};
+
+/// Labels on the grid of a case's files, with its spacing and affine; uint8, of more than 256
+/// classes int16.
+struct PredictedVolume {
+  VolumeInfo info{};
+  std::vector<std::byte> voxels{};
+};
+
+/// Resamples scores to the voxels of the files' crop, takes of each the best class, and does there,
+/// where voxels are those of the files, what `predict` says: small components go (or all but the
+/// largest of a class), then each class is closed. Outside of the crop is 0. Holds, beside the
+/// scores, the crop's labels and the result. Throws ConfigError for more classes than int16 has.
+PredictedVolume predicted_volume(const VolumeScores& scores, const PreparedCase& prepared,
+                                 const VolumePredictSettings& predict);
+
+/// Counts of a prediction's classes against a file of labels, which is read slice by slice; voxels
+/// whose label is `ignore` do not count. Throws DataError for a file of another shape, and for
+/// labels that are neither a class nor to be ignored.
+std::vector<ClassOverlap> overlaps_with(const PredictedVolume& predicted,
+                                        const std::filesystem::path& labels, std::int64_t classes,
+                                        std::optional<std::int64_t> ignore);
+
+/// The name of a case's prediction: the case's with the ending of its first image, or ".nii.gz"
+/// where volumes are not written so.
+std::filesystem::path prediction_name(const NnUNetCase& of);
+
+}  // namespace headrace::inline v1::app

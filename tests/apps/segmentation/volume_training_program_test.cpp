@@ -1,0 +1,204 @@
+// Volumes in nnU-Net's raw layout, from training to predicted volumes, as a user would.
+#include <headrace/engine/base/random.h>
+#include <headrace/loaders/volume/open_volume.h>
+#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/loaders/volume/nnunet_raw_files.h>
+#include <headrace/tests/support/content_of.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using headrace::DType;
+using headrace::VolumeInfo;
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::NnUNetRawFiles;
+using headrace::test::TrainingFolder;
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t side = 32;
+constexpr double spacing = 1.5;
+
+const VolumeInfo grid{.shape = {1, side, side, side},
+                      .dtype = DType::int16,
+                      .spacing = {spacing, spacing, spacing},
+                      .affine = {spacing, 0, 0, -7, 0, spacing, 0, 11, 0, 0, spacing, 3}};
+
+bool in_ball(int number, std::int64_t z, std::int64_t y, std::int64_t x) {
+  const auto away = [](std::int64_t at, std::int64_t middle) {
+    return (at - middle) * (at - middle);
+  };
+  const std::int64_t radius = 7 + number % 3;
+  return away(z, 13 + number) + away(y, 20 - number) + away(x, 12 + 2 * number % 9) <
+         radius * radius;
+}
+
+// A ball, brighter than the noise around it.
+void write_case(const fs::path& raw, const std::string& part, int number) {
+  headrace::Random random(headrace::RandomKey{.seed = static_cast<std::uint64_t>(number)});
+  const std::string name = "case" + std::to_string(number);
+  NnUNetRawFiles::write<std::int16_t>(raw / ("images" + part) / (name + "_0000.nii.gz"), grid,
+                                      [&](std::int64_t z, std::int64_t y, std::int64_t x) {
+                                        return 100 + random.below(60) +
+                                               (in_ball(number, z, y, x) ? 80 : 0);
+                                      });
+  VolumeInfo labels = grid;
+  labels.dtype = DType::uint8;
+  NnUNetRawFiles::write<std::uint8_t>(raw / ("labels" + part) / (name + ".nii.gz"), labels,
+                                      [&](std::int64_t z, std::int64_t y, std::int64_t x) {
+                                        return in_ball(number, z, y, x) ? 1 : 0;
+                                      });
+}
+
+void write_balls(const fs::path& raw) {
+  for (const char* part : {"imagesTr", "labelsTr", "imagesTs", "labelsTs"})
+    fs::create_directories(raw / part);
+  std::ofstream(raw / "dataset.json")
+      << R"({"channel_names": {"0": "MR"}, "labels": {"background": 0, "ball": 1},
+             "numTraining": 6, "file_ending": ".nii.gz"})";
+  for (int number = 0; number < 6; ++number)
+    write_case(raw, "Tr", number);
+  for (int number = 6; number < 8; ++number)
+    write_case(raw, "Ts", number);
+}
+
+// Small enough that a test has time for it.
+const std::string job =
+    "kind: segmentation\n"
+    "data: {train: {source: volumes, folder: raw}, split: {validation: 0.17, test: 0.17}}\n"
+    "volume: {patch: [16, 16, 16], patches: 8, cache: 16MiB}\n"
+    "model: {width: 0.125}\n"
+    "loss: [{cross_entropy: {}, factor: 0.67}, {dice: {}, factor: 0.67},\n"
+    "       {cross_entropy: {}, on: deep, factor: 0.33}, {dice: {}, on: deep, factor: 0.33}]\n"
+    "training: {epochs: 10, learning_rate: 0.01, early_stopping: 0}\n"
+    "predict: {mirror: [z, x], smallest: 20, largest_only: true, closing: 1}\n"
+    "device: cpu\n"
+    "threads: {torch: 1}\n";
+
+// The column of a CSV file by its heading.
+std::vector<double> column(const fs::path& file, const std::string& heading) {
+  std::istringstream lines(content_of(file));
+  std::vector<double> values;
+  std::string line;
+  std::size_t place = 0;
+  bool first = true;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (std::size_t i = 0; std::getline(cells, cell, ','); ++i) {
+      if (first && cell == heading) place = i;
+      if (!first && i == place) values.push_back(std::stod(cell));
+    }
+    first = false;
+  }
+  return values;
+}
+
+void check_dice(const fs::path& folder, std::size_t cases) {
+  const std::vector<double> dice = column(folder / "dice.csv", "ball");
+  REQUIRE(dice.size() == cases);
+  for (const double value : dice)
+    CHECK(value > 0.8);
+  CHECK(column(folder / "dice.csv", "mean") == dice);  // there is one class
+}
+
+}  // namespace
+
+TEST_CASE("volumes are learnt, judged and predicted on the grid of their files") {
+  const TrainingFolder folder(job);
+  write_balls(folder.path() / "raw");
+  const Finished trained = folder.run({"train", "job.yaml"});
+  REQUIRE_MESSAGE(trained.status == 0, trained.err);
+  const fs::path run = folder.only_run();
+  CHECK(contains(content_of(run / "results.csv"), "dice_ball"));
+  const std::string header = content_of(run / "checkpoints/run/best.safetensors").substr(0, 20000);
+  for (const char* note : {"zscore", "\"patch\":\"[16,16,16]\"", "\"channels\":\"1\""})
+    CHECK_MESSAGE(contains(header, note), note);
+
+  const Finished judged =
+      folder.run({"evaluate", "--checkpoint", run.string(), "--data", "raw", "--output", "e.json"});
+  REQUIRE_MESSAGE(judged.status == 0, judged.err);
+  CHECK(contains(judged.err, "6 samples"));
+
+  const Finished predicted =
+      folder.run({"predict", "--checkpoint", run.string(), "--data", "raw", "--output", "out"});
+  REQUIRE_MESSAGE(predicted.status == 0, predicted.err);
+  check_dice(folder.path() / "out", 2);
+  CHECK(contains(predicted.out, "ball"));
+  CHECK(contains(predicted.out, "case7"));
+  const auto made = headrace::open_volume(folder.path() / "out/case6.nii.gz");
+  CHECK(made->info().shape == grid.shape);
+  CHECK(made->info().spacing == grid.spacing);
+  CHECK(made->info().affine == grid.affine);
+  CHECK(made->info().dtype == DType::uint8);
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "out")) {
+    CAPTURE(entry.path().string());
+    ++files;
+  }
+  CHECK(files == 3);  // and nothing of what was prepared
+
+  const Finished named =
+      folder.run({"predict", "--checkpoint", run.string(), "--data", "raw/imagesTr", "--labels",
+                  "raw/labelsTr", "--output", "more"});
+  REQUIRE_MESSAGE(named.status == 0, named.err);
+  check_dice(folder.path() / "more", 6);
+  const Finished again =
+      folder.run({"predict", "--checkpoint", run.string(), "--data", "raw", "--output", "out"});
+  CHECK(again.status == 2);
+  CHECK(contains(again.err, "must be empty"));
+  CHECK(contains(again.err, "--overwrite"));
+}
+
+TEST_CASE("a run on volumes that was stopped, or had other threads, gives the same weights") {
+  using headrace::test::best_weights;
+  const TrainingFolder folder(job);
+  write_balls(folder.path() / "raw");
+  const std::vector<std::string> few{"training.epochs=2", "training.checkpoint_every=2",
+                                     "memory.measure=false"};
+  const auto train = [&](const std::string& runs, const std::string& more) {
+    std::vector<std::string> settings = few;
+    settings.insert(settings.end(), {"runs=" + runs, more});
+    folder.done(TrainingFolder::train(settings));
+    return best_weights(folder.only_run(runs));
+  };
+  const std::string whole = train("whole", "threads.loader=2");
+  CHECK(train("one", "threads.loader=1") == whole);
+  CHECK(train("other", "seed=7") != whole);
+
+  std::ofstream(folder.path() / "job.yaml", std::ios::app) << "memory: {measure: false}\n";
+  std::string slow = content_of(folder.path() / "job.yaml");
+  const std::string epochs = "epochs: 10";
+  slow.replace(slow.find(epochs), epochs.size(), "epochs: 2, checkpoint_every: 2");
+  std::ofstream(folder.path() / "job.yaml") << slow;
+  const auto [cut, said] = folder.stop_in_first_epoch("cut");
+  folder.done({"train", "--resume", cut.string()});
+  CHECK(best_weights(cut) == whole);
+}
+
+TEST_CASE("what volumes cannot have is refused before they are prepared") {
+  const TrainingFolder folder(job);
+  write_balls(folder.path() / "raw");
+  const auto refused = [&](const std::vector<std::string>& settings, const char* what) {
+    const Finished finished = folder.run(TrainingFolder::train(settings));
+    CHECK(finished.status == 2);
+    CHECK_MESSAGE(contains(finished.err, what), finished.err);
+    CHECK_FALSE(fs::exists(folder.path() / "prepared"));
+  };
+  refused({"loss=[bce]"}, "the classes of volumes exclude each other");
+  refused({"selected_by=loss"}, "selected_by must be a figure of whole volumes");
+  refused({"volume.patch=[16, 18, 16]"},
+          "volume.patch must be multiples of [4, 4, 4] for the network plain_conv_unet, got [16, "
+          "18, 16]; take [16, 20, 16]");
+  refused({"model.name=unet"}, "takes pictures, but the data are volumes");
+}
