@@ -32,7 +32,8 @@ struct VolumeBoxesOptions {
 /// inference. Fields: image float32 [C, Z, Y, X] (stored * scale + offset, then each channel's mean
 /// and deviation; the same bits as of a patch that is cut there); label [Z, Y, X], where all cases
 /// have one: uint8 if all are stored so, else int16. Reads through the caches of the cases, each
-/// block once where the cache holds what neighbouring boxes share. Const and thread-safe.
+/// block once where the cache holds what neighbouring boxes share. Reads nothing ahead by itself:
+/// the loader asks for the boxes of its next batches on all I/O threads. Const and thread-safe.
 class HEADRACE_API VolumeBoxes final : public Source {
  public:
   /// Throws ConfigError for cases and boxes that do not fit together.

@@ -6,11 +6,16 @@
 
 #include "made_volume.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -268,6 +273,37 @@ TEST_CASE("a block that several boxes share is decoded once, and then nothing wa
   CHECK(image->reads == 3 * 3);  // one row of blocks along y
   CHECK(source.read_now(7, sample));
   CHECK(image->reads == 3 * 3);
+}
+
+TEST_CASE("the boxes that come next are read while the first ones wait for their disk") {
+  const auto cache = std::make_shared<BlockCache>(1 << 20);
+  const auto image = std::make_shared<MadeVolume<std::uint8_t>>(
+      info, [](const VolumeIndex& at) { return static_cast<std::uint8_t>(number_at(at)); });
+  std::latch four(4);  // boxes, each waiting for its first block
+  std::atomic<int> waiting{0};
+  std::atomic<bool> met{true};
+  image->on_read = [&](const VolumeIndex&) {
+    if (waiting++ >= 4) return;
+    four.count_down();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (met && !four.try_wait()) {
+      std::this_thread::yield();
+      if (std::chrono::steady_clock::now() > end) met = false;
+    }
+  };
+  VolumeCase of{.name = "case", .images = {std::make_shared<const CachedVolume>(image, cache)}};
+  const Boxes boxes{{0, {0, 0, 0}}, {0, {0, 0, 8}}, {0, {0, 8, 0}}, {0, {8, 0, 0}}};
+  const auto source = std::make_shared<const VolumeBoxes>(std::vector<VolumeCase>{of}, boxes,
+                                                          VolumeBoxesOptions{.extent = {4, 4, 4}});
+  Loader loader = Pipeline::from(std::shared_ptr<const Source>(source))
+                      .order(Sequential{})
+                      .batch({.size = 1})
+                      .build({.runtime = Runtime({.threads = 1})});
+  std::int64_t rows = 0;
+  for (Batch& batch : loader.epoch(0))
+    rows += batch.size();
+  CHECK(rows == 4);
+  CHECK(met);
 }
 
 TEST_CASE("cases and boxes that do not fit are refused by name") {
