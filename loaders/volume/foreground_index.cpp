@@ -112,9 +112,8 @@ ForegroundIndex ForegroundIndex::of_file(const CachedVolume& labels,
       request_of(labels, file, options)};
   const std::filesystem::path kept = kept_file(file);
   try {
-    auto table = std::make_unique<ForegroundTable>();
-    table->shape = labels.info().shape;
-    table->cell = detail::foreground_cell(labels.info());
+    auto table = std::make_unique<ForegroundTable>(
+        ForegroundTable{detail::CellGrid::of(labels.info()), {}, {}});
     if (detail::decode_foreground(read_whole_file(kept, "foreground", most_kept), key, *table))
       return {std::move(table), true};
   } catch (const ResourceError&) {
@@ -166,17 +165,14 @@ VolumeIndex ForegroundIndex::pick_voxel(const CachedVolume& labels, std::int64_t
                                         Random& random) const {
   const Draw drawn = draw(*table_, label, random);
   const VolumeBox box = table_->box(drawn.cell);
-  std::int64_t at = find_voxel(labels.info(), detail::box_voxels(labels, box), label, drawn.which);
+  const std::int64_t at =
+      find_voxel(labels.info(), detail::box_voxels(labels, box), label, drawn.which);
   if (at < 0) {
     throw DataError("[foreground] " + labels.volume().name() + ": label " + std::to_string(label) +
                     " must have as many voxels as when its index was made, got fewer; remove the "
                     "file .headrace-foreground beside it");
   }
-  const VolumeIndex shape = box.shape();
-  VolumeIndex voxel;
-  for (std::size_t axis = 4; axis-- > 0; at /= shape[axis])
-    voxel[axis] = box.begin[axis] + at % shape[axis];
-  return voxel;
+  return detail::voxel_at(box, at);
 }
 
 }  // namespace headrace::inline v1

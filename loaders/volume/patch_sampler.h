@@ -23,7 +23,8 @@ struct HEADRACE_API PatchSampling {
 
   /// Share of samples whose middle is a voxel of a class: first the class, uniformly among those
   /// that the volume has, then one of its voxels, uniformly; moved so that the patch stays inside.
-  /// The others lie anywhere, uniformly.
+  /// The others lie anywhere, uniformly; of a case that has a WeightMap around a voxel that is
+  /// drawn by its weight, moved likewise.
   double foreground = 0.33;
   Forced forced = Forced::by_chance;
   std::int64_t batch = 1;  ///< rows, for by_row

@@ -78,18 +78,26 @@ std::ptrdiff_t count_labels(std::span<const std::byte> labels, std::int16_t labe
 
 }  // namespace
 
-bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wait) const {
+bool VolumePatches::draw_anywhere(const VolumeCase& of, Drawn& drawn, bool may_wait) const {
   const VolumeIndex& shape = of.images[0]->info().shape;
-  const PatchSampling& how = options_.sampling;
+  if (!of.weights) {
+    drawn.middle = uniform_middle(shape, options_.patch, drawn.random);
+    return true;
+  }
+  const WeightMap& weights = *of.weights;
+  if (!may_wait && !weights.volume().cached(weights.cell_of(drawn.random))) return false;
+  const VolumeIndex voxel = weights.pick_voxel(drawn.random);
+  drawn.middle = clamped_middle(shape, options_.patch, {voxel[1], voxel[2], voxel[3]});
+  return true;
+}
+
+bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wait) const {
   if (of.middle) {
     drawn.middle = *of.middle;
     return true;
   }
-  const auto anywhere = [&] { drawn.middle = uniform_middle(shape, options_.patch, drawn.random); };
-  if (!drawn.foreground) {
-    anywhere();
-    return true;
-  }
+  if (!drawn.foreground) return draw_anywhere(of, drawn, may_wait);
+  const PatchSampling& how = options_.sampling;
   std::vector<std::int64_t> present;
   for (std::int64_t label : of.foreground->classes()) {
     const bool wanted = how.classes.empty() ? label != 0
@@ -97,10 +105,7 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
                                                         label) != how.classes.end();
     if (wanted && label != how.ignore) present.push_back(label);
   }
-  if (present.empty()) {
-    anywhere();
-    return true;
-  }
+  if (present.empty()) return draw_anywhere(of, drawn, may_wait);
   const std::int64_t label = present[static_cast<std::size_t>(
       drawn.random.below(static_cast<std::int64_t>(present.size())))];
   if (!may_wait) {
@@ -108,7 +113,8 @@ bool VolumePatches::draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wai
     if (!of.label->cached(of.foreground->cell_box(of.foreground->pick(label, same)))) return false;
   }
   const VolumeIndex voxel = of.foreground->pick_voxel(*of.label, label, drawn.random);
-  drawn.middle = clamped_middle(shape, options_.patch, {voxel[1], voxel[2], voxel[3]});
+  drawn.middle =
+      clamped_middle(of.label->info().shape, options_.patch, {voxel[1], voxel[2], voxel[3]});
   return true;
 }
 

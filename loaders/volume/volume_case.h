@@ -2,6 +2,7 @@
 
 #include <headrace/loaders/volume/foreground_index.h>
 #include <headrace/loaders/volume/volume_reader.h>
+#include <headrace/loaders/volume/weight_map.h>
 
 #include <array>
 #include <cstdint>
@@ -24,6 +25,8 @@ struct VolumeCase {
   /// Every patch lies around this voxel (z, y, x), for whoever compares them; none: where
   /// PatchSampling says.
   std::optional<std::array<std::int64_t, 3>> middle{};
+  /// Where patches that are of no class have their middle; missing: anywhere, uniformly.
+  std::shared_ptr<const WeightMap> weights{};
   /// What makes the network's input of values: (value - mean) / deviation, for each channel; empty:
   /// values as they are.
   std::vector<double> means{};

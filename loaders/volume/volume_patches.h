@@ -65,6 +65,7 @@ class HEADRACE_API VolumePatches final : public Source {
  private:
   struct Drawn;
   bool draw(std::int64_t index, const Origin& origin, bool may_wait, Drawn& drawn) const;
+  bool draw_anywhere(const VolumeCase& of, Drawn& drawn, bool may_wait) const;
   bool draw_middle(const VolumeCase& of, Drawn& drawn, bool may_wait) const;
   bool is_ignored(const VolumeCase& of, const Drawn& drawn) const;
   bool fill(std::int64_t index, Sample& sample, bool may_wait) const;

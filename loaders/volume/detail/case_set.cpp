@@ -67,6 +67,10 @@ void check_case(const std::string& who, const VolumeCase& of, std::int64_t chann
                     " channels as the first, got " + std::to_string(channels_of(of)) + " in case " +
                     of.name);
   }
+  if (of.weights && !same_extents(of.weights->volume().info().shape, shape)) {
+    refuse(who, "the weights of case " + of.name + " must have " + extents(shape) +
+                    " voxels as its image, got " + extents(of.weights->volume().info().shape));
+  }
   check_values(who, of, channels);
 }
 
@@ -76,6 +80,7 @@ void for_volumes(const VolumeCase& of, bool labelled, const Use& use) {
   for (const auto& image : of.images)
     use(*image);
   if (labelled && of.label) use(*of.label);
+  if (of.weights) use(of.weights->volume());
 }
 
 }  // namespace
@@ -168,6 +173,7 @@ std::size_t resident_bytes(Cases cases) {
       if (caches.insert(&volume.cache()).second) bytes += volume.cache().most_bytes();
     });
     if (of.foreground) bytes += of.foreground->resident_bytes();
+    if (of.weights) bytes += of.weights->resident_bytes();
   }
   return bytes;
 }

@@ -132,36 +132,8 @@ void fill(ForegroundTable& table, std::vector<Found>& found) {
 
 }  // namespace
 
-VolumeIndex foreground_cell(const VolumeInfo& info) noexcept {
-  constexpr std::int64_t most_side = 64, least_voxels = 4096;
-  VolumeIndex cell{1, 1, 1, 1};
-  for (std::size_t axis = 1; axis < 4; ++axis) {
-    const std::int64_t side = std::min(info.block[axis], info.shape[axis]);
-    const std::int64_t parts = (side + most_side - 1) / most_side;
-    cell[axis] = (side + parts - 1) / parts;
-  }
-  const auto grow = [&](std::size_t axis, std::int64_t within, std::int64_t most) {
-    while (voxels_of(cell) < least_voxels && cell[axis] < within && 2 * cell[axis] <= most)
-      cell[axis] *= 2;
-  };
-  for (std::size_t axis = 3; axis > 0; --axis)  // as long as it stays in a block
-    grow(axis, std::min(info.block[axis], info.shape[axis]), 2 * most_side);
-  for (std::size_t axis = 3; axis > 0; --axis)
-    grow(axis, info.shape[axis], most_side);
-  return cell;
-}
-
-std::vector<std::byte> box_voxels(const CachedVolume& volume, const VolumeBox& box) {
-  const std::size_t voxel = size_of(volume.info().dtype);
-  std::vector<std::byte> voxels(static_cast<std::size_t>(voxels_of(box.shape())) * voxel);
-  volume.read_box(box, BoxMemory::dense(voxels.data(), box.shape(), voxel));
-  return voxels;
-}
-
 ForegroundTable scan_foreground(const CachedVolume& labels, const ForegroundOptions& options) {
-  ForegroundTable table;
-  table.shape = labels.info().shape;
-  table.cell = foreground_cell(labels.info());
+  ForegroundTable table{CellGrid::of(labels.info()), {}, {}};
   const std::int64_t cells = voxels_of(table.grid());
   std::vector<Found> found;
   std::int64_t done = 0;

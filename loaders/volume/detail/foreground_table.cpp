@@ -80,20 +80,6 @@ const ForegroundTable::Class* ForegroundTable::find(std::int64_t label) const no
   return found != classes.end() && found->label == label ? &*found : nullptr;
 }
 
-VolumeIndex ForegroundTable::grid() const noexcept {
-  return VolumeInfo{.shape = shape, .block = cell}.grid();
-}
-
-VolumeBox ForegroundTable::box(std::int64_t number) const noexcept {
-  const VolumeIndex count = grid();
-  VolumeBox box;
-  for (std::size_t axis = 4; axis-- > 0; number /= count[axis]) {
-    box.begin[axis] = number % count[axis] * cell[axis];
-    box.end[axis] = std::min(box.begin[axis] + cell[axis], shape[axis]);
-  }
-  return box;
-}
-
 std::vector<std::byte> encode_foreground(const ForegroundTable& table, const ForegroundKey& key) {
   std::vector<std::byte> bytes;
   put(bytes, magic);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/loaders/volume/detail/cell_grid.h>
 #include <headrace/loaders/volume/foreground_index.h>
 #include <headrace/loaders/volume/volume.h>
 
@@ -11,33 +12,21 @@
 namespace headrace::inline v1::detail {
 
 /// How many voxels of each label each cell has.
-struct ForegroundTable {
+struct ForegroundTable : CellGrid {
   struct Class {
     std::int64_t label = 0;
     std::vector<std::uint32_t> cells;  ///< that have voxels of it, ascending
     std::vector<std::uint64_t> ends;   ///< voxels in these cells and those before them
   };
 
-  VolumeIndex shape{};
-  VolumeIndex cell{};
   VolumeBox bounds{};
   std::vector<Class> classes;  ///< by label, ascending
 
   const Class* find(std::int64_t label) const noexcept;
-  VolumeIndex grid() const noexcept;
-  /// Voxels of the volume.
-  VolumeBox box(std::int64_t number) const noexcept;
 };
-
-/// Cells for a volume: its blocks, cut into sides of at most 64 voxels; what then has less than
-/// 4096 voxels grows, inside its block where that has more.
-VolumeIndex foreground_cell(const VolumeInfo& info) noexcept;
 
 /// Reads the volume once. Throws DataError naming it.
 ForegroundTable scan_foreground(const CachedVolume& labels, const ForegroundOptions& options);
-
-/// The stored voxels of a box inside the volume, without gaps.
-std::vector<std::byte> box_voxels(const CachedVolume& volume, const VolumeBox& box);
 
 /// What an index that is kept must have been made of.
 struct ForegroundKey {
