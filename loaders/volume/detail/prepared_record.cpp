@@ -74,7 +74,7 @@ Json json_of(const VolumePreparation& preparation) {
 }
 
 PreparedCase case_of(const Json& json, const PreparedFiles& files) {
-  PreparedCase made{.name = json.at("name").get<std::string>(), .image = files.image};
+  PreparedCase made{.name = files.name, .image = files.image};
   if (json.at("label_bytes").get<std::uint64_t>() > 0) made.label = files.label;
   json.at("extent").get_to(made.extent);
   json.at("spacing").get_to(made.spacing);

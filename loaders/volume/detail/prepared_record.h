@@ -11,12 +11,14 @@ namespace headrace::inline v1::detail {
 
 /// The files that a case is prepared into.
 struct PreparedFiles {
+  std::string name{};  ///< the case's
   std::filesystem::path image{};
   std::filesystem::path label{};
   std::filesystem::path record{};
 
-  PreparedFiles(const std::filesystem::path& folder, const std::string& name)
-      : image(folder / (name + ".image.hrv")),
+  PreparedFiles(const std::filesystem::path& folder, const std::string& of)
+      : name(of),
+        image(folder / (name + ".image.hrv")),
         label(folder / (name + ".label.hrv")),
         record(folder / (name + ".json")) {}
 };
