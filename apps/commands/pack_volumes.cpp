@@ -1,4 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/commands/pack_data_set.h>
+#include <headrace/apps/commands/pack_volume_list.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
@@ -6,6 +8,7 @@
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/volume/chunk_store_writer.h>
 #include <headrace/loaders/volume/derived_volumes.h>
+#include <headrace/loaders/volume/nnunet_raw.h>
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/monitor/format.h>
 
@@ -47,6 +50,7 @@ struct PackVolumesOptions {
   bool labels = false;
   std::string memory = "1GiB";
   int threads = 0;
+  DataSetPacking data_set{};
 };
 
 const std::map<std::string, ChunkStoreCodec> codecs{
@@ -72,9 +76,11 @@ void add_conversion(CLI::App& line, PackVolumesOptions& options) {
 void add(CLI::App& line, PackVolumesOptions& options) {
   line.add_option(
           "INPUT", options.input,
-          "NIfTI, TIFF, a folder of slices, HDF5, Zarr, .b2nd; with --each a folder of such")
+          "NIfTI, TIFF, a folder of slices, HDF5, Zarr, .b2nd; with --each a folder of such; or a "
+          "data set in nnU-Net's raw layout, whose cases are prepared to be learnt from")
       ->required();
-  line.add_option("OUTPUT", options.output, "File to write (.hrv); with --each a folder")
+  line.add_option("OUTPUT", options.output,
+                  "File to write (.hrv); with --each, or of a data set, a folder")
       ->required();
   line.add_flag("--each", options.each, "Every entry of INPUT is a volume of its own");
   line.add_option("--dataset", options.dataset, "In files that hold several: \"/raw\"");
@@ -91,120 +97,58 @@ void add(CLI::App& line, PackVolumesOptions& options) {
   add_conversion(line, options);
   line.add_option("--memory", options.memory, "Most that decoded parts of INPUT take")
       ->capture_default_str();
+  add_data_set_options(line, options.data_set);
   add_threads(line, options.threads);
 }
 
-/// A volume to be written, and where.
-struct Work {
-  fs::path from;
-  fs::path to;
-};
-
-std::string name_without_suffix(const fs::path& path) {
-  const std::string name = path.filename().string();
-  for (const std::string suffix : {".nii.gz", ".hdr.gz", ".ome.zarr", ".zarr"})
-    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
-  return fs::is_directory(path) ? name : path.stem().string();
-}
-
-/// The file of voxels that belongs to a NIfTI header, or nothing.
-fs::path partner_of(const fs::path& path) {
-  const std::string name = path.string();
-  for (const std::string suffix : {".hdr", ".hdr.gz"}) {
-    if (!name.ends_with(suffix)) continue;
-    const std::string stem = name.substr(0, name.size() - suffix.size());
-    for (const char* voxels : {".img", ".img.gz"})
-      if (fs::exists(stem + voxels)) return stem + voxels;
-  }
-  return {};
-}
-
-/// What lies beside volumes and is none.
-bool is_aside(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (name.starts_with('.')) return true;
-  for (const std::string suffix :
-       {".partial", ".headrace-foreground", ".headrace-index", ".json", ".img", ".img.gz"})
-    if (name.ends_with(suffix)) return true;
-  return false;
-}
-
-bool is_same(const fs::path& a, const fs::path& b) {
-  std::error_code none;
-  return fs::equivalent(a, b, none);
-}
-
-/// Throws ConfigError where writing `to` would change what is read.
-void check_apart(const Work& work) {
-  const fs::path partner = partner_of(work.from);
-  std::error_code none;
-  fs::path folder = fs::weakly_canonical(work.to, none).parent_path();
-  bool inside = false;
-  if (fs::is_directory(work.from)) {
-    for (; !inside && folder != folder.root_path() && !folder.empty();
-         folder = folder.parent_path())
-      inside = is_same(folder, work.from);
-  }
-  if (inside || is_same(work.from, work.to) || (!partner.empty() && is_same(partner, work.to))) {
-    throw ConfigError("[pack] OUTPUT must not be a part of INPUT, got " + work.to.string() +
-                      " for " + work.from.string() + "; name another file");
-  }
-}
-
-std::vector<Work> list_folder(const PackVolumesOptions& options) {
-  if (!fs::is_directory(options.input)) {
-    throw ConfigError("[pack] with --each INPUT must be a folder of volumes, got " +
-                      options.input.string());
-  }
-  if (is_same(options.input, options.output)) {
-    throw ConfigError("[pack] with --each OUTPUT must be another folder than INPUT, got " +
-                      options.output.string() + " for both");
-  }
-  std::vector<Work> work;
-  std::map<std::string, fs::path> taken;
-  for (const fs::directory_entry& entry : fs::directory_iterator(options.input)) {
-    const fs::path& from = entry.path();
-    if (is_aside(from) || is_same(from, options.output)) continue;
-    const std::string name = name_without_suffix(from) + ".hrv";
-    const auto [other, is_new] = taken.emplace(name, from);
-    if (!is_new) {
-      throw ConfigError("[pack] every volume must have a name of its own, got " +
-                        other->second.filename().string() + " and " + from.filename().string() +
-                        ", both of which would become " + name);
-    }
-    work.push_back({from, options.output / name});
-  }
-  std::sort(work.begin(), work.end(), [](const Work& a, const Work& b) { return a.to < b.to; });
-  if (work.empty())
-    throw ConfigError("[pack] " + options.input.string() + " must hold volumes, got none");
-  fs::create_directories(options.output);
-  return work;
-}
-
-std::vector<Work> list_work(const PackVolumesOptions& options) {
+void check(const PackVolumesOptions& options) {
   if (options.labels && options.median)
     throw ConfigError("[pack] --labels must stand without --median, which makes labels of others");
   if (options.labels && options.spacing.empty())
     throw ConfigError("[pack] --labels says how --spacing resamples; give one, or leave it out");
-  std::vector<Work> work =
-      options.each ? list_folder(options) : std::vector<Work>{{options.input, options.output}};
-  for (const Work& each : work)
-    check_apart(each);
-  return work;
+  if (!options.data_set.given().empty()) {
+    throw ConfigError("[pack] " + options.data_set.given() +
+                      " is for a data set in nnU-Net's raw layout, got " + options.input.string() +
+                      "; leave it out, or name a folder with dataset.json and imagesTr");
+  }
+}
+
+/// Throws ConfigError for what is decided for a data set as a whole.
+void check_for_data_set(const PackVolumesOptions& options) {
+  const std::pair<const char*, bool> others[] = {{"--each", options.each},
+                                                 {"--dataset", !options.dataset.empty()},
+                                                 {"--codec", options.codec != "lz4"},
+                                                 {"--level", options.level != 3},
+                                                 {"--dtype", !options.dtype.empty()},
+                                                 {"--clip", !options.clip.empty()},
+                                                 {"--median", options.median},
+                                                 {"--labels", options.labels}};
+  for (const auto& [name, given] : others) {
+    if (given) {
+      throw ConfigError("[pack] " + options.input.string() +
+                        " is a data set in nnU-Net's raw layout, which is prepared as a whole: " +
+                        name + " must be left out; or name its folder imagesTr");
+    }
+  }
+}
+
+ExitCode pack_as_data_set(const PackVolumesOptions& options, std::size_t memory) {
+  check_for_data_set(options);
+  DataSetPacking packing = options.data_set;
+  packing.input = options.input;
+  packing.output = options.output;
+  if (!options.spacing.empty()) std::copy_n(options.spacing.begin(), 3, packing.spacing.begin());
+  std::copy_n(options.chunk.begin(), 3, packing.chunk.begin());
+  packing.memory = memory;
+  packing.threads = threads_of(options.threads);
+  return pack_data_set(packing);
 }
 
 /// Size and time of a file, or of what a folder holds, and what is made of it.
 std::uint64_t mark_of(const fs::path& path, const PackVolumesOptions& options) {
   std::string text = fmt::format("{} {} {} {}", options.dataset, options.median, options.labels,
                                  fmt::join(options.spacing, ","));
-  std::vector<fs::path> files{path};
-  if (const fs::path partner = partner_of(path); !partner.empty()) files.push_back(partner);
-  if (fs::is_directory(path)) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
+  for (const fs::path& file : files_of_volume(path)) {
     std::error_code none;
     text += fmt::format("\n{} {} {}", file.string(), fs::file_size(file, none),
                         fs::last_write_time(file, none).time_since_epoch().count());
@@ -245,7 +189,7 @@ ChunkStoreOptions store_options(const PackVolumesOptions& options, std::size_t m
   return store;
 }
 
-void print_summary(const Work& work, const Volume& volume, const ChunkStoreProgress& done,
+void print_summary(const VolumeWork& work, const Volume& volume, const ChunkStoreProgress& done,
                    double seconds) {
   const VolumeIndex& shape = volume.info().shape;
   const auto decoded =
@@ -262,7 +206,9 @@ void print_summary(const Work& work, const Volume& volume, const ChunkStoreProgr
 ExitCode pack(const PackVolumesOptions& options) {
   const std::optional<Bytes> memory = parse_bytes(options.memory);
   if (!memory) throw ConfigError("[pack] --memory must be a size as 512MiB, got " + options.memory);
-  const std::vector<Work> work = list_work(options);
+  if (is_nnunet_raw(options.input)) return pack_as_data_set(options, memory->value);
+  check(options);
+  const std::vector<VolumeWork> work = list_volumes(options.input, options.output, options.each);
   StopSignals signals;
   for (std::size_t i = 0; i < work.size(); ++i) {
     const std::size_t share = share_of(memory->value, options);
