@@ -63,7 +63,7 @@ struct Job {
   std::string name{};                                    ///< the `kind` of its configurations
   std::string help{};                                    ///< one line: what is learnt
   std::function<std::shared_ptr<JobConfig>()> config{};  ///< with its defaults
-  /// `headrace prepare <name>`, which makes data for it; empty: none.
+  /// The command of `headrace prepare` that makes data for it; empty: none.
   std::function<Command()> prepare{};
   /// A configuration for data that a person points at (`jobs/proposal.h`); empty: none is proposed.
   std::function<Proposal(const DataFacts&)> propose{};

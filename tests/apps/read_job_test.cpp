@@ -42,14 +42,14 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("every job has a name of its own, which its command has, too, and a line of help") {
-  std::set<std::string> names;
+TEST_CASE("every job has a name of its own, its command has one, too, and a line of help") {
+  std::set<std::string> names, commands;
   for (const app::Job& job : app::jobs()) {
     CAPTURE(job.name);
     CHECK(names.insert(job.name).second);
     CHECK(job.name != "loader");
     CHECK_FALSE(job.help.empty());
-    if (job.prepare) CHECK(job.prepare().name == job.name);
+    if (job.prepare) CHECK(commands.insert(job.prepare().name).second);
     CHECK(app::find_job(app::jobs(), job.name) == &job);
   }
   CHECK(names.size() >= 2);
