@@ -6,6 +6,7 @@
 #include <headrace/apps/inspect/contact_sheet.h>
 #include <headrace/apps/inspect/data_survey.h>
 #include <headrace/apps/inspect/survey.h>
+#include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
@@ -33,6 +34,7 @@ struct InspectOptions {
   std::filesystem::path sheet = "inspect.png";  // Empty: no contact sheet.
   int samples = 8;                              // Rows of the sheet.
   int draws = 6;                                // What the pipeline makes of each.
+  std::int64_t channel = 0;                     // Of volumes.
   std::filesystem::path json{};
   int threads = 0;
 };
@@ -50,6 +52,9 @@ void add(CLI::App& line, InspectOptions& options) {
       ->capture_default_str();
   line.add_option("--draws", options.draws, "What the pipeline makes of each")
       ->check(CLI::Range(1, 50))
+      ->capture_default_str();
+  line.add_option("--channel", options.channel, "Channel of volumes that is shown, from 0")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   line.add_option("--json", options.json, "Write everything found to this file");
   add_threads(line, options.threads);
@@ -112,12 +117,20 @@ std::vector<std::int64_t> chosen(const std::vector<Survey::Bad>& bad_records, st
   return records;
 }
 
+// What a sheet shows.
+struct Shown {
+  std::size_t records = 0;
+  const char* unit = "pictures";
+  bool normalizes = false;  // behind what is shown
+};
+
 void write_sheet(const InspectOptions& options, const std::vector<std::byte>& png,
-                 std::size_t pictures, bool normalizes) {
+                 const Shown& shown) {
   write_file_atomically(options.sheet,
                         std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
-  fmt::print("\n{}: {} pictures before and {} times after the pipeline{}\n", options.sheet.string(),
-             pictures, options.draws, normalizes ? ", as they are before they are normalised" : "");
+  fmt::print("\n{}: {} {} before and {} times after the pipeline{}\n", options.sheet.string(),
+             shown.records, shown.unit, options.draws,
+             shown.normalizes ? ", as they are before they are normalised" : "");
 }
 
 /// A pipeline that cannot be is refused before hours are spent on looking at every file.
@@ -153,9 +166,13 @@ ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   if (!options.sheet.empty() && !records.empty()) {
     write_sheet(options,
                 contact_sheet(images.source, records, fed(records), {.draws = options.draws}),
-                records.size(), normalizes(images.config.augment));
+                {.records = records.size(), .normalizes = normalizes(images.config.augment)});
   }
   return result.bad.empty() ? ExitCode::done : ExitCode::data;
+}
+
+SheetOptions sheet_options(const InspectOptions& options) {
+  return {.draws = options.draws, .channel = options.channel};
 }
 
 /// The sheet of a part, or why there is none.
@@ -166,11 +183,14 @@ void show_sheet(const InspectOptions& options, const DataPart& part, const DataS
   }
   const auto records = chosen(survey.bad, part.records->size(), options.samples);
   if (records.empty()) return;
-  write_sheet(options, contact_sheet(part, records, {.draws = options.draws}), records.size(),
-              part.normalizes);
+  write_sheet(options, contact_sheet(part, records, sheet_options(options)),
+              {.records = records.size(),
+               .unit = volume_fields(part.fields) ? "volumes" : "pictures",
+               .normalizes = part.normalizes});
 }
 
 ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart>& parts) {
+  if (!options.sheet.empty()) check_channel(parts.front(), sheet_options(options));
   if (why_no_sheet(parts.front()).empty())
     try_pipeline(parts.front().fed, parts.front().records->size(), options);
   StopSignals signals;

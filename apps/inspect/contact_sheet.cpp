@@ -1,4 +1,5 @@
 #include <headrace/apps/inspect/contact_sheet.h>
+#include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/image/image_decoder.h>
@@ -154,13 +155,20 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
 }
 
 std::string why_no_sheet(const DataPart& part) {
-  if (find_picture(part.fields) == nullptr)
-    return to_string(part.fields) + " holds no picture, uint8 [height, width, 3]";
-  return part.fed ? "" : "this job does not show what its pipeline makes of its pictures";
+  const bool volumes = volume_fields(part.fields).has_value();
+  if (!volumes && find_picture(part.fields) == nullptr) {
+    return to_string(part.fields) +
+           " holds no picture, uint8 [height, width, 3], and no volume, float32 or integers "
+           "[channels, z, y, x]";
+  }
+  if (part.fed) return "";
+  return fmt::format("this job does not show what its pipeline makes of its {}",
+                     volumes ? "volumes" : "pictures");
 }
 
 std::vector<std::byte> contact_sheet(const DataPart& part, const std::vector<std::int64_t>& records,
                                      const SheetOptions& options) {
+  if (volume_fields(part.fields)) return volume_sheet(part, records, options);
   const std::string field = find_picture(part.fields)->name;
   Sheet sheet(1 + options.draws, static_cast<int>(records.size()), options.cell);
   for (std::size_t row = 0; row < records.size(); ++row) {

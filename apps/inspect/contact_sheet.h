@@ -13,8 +13,9 @@
 namespace headrace::inline v1::app {
 
 struct SheetOptions {
-  int draws = 6;   ///< columns: what the pipeline makes of a record in so many epochs
-  int cell = 160;  ///< pixels of a cell's longer side
+  int draws = 6;             ///< columns: what the pipeline makes of a record in so many epochs
+  int cell = 160;            ///< pixels of a picture's longer side
+  std::int64_t channel = 0;  ///< of volumes: the one that is shown
 };
 
 /// A PNG with a row for each record: the picture as it is, its mask if it has one, and what `fed`,
@@ -25,10 +26,10 @@ std::vector<std::byte> contact_sheet(const std::shared_ptr<const ImageSource>& s
                                      const SheetOptions& options);
 
 /// Why there is no contact sheet of a part; empty: there can be one, as it has pictures, uint8 [H,
-/// W, 3], and a pipeline to show.
+/// W, 3], or volumes (volume_sheet.h), and a pipeline to show.
 std::string why_no_sheet(const DataPart& part);
 
-/// The same for samples that hold a picture; why_no_sheet() must be empty.
+/// The same for samples that hold a picture, or volume_sheet(); why_no_sheet() must be empty.
 std::vector<std::byte> contact_sheet(const DataPart& part, const std::vector<std::int64_t>& records,
                                      const SheetOptions& options);
 
