@@ -199,14 +199,21 @@ void describe(Fields& fields, TaskData& data, bool masks) {
   if (masks)
     for (DataSet* set : {&data.train, &data.validation, &data.test})
       if (set->source == RecordsIn::images) set->source = RecordsIn::pairs;
-  const auto section = [&](const char* name, DataSet& set, std::string doc) {
-    fields.section(name, [&](Fields& f) { describe(f, set, name, masks); },
-                   {.doc = std::move(doc)});
+  const auto section = [&](const char* name, DataSet& set, KeyOptions options) {
+    fields.section(
+        name, [&](Fields& f) { describe(f, set, name, masks); }, std::move(options));
   };
-  section("train", data.train, "records to train on");
+  const auto beside = [&](std::string doc) {
+    KeyOptions options{.doc = std::move(doc)};
+    if (!masks) return options;
+    options.used_if = [&data] { return !holds_volumes(data); };
+    options.used_when = "data.train.source is pairs, manifest or pack";
+    return options;
+  };
+  section("train", data.train, {.doc = "records to train on"});
   section("validation", data.validation,
-          "records that select weights; without folder and file a share of those in train");
-  section("test", data.test, "records to report on, likewise");
+          beside("records that select weights; without folder and file a share of those in train"));
+  section("test", data.test, beside("records to report on, likewise"));
   fields.section("split", [&](Fields& f) { describe(f, data.split); },
                  {.doc = "how the records of train are divided"});
   fields.key("listings", data.listings,

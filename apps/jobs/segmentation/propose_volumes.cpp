@@ -58,6 +58,7 @@ class VolumesProposal {
 
   Proposal make() {
     task().data.train = {.source = RecordsIn::volumes, .folder = question_.data};
+    propose_split();
     task().augment = augment_list(fmt::format("[spatial{}, nnunet_intensity]", flat()));
     task().model.name = "plain_conv_unet";
     propose_volume();
@@ -74,9 +75,19 @@ class VolumesProposal {
   std::string& why(const std::string& key) { return proposal_.reasons[key]; }
 
   std::int64_t trained_cases() const {
-    const double apart = 2 * SplitSettings::usual;
     const auto cases = static_cast<double>(planning_.raw.cases.size());
-    return std::max<std::int64_t>(1, std::llround(cases * (1.0 - apart)));
+    return std::max<std::int64_t>(
+        1, std::llround(cases * (1.0 - *config_->task.data.split.validation)));
+  }
+
+  // As of nnU-Net's five folds the first: a fifth validates, none is kept for a test.
+  void propose_split() {
+    const auto cases = static_cast<double>(planning_.raw.cases.size());
+    SplitSettings& split = task().data.split;
+    split.validation = cases < 2 ? 0.0 : std::max(0.2, 1.0 / cases);
+    split.test = 0.0;
+    why("data.split.validation") = "one of nnU-Net's five folds; folds: 5 trains all of them";
+    why("data.split.test") = "as nnU-Net, which tests on imagesTs";
   }
 
   void propose_volume() {

@@ -58,6 +58,8 @@ TEST_CASE("with a GPU the proposal is nnU-Net's plan and its trainer") {
   CHECK(config.task.predict.volume.mirror.size() == 3);
   // 250 steps, of the 3 of 4 cases that are trained on.
   CHECK(volume.patches == (250 * plan.batch_size + 2) / 3);
+  CHECK(config.task.data.split.validation == 0.25);
+  CHECK(config.task.data.split.test == 0.0);
 }
 
 TEST_CASE("the terms of the loss are nnU-Net's weights") {

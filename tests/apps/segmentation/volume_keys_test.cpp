@@ -117,7 +117,7 @@ TEST_CASE("what cannot be right about volumes is said") {
   CHECK(
       says("kind: segmentation\ndata: {train: {source: volumes, folder: a}, test: {source: "
            "volumes, folder: b}}\n",
-           "data.test must name nothing where data.train.source is volumes"));
+           "data.test\" is not used unless data.train.source is pairs"));
 }
 
 }  // namespace headrace::app
