@@ -18,27 +18,26 @@
 namespace headrace::app {
 namespace {
 
-// A case of 4 x 6 x 8 voxels whose crop, 2 x 4 x 6 from (1, 1, 1), was prepared at half as many
-// slices' width along x.
+// A case of 6 x 6 x 8 voxels whose crop, 4 x 4 x 6 from (1, 1, 1), was prepared with voxels twice
+// as wide along x.
 PreparedCase prepared() {
   return {.name = "a",
-          .extent = {2, 4, 3},
+          .extent = {4, 4, 3},
           .spacing = {1, 1, 2},
-          .original_extent = {4, 6, 8},
+          .original_extent = {6, 6, 8},
           .original_spacing = {1, 1, 1},
           .original_affine = {-1, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7},
           .crop_begin = {1, 1, 1},
-          .crop_end = {3, 5, 7}};
+          .crop_end = {5, 5, 7}};
 }
 
 // Scores of three classes, of which `label` has the highest.
-template <class Label>
-std::vector<float> scores_of(const Label& label) {
-  std::vector<float> scores(3 * 2 * 4 * 3, 0.0F);
-  for (std::int64_t z = 0; z < 2; ++z)
+template<class Label> std::vector<float> scores_of(const Label& label) {
+  std::vector<float> scores(3 * 4 * 4 * 3, 0.0F);
+  for (std::int64_t z = 0; z < 4; ++z)
     for (std::int64_t y = 0; y < 4; ++y)
       for (std::int64_t x = 0; x < 3; ++x)
-        scores[static_cast<std::size_t>(((label(z, y, x) * 2 + z) * 4 + y) * 3 + x)] = 1.0F;
+        scores[static_cast<std::size_t>(((label(z, y, x) * 4 + z) * 4 + y) * 3 + x)] = 1.0F;
   return scores;
 }
 
@@ -47,7 +46,7 @@ std::uint8_t at(const PredictedVolume& volume, std::int64_t z, std::int64_t y, s
 }
 
 VolumeScores seen(const std::vector<float>& scores) {
-  return {.values = scores, .classes = 3, .extent = {2, 4, 3}};
+  return {.values = scores, .classes = 3, .extent = {4, 4, 3}};
 }
 
 }  // namespace
@@ -55,15 +54,15 @@ VolumeScores seen(const std::vector<float>& scores) {
 TEST_CASE("scores become labels on the grid of the files, 0 outside of the crop") {
   const auto scores = scores_of([](auto, auto, auto x) { return x; });
   const PredictedVolume made = predicted_volume(seen(scores), prepared(), {});
-  CHECK(made.info.shape == VolumeIndex{1, 4, 6, 8});
+  CHECK(made.info.shape == VolumeIndex{1, 6, 6, 8});
   CHECK(made.info.dtype == DType::uint8);
   CHECK(made.info.spacing == std::array<double, 3>{1, 1, 1});
   CHECK(made.info.affine == prepared().original_affine);
-  REQUIRE(made.voxels.size() == 4 * 6 * 8);
-  for (std::int64_t z = 0; z < 4; ++z)
+  REQUIRE(made.voxels.size() == 6 * 6 * 8);
+  for (std::int64_t z = 0; z < 6; ++z)
     for (std::int64_t y = 0; y < 6; ++y)
       for (std::int64_t x = 0; x < 8; ++x) {
-        const bool inside = z >= 1 && z < 3 && y >= 1 && y < 5 && x >= 1 && x < 7;
+        const bool inside = z >= 1 && z < 5 && y >= 1 && y < 5 && x >= 1 && x < 7;
         CHECK(at(made, z, y, x) == (inside ? (x - 1) / 2 : 0));
       }
 }
@@ -71,7 +70,7 @@ TEST_CASE("scores become labels on the grid of the files, 0 outside of the crop"
 TEST_CASE("small components go and holes are closed on that grid") {
   // Two of label 1 and far from it one voxel, of the prepared grid, two of the files'.
   const auto label = [](auto z, auto y, auto x) {
-    return x == 0 && (z == 0 ? y < 2 : false) ? 1 : (z == 1 && y == 3 && x == 2 ? 1 : 0);
+    return (z == 0 && y < 2 && x == 0) || (z == 3 && y == 3 && x == 2) ? 1 : 0;
   };
   const auto scores = scores_of(label);
   const auto voxels = [&](const VolumePredictSettings& predict) {
@@ -83,12 +82,14 @@ TEST_CASE("small components go and holes are closed on that grid") {
   CHECK(voxels({.smallest = 3}) == 4);
   CHECK(voxels({.largest_only = true}) == 4);
 
-  // A plate with a hole of two voxels.
-  const auto plate = scores_of([](auto, auto y, auto x) { return y == 1 && x == 1 ? 0 : 2; });
-  const PredictedVolume open = predicted_volume(seen(plate), prepared(), {});
-  CHECK(at(open, 1, 2, 3) == 0);
-  const PredictedVolume closed = predicted_volume(seen(plate), prepared(), {.closing = 2});
-  CHECK(at(closed, 1, 2, 3) == 2);
+  // A block with a hole of four voxels in it.
+  const auto block = scores_of(
+      [](auto z, auto y, auto x) { return (z == 1 || z == 2) && y == 1 && x == 1 ? 0 : 2; });
+  const PredictedVolume open = predicted_volume(seen(block), prepared(), {});
+  CHECK(at(open, 2, 2, 3) == 0);
+  const PredictedVolume closed = predicted_volume(seen(block), prepared(), {.closing = 1});
+  CHECK(at(closed, 2, 2, 3) == 2);
+  CHECK(at(closed, 3, 2, 4) == 2);
   CHECK(at(closed, 0, 2, 3) == 0);
 }
 
@@ -119,10 +120,10 @@ TEST_CASE("Dice is that of the files' voxels, without those that count nowhere")
   test::NnUNetRawFiles::write<float>(file, info, truth);
   const auto overlaps = overlaps_with(made, file, 3, 9);
   REQUIRE(overlaps.size() == 3);
-  CHECK(overlaps[1].hits == 8);
+  CHECK(overlaps[1].hits == 24);
   CHECK(overlaps[1].false_alarms == 8);
   CHECK(overlaps[1].misses == 0);
-  CHECK(overlaps[2].hits == 8);
+  CHECK(overlaps[2].hits == 24);
   CHECK(overlaps[2].false_alarms == 0);
   CHECK(overlaps[2].misses == 8);
   CHECK_THROWS_AS(overlaps_with(made, file, 3, std::nullopt), DataError);
@@ -130,10 +131,10 @@ TEST_CASE("Dice is that of the files' voxels, without those that count nowhere")
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0.5; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
                        doctest::Contains("a whole number of 0 to 255, got 0.5"), DataError);
-  info.shape = {1, 4, 6, 7};
+  info.shape = {1, 6, 6, 7};
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
-                       doctest::Contains("4x6x8 and one channel, got 4x6x7"), DataError);
+                       doctest::Contains("6x6x8 and one channel, got 6x6x7"), DataError);
 }
 
 TEST_CASE("a table of Dice has a row for each case and passes over absent classes") {

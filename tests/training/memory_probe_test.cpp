@@ -215,6 +215,7 @@ TEST_CASE("placeholders that an inference puts together to nothing are seen by t
   const Stage stage{.epochs = 1, .batch = 4};
   WaitingCourse waiting({stage}, {.name = "a"});
   waiting.fresh = fresh_network<WideModule>;
+  waiting.selection = {.figure = "accuracy", .goal = Goal::maximum};
   const auto evaluation = [&](const Course& course) {
     StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
     return static_cast<double>(probe.measure(4, 16).evaluation);

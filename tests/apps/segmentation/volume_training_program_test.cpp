@@ -50,7 +50,7 @@ void write_case(const fs::path& raw, const std::string& part, int number) {
   NnUNetRawFiles::write<std::int16_t>(raw / ("images" + part) / (name + "_0000.nii.gz"), grid,
                                       [&](std::int64_t z, std::int64_t y, std::int64_t x) {
                                         return 100 + random.below(60) +
-                                               (in_ball(number, z, y, x) ? 80 : 0);
+                                               (in_ball(number, z, y, x) ? 150 : 0);
                                       });
   VolumeInfo labels = grid;
   labels.dtype = DType::uint8;
@@ -76,7 +76,7 @@ void write_balls(const fs::path& raw) {
 const std::string job =
     "kind: segmentation\n"
     "data: {train: {source: volumes, folder: raw}, split: {validation: 0.17, test: 0.17}}\n"
-    "volume: {patch: [16, 16, 16], patches: 8, cache: 16MiB}\n"
+    "volume: {patch: [24, 24, 24], patches: 4, cache: 16MiB}\n"
     "model: {width: 0.125}\n"
     "loss: [{cross_entropy: {}, factor: 0.67}, {dice: {}, factor: 0.67},\n"
     "       {cross_entropy: {}, on: deep, factor: 0.33}, {dice: {}, on: deep, factor: 0.33}]\n"
@@ -122,7 +122,7 @@ TEST_CASE("volumes are learnt, judged and predicted on the grid of their files")
   const fs::path run = folder.only_run();
   CHECK(contains(content_of(run / "results.csv"), "dice_ball"));
   const std::string header = content_of(run / "checkpoints/run/best.safetensors").substr(0, 20000);
-  for (const char* note : {"zscore", "\"patch\":\"[16,16,16]\"", "\"channels\":\"1\""})
+  for (const char* note : {"zscore", "\"patch\":\"[24,24,24]\"", "\"channels\":\"1\""})
     CHECK_MESSAGE(contains(header, note), note);
 
   const Finished judged =
