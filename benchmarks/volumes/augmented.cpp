@@ -51,9 +51,10 @@ AugmentedLoader::AugmentedLoader(const Work& work, const AugmentedOptions& optio
   if (options.what == Augmented::nnunet) pipeline = std::move(pipeline).then(NnUNetIntensity{});
   if (options.what == Augmented::surface)
     pipeline = std::move(pipeline).then(VolumeNoise{.p = 1}).then(VolumeGamma{.p = 1});
-  loader_ = std::make_shared<Loader>(std::move(pipeline)
-                                         .batch({.size = work.batch})
-                                         .build({.runtime = Runtime({.threads = work.threads})}));
+  loader_ = std::make_shared<Loader>(
+      std::move(pipeline)
+          .batch({.size = work.batch})
+          .build({.prefetch = options.prefetch, .runtime = Runtime({.threads = work.threads})}));
 }
 
 double AugmentedLoader::epoch(const std::function<void()>& on_batch) {

@@ -25,6 +25,7 @@ struct AugmentedOptions {
   std::int64_t patches = 64;  ///< of an epoch
   bool with_labels = true;
   double cache_share = 1.0;  ///< of the volumes' bytes
+  int prefetch = 4;          ///< batches
 };
 
 /// The spatial part.

@@ -79,6 +79,21 @@ void report_caches(const Work& work, std::int64_t patches, int repeats, Report& 
   report.add(std::move(rows));
 }
 
+// Whether large patches keep all threads busy where few of them are in flight: CPU beside rate.
+void report_single(Work work, std::int64_t patches, int repeats, Report& report) {
+  work.patch = {128, 128, 128};
+  work.batch = 1;
+  const auto ahead = [&](int threads, int prefetch) {
+    work.threads = threads;
+    return loading(fmt::format("{} threads, {} batches ahead", threads, prefetch), work,
+                   {.what = Augmented::spatial, .patches = patches, .prefetch = prefetch});
+  };
+  const int threads = work.threads;
+  report.add(title_of(work) + ": turned and scaled, batches of 1", unit,
+             compare({ahead(1, 4), ahead(threads, 1), ahead(threads, 4)}, repeats),
+             "1 threads, 4 batches ahead");
+}
+
 }  // namespace
 
 void report_augmented(const Work& work, std::int64_t patches, int repeats, Report& report) {
@@ -100,6 +115,7 @@ void report_augmented(const Work& work, std::int64_t patches, int repeats, Repor
                       loading("cut out", work, options(Augmented::copied, false))},
                      repeats),
              "one plain trilinear pass (limit)", {std::nullopt, at_least(0.60), std::nullopt});
+  report_single(work, patches, repeats, report);
   report_caches(work, patches, repeats, report);
 }
 
