@@ -47,10 +47,9 @@ ChannelMap channel_map(const VolumeNormalization& normalization, const ChannelFi
 }
 
 NumberRange mapped_range(const ChannelMap& map, const ChannelFigures& channel) {
+  // Those of zscore_nonzero lie on both sides of 0, which the other voxels become.
   const ValueFigures values = map.zeros_stay ? channel.others : all_of(channel);
-  NumberRange range{static_cast<float>(map(values.low)), static_cast<float>(map(values.high))};
-  if (map.zeros_stay && channel.zeros > 0) range.add({0, 0});
-  return range;
+  return {static_cast<float>(map(values.low)), static_cast<float>(map(values.high))};
 }
 
 }  // namespace headrace::inline v1::detail

@@ -5,6 +5,7 @@
 #include <headrace/tests/loaders/volume/prepared_volumes.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -56,6 +57,8 @@ VolumePreparation preparation_of(const Json& recipe, const Json& ct) {
 void check_images(const PreparedCase& made, const Json& wanted) {
   const std::vector<double> values = values_of(made.image);
   const double step = open_volume(made.image)->info().scale;
+  const auto [low, high] = wanted.at("range").get<std::array<double, 2>>();
+  CHECK(step == doctest::Approx((high - low) / 65535).epsilon(1e-6));
   const std::size_t voxels = values.size() / wanted.at("images").size();
   for (std::size_t channel = 0; channel < wanted.at("images").size(); ++channel) {
     std::size_t at = channel * voxels + wanted.at("first").get<std::size_t>();

@@ -62,6 +62,7 @@ def prepared(case, recipe):
     crop = tuple(slice(*edge) for edge in box)
     schemes = recipe["schemes"] * (2 // len(recipe["schemes"]))
     images = [normalized(c[crop], s, mask[crop]) for c, s in zip(channels, schemes)]
+    extremes = [float(min(i.min() for i in images)), float(max(i.max() for i in images))]
     label = label[crop]
     spacing = np.where(np.array(recipe["spacing"]) == 0, own, recipe["spacing"])
     shape = [max(int(np.rint(n * o / s)), 1) for n, o, s in zip(label.shape, own, spacing)]
@@ -71,13 +72,13 @@ def prepared(case, recipe):
         shares = np.stack([resampled(s, shape) for s in shares])
     order = np.sort(shares, axis=0)
     label = np.where(order[-1] - order[-2] > 1e-3, np.argmax(shares, axis=0), -1)  # -1: too close to tell
-    return box, shape, images, label
+    return box, shape, images, label, extremes
 
 
 def stored(case, recipe):
-    box, shape, images, label = prepared(case, recipe)
+    box, shape, images, label, extremes = prepared(case, recipe)
     places = list(itertools.islice(itertools.product(*(range(n) for n in shape)), 5, None, 61))
-    return {"case": case, "begin": [b for b, _ in box], "end": [e for _, e in box], "extent": shape,
+    return {"case": case, "begin": [b for b, _ in box], "end": [e for _, e in box], "extent": shape, "range": extremes,
             "step": 61, "first": 5,
             "images": [[float(f"{i[p]:.9g}") for p in places] for i in images],
             "label": [int(label[p]) for p in places]}

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -137,6 +138,35 @@ TEST_CASE("a run that is stopped leaves whole cases, and the next goes on") {
   const TemporaryFolder other;
   prepare_cases(cases_of(files), {}, options_for(other));
   CHECK(content(options.folder) == content(other / "out"));
+}
+
+TEST_CASE("a case that is stopped at any moment has a record once it is whole, not before") {
+  const TemporaryFolder folder;
+  const VolumeInfo info{.shape = {1, 64, 200, 200}};
+  NnUNetRawFiles::write<std::uint8_t>(
+      folder / "a.nii", info,
+      [](std::int64_t z, std::int64_t y, std::int64_t x) { return (z * y + x) % 201; });
+  const std::vector<NnUNetCase> one{{"a", {folder / "a.nii"}, folder / "a.nii"}};
+  const VolumePreparation preparation{.spacing = {0.9, 0, 0}};
+  PrepareOptions options{.folder = folder / "whole", .chunk = {16, 32, 32}};
+  prepare_cases(one, preparation, options);
+  const auto whole = content(options.folder);
+  options.folder = folder / "stopped";
+  for (const int milliseconds : {1, 5, 10, 20, 40, 80}) {
+    std::stop_source stop;
+    options.stop = stop.get_token();
+    const std::jthread later([&stop, milliseconds] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      stop.request_stop();
+    });
+    const std::size_t made = prepare_cases(one, preparation, options).size();
+    CHECK((made == 1) == fs::exists(options.folder / "a.json"));
+    if (made == 1) CHECK(content(options.folder) == whole);
+    fs::remove(options.folder / "a.json");
+  }
+  options.stop = {};
+  CHECK(prepare_cases(one, preparation, options).size() == 1);
+  CHECK(content(options.folder) == whole);
 }
 
 TEST_CASE("what does not fit is named, and nothing of that case is left") {
