@@ -34,15 +34,24 @@ void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
       raw.channels.size(), fmt::join(raw.channels, ", "), said));
 }
 
-VolumeCase open_case(const PreparedCase& prepared, const std::shared_ptr<BlockCache>& cache,
-                     const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
-  const auto open = [&](const fs::path& file) {
-    return std::make_shared<const CachedVolume>(open_volume(file), cache);
-  };
-  VolumeCase made{.name = prepared.name, .images = {open(prepared.image)}};
-  if (prepared.label.empty()) return made;
-  made.label = open(prepared.label);
-  ForegroundOptions options{.labels = volume.sampling.classes, .ignore = ignore};
+// A case's files before there is a cache for them.
+struct OpenedFiles {
+  std::shared_ptr<const Volume> image{};
+  std::shared_ptr<const Volume> label{};  // null: it has none
+};
+
+std::uint64_t decoded_bytes(const std::shared_ptr<const Volume>& volume) {
+  if (!volume) return 0;
+  return static_cast<std::uint64_t>(voxels_of(volume->info().grid())) *
+         volume->info().block_bytes();
+}
+
+VolumeCase open_case(const PreparedCase& prepared, const OpenedFiles& files,
+                     const std::shared_ptr<BlockCache>& cache, const ForegroundOptions& options) {
+  VolumeCase made{.name = prepared.name,
+                  .images = {std::make_shared<const CachedVolume>(files.image, cache)}};
+  if (!files.label) return made;
+  made.label = std::make_shared<const CachedVolume>(files.label, cache);
   made.foreground = std::make_shared<const ForegroundIndex>(
       ForegroundIndex::of_file(*made.label, prepared.label, options));
   return made;
@@ -112,12 +121,21 @@ std::vector<std::string> volume_classes(const NnUNetRaw& raw) {
 
 VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
                         const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
+  std::vector<OpenedFiles> files;
+  std::uint64_t all = 0;
+  for (const PreparedCase& one : prepared) {
+    OpenedFiles& opened = files.emplace_back();
+    opened.image = open_volume(one.image);
+    if (!one.label.empty()) opened.label = open_volume(one.label);
+    all += decoded_bytes(opened.image) + decoded_bytes(opened.label);
+  }
+  // A forecast counts the cache as full.
   VolumeSet set{.name = std::move(name),
                 .prepared = std::move(prepared),
-                .cache = std::make_shared<BlockCache>(volume.cache.value)};
-  set.cases.reserve(set.prepared.size());
-  for (const PreparedCase& one : set.prepared)
-    set.cases.push_back(open_case(one, set.cache, volume, ignore));
+                .cache = std::make_shared<BlockCache>(std::min(volume.cache.value, all))};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    set.cases.push_back(open_case(set.prepared[i], files[i], set.cache,
+                                  {.labels = volume.sampling.classes, .ignore = ignore}));
   return set;
 }
 
