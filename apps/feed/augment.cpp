@@ -100,11 +100,25 @@ AugmentBuilder::AugmentBuilder(const AugmentList& list, AugmentContext context)
 
 // A mask of voxels, uint8 [Z, Y, X], has a picture's form.
 const FieldSpec* AugmentBuilder::find(bool (*fits)(const FieldSpec&)) const {
-  const std::vector<std::string>& masks = context_.masks;
+  const auto is_in = [](const std::vector<std::string>& names, const FieldSpec& field) {
+    return std::find(names.begin(), names.end(), field.name) != names.end();
+  };
   for (const FieldSpec& field : fields())
-    if (fits(field) && std::find(masks.begin(), masks.end(), field.name) == masks.end())
+    if (fits(field) && !is_in(context_.masks, field) && !is_in(made_of_labels_, field))
       return &field;
   return nullptr;
+}
+
+void AugmentBuilder::made_of_labels(const Schema& before) {
+  for (const FieldSpec& field : fields())
+    if (before.find(field.name) == nullptr) made_of_labels_.push_back(field.name);
+}
+
+void AugmentBuilder::require_no_made_labels() const {
+  if (made_of_labels_.empty()) return;
+  throw ConfigError(
+      fmt::format("moves voxels and must stand before the operation that makes \"{}\" of labels",
+                  made_of_labels_.front()));
 }
 
 const FieldSpec& AugmentBuilder::first(const char* what, bool (*fits)(const FieldSpec&)) const {

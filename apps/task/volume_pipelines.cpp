@@ -20,11 +20,10 @@ std::vector<VolumeCase> cases_of(const VolumeSet& set, const std::vector<std::in
 std::shared_ptr<const VolumePatches> patches_of(const VolumeSet& set,
                                                 const std::vector<std::int64_t>& cases,
                                                 const VolumeFeed& feed,
-                                                const SpatialTransform& transform,
-                                                std::int64_t batch) {
+                                                const SpatialTransform& transform) {
   PatchSampling sampling = feed.volume.sampling;
   sampling.ignore = feed.ignore;
-  sampling.batch = batch;
+  sampling.batch = feed.rows;
   return std::make_shared<const VolumePatches>(cases_of(set, cases),
                                                VolumePatchesOptions{.patch = feed.volume.patch,
                                                                     .sampling = std::move(sampling),
@@ -36,24 +35,24 @@ std::shared_ptr<const VolumePatches> patches_of(const VolumeSet& set,
 
 std::shared_ptr<const Source> patch_source(const VolumeSet& set,
                                            const std::vector<std::int64_t>& cases,
-                                           const VolumeFeed& feed, std::int64_t batch) {
+                                           const VolumeFeed& feed) {
   const SpatialEntry spatial = spatial_of(feed.augment).value_or(SpatialEntry{.transform = {}});
-  return std::make_shared<const Expanded>(patches_of(set, cases, feed, spatial.transform, batch),
+  return std::make_shared<const Expanded>(patches_of(set, cases, feed, spatial.transform),
                                           feed.volume.patches);
 }
 
 Pipeline volume_training_pipeline(const VolumeSet& set, const std::vector<std::int64_t>& cases,
                                   const VolumeFeed& feed, const Batching& batching, Device device) {
   const SpatialEntry spatial = spatial_of(feed.augment).value_or(SpatialEntry{.transform = {}});
-  const auto patches = patches_of(set, cases, feed, spatial.transform, batching.size);
+  const auto patches = patches_of(set, cases, feed, spatial.transform);
   const ResamplePatch resample = patches->resample(spatial.labels);
   const bool on_device = device.is_cuda() && all_on_device(feed.augment);
   const AugmentSteps steps = make_augment_steps(without_spatial(feed.augment),
                                                 {.fields = resample.schema(patches->fields()),
                                                  .masks = {"label"},
-                                      .ignore = feed.ignore,
+                                                 .ignore = feed.ignore,
                                                  .classes = feed.classes,
-                                                            .seed = feed.seed,
+                                                 .seed = feed.seed,
                                                  .batch = batching.size,
                                                  .batch_key = "training.batch",
                                                  .device = device,

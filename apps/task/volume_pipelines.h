@@ -22,6 +22,7 @@ struct VolumeFeed {
   AugmentList augment{};
   PlantedDelays delay{};
   std::uint64_t seed = 0;
+  std::int64_t rows = 1;  ///< between two updates, of which the rule "rows" chooses some
   std::optional<std::int64_t> ignore{};
   std::int64_t classes = 0;
 };
@@ -29,7 +30,7 @@ struct VolumeFeed {
 /// The places of the patches to train on: `volume.patches` of each of these cases an epoch.
 std::shared_ptr<const Source> patch_source(const VolumeSet& set,
                                            const std::vector<std::int64_t>& cases,
-                                           const VolumeFeed& feed, std::int64_t batch);
+                                           const VolumeFeed& feed);
 
 /// Patches of that source through the list augment, whose order is fresh every epoch. Batches:
 /// `image` float32 [N, C, Z, Y, X], `label` integers [N, Z, Y, X]. On a device patches are made

@@ -34,6 +34,16 @@ void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
       raw.channels.size(), fmt::join(raw.channels, ", "), said));
 }
 
+void check_classes(const VolumeRecords& records, const VolumeSettings& volume) {
+  const auto count = static_cast<std::int64_t>(records.classes.size());
+  for (const std::int64_t label : volume.sampling.classes) {
+    if (label >= 0 && label < count && label != records.ignore) continue;
+    throw ConfigError(
+        fmt::format("[config] volume.sampling.classes must be labels of classes, 0 to {}, got {}",
+                    count - 1, label));
+  }
+}
+
 // A case's files before there is a cache for them.
 struct OpenedFiles {
   std::shared_ptr<const Volume> image{};
@@ -72,8 +82,9 @@ fs::path prepared_folder(const fs::path& data, const VolumeSettings& volume) {
   std::error_code none;
   const fs::path found = fs::weakly_canonical(data, none);
   const fs::path whole = found.has_filename() ? found : found.parent_path();
-  return volume.store / fmt::format("{}-{:08x}", whole.filename().string(),
-                                    hash_name(text_of(volume.preparation)) & 0xffffffffU);
+  const std::string apart = whole.string() + '\n' + text_of(volume.preparation);
+  return volume.store /
+         fmt::format("{}-{:08x}", whole.filename().string(), hash_name(apart) & 0xffffffffU);
 }
 
 std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
@@ -119,6 +130,15 @@ std::vector<std::string> volume_classes(const NnUNetRaw& raw) {
   return classes;
 }
 
+VolumeSettings naming_labels(VolumeSettings volume, std::int64_t classes) {
+  constexpr std::int64_t most_unnamed = 256;
+  std::vector<std::int64_t>& labels = volume.sampling.classes;
+  if (!labels.empty() || classes <= most_unnamed) return volume;
+  for (std::int64_t label = 1; label < classes; ++label)
+    labels.push_back(label);
+  return volume;
+}
+
 VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
                         const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
   std::vector<OpenedFiles> files;
@@ -148,16 +168,21 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
   records.classes = volume_classes(records.raw);
   records.ignore = records.raw.ignore;
   check_channels(records.raw, volume);
+  check_classes(records, volume);
+  if (!what.split.group.empty())
+    throw ConfigError(
+        "[config] data.split.group names a column of a manifest, but volumes have none; leave it "
+        "out, or keep what belongs together in one data set");
   records.members = split_records({.size = static_cast<std::int64_t>(records.raw.cases.size())},
                                   what.split, what.seed);
-  records.set =
-      open_prepared(records.raw.folder.string(),
-                    prepare_volumes(records.raw.cases,
-                                    {.folder = prepared_folder(records.raw.folder, volume),
-                                     .threads = what.threads,
-                                     .values = records.raw.values()},
-                                    volume.preparation),
-                    volume, records.ignore);
+  records.set = open_prepared(
+      records.raw.folder.string(),
+      prepare_volumes(records.raw.cases,
+                      {.folder = prepared_folder(records.raw.folder, volume),
+                       .threads = what.threads,
+                       .values = records.raw.values()},
+                      volume.preparation),
+      naming_labels(volume, static_cast<std::int64_t>(records.classes.size())), records.ignore);
   return records;
 }
 
@@ -174,8 +199,13 @@ std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t chan
     throw ConfigError(fmt::format(
         "[data] {}: must have images in imagesTs to predict, has none; name a folder of images",
         data.string()));
-  return list_nnunet_cases(raw.folder / "imagesTs", channels,
-                           labels.empty() ? labels_beside(raw.folder / "imagesTs") : labels);
+  const fs::path beside = labels.empty() ? labels_beside(raw.folder / "imagesTs") : labels;
+  std::error_code none;
+  for (NnUNetCase& one : raw.test) {
+    const fs::path label = beside / (one.name + raw.file_ending);
+    if (!beside.empty() && fs::exists(label, none)) one.label = label;
+  }
+  return raw.test;
 }
 
 }  // namespace headrace::inline v1::app

@@ -57,6 +57,9 @@ std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
 /// for regions (classes that overlap) too; DataError; ResourceError.
 VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume);
 
+/// Settings by which an index of foreground knows all labels of so many classes.
+VolumeSettings naming_labels(VolumeSettings volume, std::int64_t classes);
+
 /// Cases that are prepared, opened: `classes` and the foreground's index where they have labels.
 VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
                         const VolumeSettings& volume, std::optional<std::int64_t> ignore);

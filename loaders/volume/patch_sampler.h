@@ -16,8 +16,8 @@ namespace headrace::inline v1 {
 struct HEADRACE_API PatchSampling {
   enum class Forced : unsigned char {
     by_chance,  ///< each sample with probability `foreground`
-    /// nnU-Net's rule: of a batch of `batch` rows those from round(batch * (1 - foreground)) on. Of
-    /// a batch of 1 none is, of 2 the second one.
+    /// nnU-Net's rule: of each `batch` samples that follow each other in an epoch those from
+    /// round(batch * (1 - foreground)) on. Of a batch of 1 none is, of 2 the second one.
     by_row,
   };
 

@@ -139,7 +139,7 @@ bool VolumePatches::draw(std::int64_t index, const Origin& origin, bool may_wait
   // Once: what is rejected does not change the shares.
   drawn.foreground =
       options_.with_labels &&
-      takes_foreground(options_.sampling, std::max<std::int64_t>(origin.row, 0), drawn.random);
+      takes_foreground(options_.sampling, std::max<std::int64_t>(origin.position, 0), drawn.random);
   const bool rejects = !of.middle && options_.with_labels && options_.sampling.ignore.has_value() &&
                        options_.sampling.most_ignored < 1.0;
   for (int attempt = 1;; ++attempt) {

@@ -55,7 +55,8 @@ struct VolumePreparation {
 struct PreparedCase {
   std::string name{};
   /// All channels, int16 with one scale: normalised values, off by half a step at most, of which
-  /// 65535 lead from the lowest to the highest of all channels before they are resampled.
+  /// 65535 lead from the lowest to the highest of all channels before they are resampled; float32
+  /// where that would leave a channel fewer than 256 of them.
   std::filesystem::path image{};
   std::filesystem::path label{};         ///< uint8, or int16; empty where the case has none
   std::array<std::int64_t, 3> extent{};  ///< voxels along z, y, x

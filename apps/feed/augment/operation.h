@@ -45,6 +45,12 @@ class AugmentBuilder {
   /// The probability of an entry `flip` right behind this one, which is then done; else 0.
   double take_flip();
 
+  /// Says that what was added since `before` is made of labels: no picture, and no voxel may move
+  /// any more.
+  void made_of_labels(const Schema& before);
+  /// Throws ConfigError where something was made of labels already, which would stay behind.
+  void require_no_made_labels() const;
+
   /// Adds a step; its schema() is asked at once.
   template <class Op>
   void on_samples(Op op, StepOptions options = {}) {
@@ -81,6 +87,7 @@ class AugmentBuilder {
   const AugmentList& list_;
   AugmentContext context_;
   AugmentSteps steps_;
+  std::vector<std::string> made_of_labels_{};
   std::size_t at_ = 0;
   const AugmentEntry* first_on_batches_ = nullptr;
 };

@@ -13,6 +13,7 @@ AugmentRow slice_jitter() {
         fields.key("most", jitter.most, voxels("largest way along y and x", 0.0, 1000.0));
       },
       [](SliceJitter jitter, AugmentBuilder& builder) {
+        builder.require_no_made_labels();
         jitter.field = builder.volume();
         jitter.masks = builder.context().masks;
         builder.on_samples(std::move(jitter));

@@ -53,8 +53,10 @@ template <class Op>
 void add_of_labels(Op op, const LabelStep& step, std::size_t added, AugmentBuilder& builder) {
   op.field = builder.voxel_labels();
   op.ignore = step.ignore.value_or(builder.context().ignore.value_or(op.ignore));
-  require_new_fields(op.schema(builder.fields()), added, builder);
+  const Schema before = builder.fields();
+  require_new_fields(op.schema(before), added, builder);
   builder.on_samples(std::move(op), {.limit = step.limit});
+  builder.made_of_labels(before);
 }
 
 }  // namespace headrace::inline v1::app

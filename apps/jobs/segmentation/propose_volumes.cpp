@@ -86,7 +86,12 @@ class VolumesProposal {
     SplitSettings& split = task().data.split;
     split.validation = cases < 2 ? 0.0 : std::max(0.2, 1.0 / cases);
     split.test = 0.0;
-    why("data.split.validation") = "one of nnU-Net's five folds; folds: 5 trains all of them";
+    if (cases < 2) {
+      config_->training.early_stopping = 0;
+      why("data.split.validation") = "a single case: there is none to validate on";
+    } else {
+      why("data.split.validation") = "one of nnU-Net's five folds; folds: 5 trains all of them";
+    }
     why("data.split.test") = "as nnU-Net, which tests on imagesTs";
   }
 
@@ -117,6 +122,12 @@ class VolumesProposal {
         one.high = values.percentile_99_5;
         one.mean = values.mean;
         one.deviation = std::max(values.std, 1e-8);
+        if (!(one.low < one.high)) {
+          one = {.scheme = Scheme::zscore};
+          reasons.push_back(fmt::format(
+              "channel {}: its foreground has one value, so each image is standardised by itself",
+              i));
+        }
       }
       channels.push_back(one);
       const auto reason = plans_.reasons.find(fmt::format("normalization_schemes.{}", i));

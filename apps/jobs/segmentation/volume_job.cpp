@@ -38,6 +38,7 @@ DataPart part_of(std::string name, const SegmentationConfig& config, const Volum
   return {.name = std::move(name),
           .records = windows,
           .fields = windows->fields(),
+          .classes = records.classes,
           .fed = [set = records.set, feed, plan,
                   batch = config.training.batch](std::vector<std::int64_t> places) {
             VolumeFeed once = feed;
@@ -59,6 +60,7 @@ VolumeFeed volume_feed(const SegmentationConfig& config, const VolumeRecords& re
           .augment = config.task.augment,
           .delay = config.delay,
           .seed = config.seed,
+          .rows = config.training.batch * config.training.accumulation,
           .ignore = records.ignore,
           .classes = static_cast<std::int64_t>(records.classes.size())};
 }
@@ -77,7 +79,7 @@ LoaderJob volume_loader_job(const SegmentationConfig& config) {
   const VolumeFeed feed = volume_feed(config, records);
   const std::vector<std::int64_t> cases = records.members.front().train;
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
-  const auto patches = patch_source(records.set, cases, feed, config.training.batch);
+  const auto patches = patch_source(records.set, cases, feed);
   return {.source = {.outline = patches, .open = [patches] { return patches; }},
           .pipeline =
               [set = records.set, cases, feed, device,

@@ -151,7 +151,10 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
                        .threads = task.threads,
                        .values = std::move(values)},
                       task.volume.preparation);
-  return test_on(open_prepared(data.string(), std::move(prepared), task.volume, records_.ignore));
+  return test_on(
+      open_prepared(data.string(), std::move(prepared),
+                    naming_labels(task.volume, static_cast<std::int64_t>(records_.classes.size())),
+                    records_.ignore));
 }
 
 VolumeTask VolumeRecipe::volume_task() const {

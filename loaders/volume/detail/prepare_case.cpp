@@ -162,6 +162,14 @@ std::vector<ChannelFigures> UnpreparedCase::figures(const CaseStatistics& statis
   return channels;
 }
 
+// Whether whole numbers of one scale leave every channel at least 256 values.
+bool share_a_scale(const std::vector<NumberRange>& channels, const NumberRange& all) {
+  constexpr double least_share = 256.0 / 65536.0;
+  return std::ranges::none_of(channels, [&](const NumberRange& one) {
+    return one.high > one.low && one.high - one.low < least_share * (all.high - all.low);
+  });
+}
+
 bool UnpreparedCase::write(const Volume& volume, ChunkStoreOptions store) const {
   store.chunk = options_.chunk;
   store.stop = options_.stop;
@@ -191,11 +199,13 @@ std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from
   if (!statistics) return {};
   find_crop(*statistics);
   std::vector<ChannelMap> maps;
+  std::vector<NumberRange> ranges;
   NumberRange range;
   for (const ChannelFigures& channel : figures(*statistics)) {
     const bool one = preparation_.channels.size() == 1;
     maps.push_back(channel_map(preparation_.channels[one ? 0 : maps.size()], channel));
-    range.add(mapped_range(maps.back(), channel));
+    ranges.push_back(mapped_range(maps.back(), channel));
+    range.add(ranges.back());
   }
   // The record goes first: it must not vouch for files of which some are new and some old.
   std::error_code none;
@@ -209,8 +219,9 @@ std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from
   }
   const Made made = image(std::move(maps), caches);
   store.file = paths_.image;
-  store.dtype = DType::int16;
-  if (range.low < range.high) store.clip = {range.low, range.high};
+  const bool whole = share_a_scale(ranges, range);
+  store.dtype = whole ? DType::int16 : DType::float32;
+  if (whole && range.low < range.high) store.clip = {range.low, range.high};
   if (!write(*made.written, store)) return {};
   PreparedCase prepared = described(*made.written);
   write_file_atomically(paths_.record, record_text(prepared, made_from),
