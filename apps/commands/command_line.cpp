@@ -5,6 +5,7 @@
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/loaders/hdf5/hdf5_helper.h>
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <string>
@@ -13,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace headrace::inline v1::app {
@@ -74,11 +76,21 @@ ExitCode run(const Bound& command, int argc, char** argv, const Program& program
   return command.run(call);
 }
 
+// Files of a data set stay open, more than the usual 1024 of them.
+void allow_many_files() {
+  constexpr rlim_t most = 65536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, most));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) noexcept {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error as that of a full disk
+  allow_many_files();
   use_hdf5_helper();
   return run_command(program.name, [&] {
     CLI::App line(program.help, program.name);

@@ -11,6 +11,7 @@ namespace headrace::inline v1 {
 
 using detail::BlockMemory;
 using detail::BlockShard;
+using detail::BlockStock;
 using detail::CachedBlock;
 
 namespace {
@@ -35,9 +36,15 @@ std::span<const std::byte> BlockCache::Pin::bytes() const noexcept {
 }
 
 BlockCache::BlockCache(std::size_t most_bytes)
-    : most_bytes_(most_bytes), shards_(std::make_unique<BlockShard[]>(shards)) {}
+    : most_bytes_(most_bytes),
+      stock_(std::make_unique<BlockStock>()),
+      shards_(std::make_unique<BlockShard[]>(shards)) {}
 
-BlockCache::~BlockCache() = default;
+BlockCache::~BlockCache() {
+  for (std::size_t i = 0; i < shards; ++i)
+    for (CachedBlock* block : shards_[i].ring)
+      stock_->give(std::move(block->memory));
+}
 
 std::uint64_t BlockCache::add(const Volume& volume) {
   const std::size_t bytes = volume.info().block_bytes();
@@ -56,8 +63,11 @@ void BlockCache::remove(std::uint64_t volume) noexcept {
     BlockShard& shard = shards_[i];
     const std::lock_guard lock(shard.mutex);
     for (std::size_t at = shard.ring.size(); at-- > 0;) {
-      if (shard.ring[at]->key.volume == volume)
-        used_.fetch_sub(shard.drop(*shard.ring[at]).size(), std::memory_order_relaxed);
+      if (shard.ring[at]->key.volume != volume) continue;
+      BlockMemory memory = shard.drop(*shard.ring[at]);
+      const std::size_t bytes = memory.size();
+      stock_->give(std::move(memory));
+      used_.fetch_sub(bytes, std::memory_order_relaxed);
     }
   }
 }
@@ -129,7 +139,11 @@ void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& m
     read = make({memory.data(), memory.size()});
   } catch (...) {
     error = std::current_exception();
-    if (memory.size() > 0) used_.fetch_sub(memory.size(), std::memory_order_relaxed);
+    if (memory.size() > 0) {
+      const std::size_t bytes = memory.size();
+      stock_->give(std::move(memory));
+      used_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
   }
   {
     const std::lock_guard lock(shard.mutex);
@@ -167,20 +181,24 @@ bool BlockCache::try_reserve(std::size_t bytes) noexcept {
 /// has enough, so that a large block cannot starve; pins end without waiting for anybody.
 BlockMemory BlockCache::take_room(std::size_t bytes) {
   std::size_t freed = 0;  // still counted, for this block
-  BlockMemory kept;       // of the first that went: its pages are there
+  BlockMemory kept;       // of one that went, whose pages are there
   const auto reserved = [&] { return freed >= bytes || try_reserve(bytes - freed); };
   if (!reserved()) {
     const std::lock_guard lock(evicting_);
     while (!reserved()) {
       BlockMemory victim = evict(bytes);
       freed += victim.size();
-      if (victim.size() == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      if (kept.size() == 0) kept = std::move(victim);
+      if (victim.size() == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      else if (victim.size() == bytes && kept.size() == 0)
+        kept = std::move(victim);
+      else
+        stock_->give(std::move(victim));
     }
   }
   const std::size_t counted = std::max(freed, bytes);
   try {
-    if (kept.size() != bytes) kept.resize(bytes);
+    if (kept.size() == 0) kept = stock_->take(bytes);
   } catch (...) {
     used_.fetch_sub(counted, std::memory_order_relaxed);
     throw;

@@ -17,7 +17,8 @@ namespace headrace::inline v1 {
 namespace detail {
 struct CachedBlock;
 struct BlockShard;
-struct BlockMemory;
+class BlockMemory;
+class BlockStock;
 }  // namespace detail
 
 /// What a cache has done since it was made.
@@ -127,6 +128,7 @@ class HEADRACE_API BlockCache {
   bool try_reserve(std::size_t bytes) noexcept;
 
   std::size_t most_bytes_;
+  std::unique_ptr<detail::BlockStock> stock_;
   std::unique_ptr<detail::BlockShard[]> shards_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> most_used_{0};

@@ -4,6 +4,7 @@
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/detail/nnunet_dataset_json.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
+#include <headrace/loaders/volume/open_volume.h>
 
 #include <algorithm>
 #include <cctype>
@@ -126,20 +127,31 @@ void add_labels(NnUNetRaw& raw) {
   }
 }
 
-/// What follows "_0000" in the first name that has it, of a file of a folder.
+/// What follows "_0000" in the names of a folder's volumes; other files may lie beside them.
 std::string ending_in(const fs::path& folder) {
   const std::string first = channel_suffix(0) + ".";
+  std::string ending;
   std::string other;
   try {
     for (const detail::FolderEntry& entry : detail::folder_entries(folder.native())) {
       if (entry.name.starts_with('.')) continue;
       const std::size_t at = entry.name.rfind(first);
-      if (at != std::string::npos && at > 0) return entry.name.substr(at + first.size() - 1);
-      other = entry.name;
+      if (at == std::string::npos || at == 0 || !is_named_as_volume(entry.name)) {
+        other = entry.name;
+        continue;
+      }
+      const std::string here = entry.name.substr(at + first.size() - 1);
+      if (!ending.empty() && here != ending) {
+        refuse(detail::printable(folder.native()) + ": images must have one ending, got " +
+               detail::quoted(ending) + " and " + detail::quoted(here) +
+               "; keep those of another in a folder of their own");
+      }
+      ending = here;
     }
   } catch (const fs::filesystem_error& failure) {
     detail::cannot_list(failure, who);
   }
+  if (!ending.empty()) return ending;
   refuse(detail::printable(folder.native()) +
          ": must hold images named CASE_NNNN.ENDING, where NNNN is the channel, " +
          (other.empty() ? "is empty"

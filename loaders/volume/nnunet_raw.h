@@ -43,8 +43,9 @@ struct HEADRACE_API NnUNetRaw {
 };
 
 /// The images CASE_NNNN.ENDING of a folder, by case, of so many channels each; the ending is that
-/// of the first. Labels are those of `labels` that are there, CASE.ENDING; empty: none. Throws
-/// ConfigError as read_nnunet_raw(), and where no file has such a name.
+/// of volumes (is_named_as_volume()), the same of all. Labels are those of `labels` that are there,
+/// CASE.ENDING; empty: none. Throws ConfigError as read_nnunet_raw(), and where no file has such a
+/// name.
 HEADRACE_API std::vector<NnUNetCase> list_nnunet_cases(const std::filesystem::path& images,
                                                        std::size_t channels,
                                                        const std::filesystem::path& labels = {});

@@ -142,6 +142,15 @@ Start start_of(const fs::path& path) {
 
 }  // namespace
 
+bool is_named_as_volume(std::string_view name) noexcept {
+  if (name.ends_with(".img") || name.ends_with(".img.gz")) return false;
+  if (name.ends_with(".zarr")) return true;
+  return std::ranges::any_of(formats, [name](const Format& format) {
+    return std::ranges::any_of(format.suffixes,
+                               [name](std::string_view suffix) { return name.ends_with(suffix); });
+  });
+}
+
 VolumePointer open_volume(const fs::path& path, const VolumeOptions& options) {
   const Start start = start_of(path);
   for (const Format& format : formats)

@@ -349,6 +349,9 @@ TEST_CASE("pictures' operations on volumes, and volumes' on pictures, say what t
 TEST_CASE("evaluation without the list is fed volumes of the same shape") {
   app::AugmentContext given = context();
   given.keeps_shapes = true;
+  CHECK(contains(refusal("[skeleton, slice_jitter]", given),
+                 "moves voxels and must stand before the operation that makes \"skeleton\""));
+  CHECK(contains(refusal("[deep_supervision_targets, gaussian_blur]", given), "needs a picture"));
   CHECK(refusal("[nnunet_intensity, slice_jitter, skeleton, deep_supervision_targets]", given) ==
         "no error");
 }

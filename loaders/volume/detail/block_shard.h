@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/loaders/volume/block_cache.h>
+#include <headrace/loaders/volume/detail/block_memory.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -14,32 +15,6 @@
 #include <vector>
 
 namespace headrace::inline v1::detail {
-
-/// Memory of one block: of more than a few pages a mapping of its own, so that what is given back
-/// is free for others and the cache takes no more of the process than it counts.
-class BlockMemory {
- public:
-  BlockMemory() = default;
-  /// Throws std::bad_alloc.
-  explicit BlockMemory(std::size_t size);
-  BlockMemory(BlockMemory&& other) noexcept
-      : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  BlockMemory& operator=(BlockMemory&& other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~BlockMemory();
-
-  std::byte* data() const noexcept { return bytes_; }
-  std::size_t size() const noexcept { return size_; }
-  /// Another size, its bytes then anything; pages that are there are kept. Throws std::bad_alloc.
-  void resize(std::size_t size);
-
- private:
-  std::byte* bytes_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// A block in the cache. All but the pins is under its shard's lock; the memory of a block that is
 /// pinned stays.

@@ -91,6 +91,22 @@ TEST_CASE("without a GPU patch and network are small, and the reasons say so") {
   read.config->check();
 }
 
+TEST_CASE("a single case is trained on without a validation") {
+  const test::NnUNetRawFiles files;
+  for (int which = 1; which < test::NnUNetRawFiles::cases; ++which) {
+    for (int channel = 0; channel < 2; ++channel)
+      std::filesystem::remove(files.image(which, channel));
+    std::filesystem::remove(files.label(which));
+  }
+  files.write_json(
+      R"({"channel_names": {"0": "CT", "1": "PET"},
+          "labels": {"background": 0, "organ": 1, "tumour": 2},
+          "numTraining": 1, "file_ending": ".nii.gz"})");
+  const SegmentationConfig config = proposed({.data = files.path()});
+  CHECK(config.task.data.split.validation == 0.0);
+  CHECK(config.training.early_stopping == 0);
+}
+
 TEST_CASE("what is no raw layout is not proposed for, and what cannot be is said") {
   const test::TemporaryFolder folder;
   CHECK(!propose_volumes({.data = folder.path()}));

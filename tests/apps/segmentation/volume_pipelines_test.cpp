@@ -162,4 +162,55 @@ TEST_CASE("without the list what is fed in a window's place is the window") {
   CHECK(place == 2);
 }
 
+TEST_CASE("the rule of rows counts the samples between two updates, however they are batched") {
+  Data data;
+  data.config.task.augment.clear();
+  data.config.task.volume.sampling = {.foreground = 0.5, .forced = PatchSampling::Forced::by_row};
+  const auto patches = [&](std::int64_t batch, std::int64_t accumulation) {
+    data.config.training.batch = batch;
+    data.config.training.accumulation = accumulation;
+    const VolumeRecords records = open_volumes(data.config);
+    return bytes_of(volume_training_pipeline(records.set, {0, 1}, volume_feed(data.config, records),
+                                             {.size = 2, .tail = Tail::drop}, Device::cpu()),
+                    1);
+  };
+  const std::vector<std::byte> two = patches(2, 1);
+  CHECK(patches(1, 2) == two);
+  // Of batches of 1 no sample is forced to have its middle in a class.
+  CHECK(patches(1, 1) != two);
+}
+
+TEST_CASE("what a data set does not have is said before it is prepared") {
+  const auto refused = [](const auto& change) {
+    Data data;
+    change(data.config);
+    try {
+      open_volumes(data.config);
+    } catch (const ConfigError& error) {
+      CHECK(std::filesystem::is_empty(data.store.path()));
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  using Config = SegmentationConfig;
+  CHECK(refused([](Config& c) {
+          c.task.volume.sampling.classes = {1, 3};
+        }).find("volume.sampling.classes must be labels of classes, 0 to 2, got 3") !=
+        std::string::npos);
+  CHECK(refused([](Config& c) {
+          c.task.data.split.group = "patient";
+        }).find("data.split.group names a column of a manifest") != std::string::npos);
+  CHECK(refused([](Config& c) {
+          c.task.volume.preparation.channels.resize(3);
+        }).find("an entry for each of 2 channels") != std::string::npos);
+}
+
+TEST_CASE("more classes than a byte holds are all in the index of foreground") {
+  CHECK(naming_labels({}, 256).sampling.classes.empty());
+  CHECK(naming_labels({}, 300).sampling.classes.size() == 299);
+  VolumeSettings some;
+  some.sampling.classes = {7};
+  CHECK(naming_labels(some, 300).sampling.classes == std::vector<std::int64_t>{7});
+}
+
 }  // namespace headrace::app

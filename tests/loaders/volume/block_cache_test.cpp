@@ -3,13 +3,16 @@
 #include <headrace/loaders/volume/volume_reader.h>
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/loaders/volume/made_volume.h>
+#include <headrace/tests/support/peak_memory.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <latch>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -269,4 +272,31 @@ TEST_CASE("16 threads that read random boxes get the right voxels and never pass
 TEST_CASE("the check of the cap would see a cache that holds more") {
   Crowd crowd(80'000);
   CHECK(crowd.run() > 30'000);
+}
+
+TEST_CASE("a cache takes no more of the process than it counts, and no mapping a block") {
+  constexpr std::size_t cap = std::size_t{8} << 20;
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+      ++count;
+    return count;
+  };
+  const int before = mappings();
+  int most = 0;
+  const auto work = [&] {
+    BlockCache cache(cap);
+    for (int i = 0; i < 3000; ++i) {
+      const std::size_t bytes = std::size_t{64 + 32 * static_cast<unsigned>(i % 7)} << 10;
+      cache.pin({1, i}, bytes, make_of(i % 100));
+      if (i % 500 == 0) most = std::max(most, mappings());
+    }
+    CHECK(cache.stats().evictions > 2000);
+  };
+  const std::int64_t grown = test::peak_growth(work);
+  INFO("grown by ", grown, " bytes, ", most - before, " mappings");
+  CHECK(grown < static_cast<std::int64_t>(cap + (cap >> 2)));
+  CHECK(most - before < 40);
+  CHECK(mappings() - before < 10);
 }

@@ -175,4 +175,29 @@ TEST_CASE("cases are refused by name where files lack or are too many") {
   CHECK(contains(refused(), "must have a folder labelsTr"));
 }
 
+TEST_CASE("images of a folder are listed by case, whatever lies beside them") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "images");
+  fs::create_directory(folder.path() / "labels");
+  const auto make = [&](const char* name) { std::ofstream(folder.path() / name) << "x"; };
+  for (const char* name : {"images/a_0000.nii.gz", "images/a_0001.nii.gz", "images/b_0000.nii.gz",
+                           "images/b_0001.nii.gz", "images/a_0000.json", "labels/b.nii.gz"})
+    make(name);
+  CHECK_THROWS_WITH_AS(list_nnunet_cases(folder.path() / "images", 1),
+                       doctest::Contains("must have the 1 channels"), ConfigError);
+  const auto cases = list_nnunet_cases(folder.path() / "images", 2, folder.path() / "labels");
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].name == "a");
+  CHECK(cases[0].images.size() == 2);
+  CHECK(cases[0].label.empty());
+  CHECK(cases[1].label.filename() == "b.nii.gz");
+  make("images/c_0000.nii");
+  CHECK_THROWS_WITH_AS(list_nnunet_cases(folder.path() / "images", 2),
+                       doctest::Contains("must have one ending"), ConfigError);
+  const TemporaryFolder without;
+  std::ofstream(without.path() / "a.nii.gz") << "x";
+  CHECK_THROWS_WITH_AS(list_nnunet_cases(without.path(), 1),
+                       doctest::Contains("rename it to CASE_0000"), ConfigError);
+}
+
 }  // namespace headrace::test
