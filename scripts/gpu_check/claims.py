@@ -132,6 +132,23 @@ def by_training(steps):
     return "held", "; ".join(f"{command['label']}: {command['budgets'][-1]}" for command in outcome["commands"])
 
 
+def by_data_wait(step, most):
+    """The last epoch's budget of every training of a step waits for data less than a share of its time."""
+    def judge(steps):
+        outcome = steps.get(step)
+        if not outcome or outcome.get("cpu_form") or outcome["state"] != "done" or not outcome["commands"]:
+            return not_run(steps, step)
+        found, held = [], True
+        for command in outcome["commands"]:
+            if command["exit"] != 0 or not command["budgets"]:
+                return "missed", f"{command['label']} ended with {command['exit']} and {len(command['budgets'])} step budgets"
+            whole, unit, data = re.match(r"step ([\d.]+) (\S+) = data ([\d.]+)", command["budgets"][-1]).groups()
+            held = held and float(data) < most * float(whole)
+            found.append(f"{command['label']}: {command['budgets'][-1]}")
+        return "held" if held else "missed", "; ".join(found)
+    return judge
+
+
 def by_mechanics(text, goal, section):
     """The same claim about both networks of the benchmark."""
     return [Claim(f"{text}: {name}", goal, by_rows("mechanics", f"^{network}.*: {section}"))
@@ -183,6 +200,7 @@ CLAIMS = [
     Claim("two patches of 128 cubed, resampled and all of nnU-Net's intensities drawn", "at most 1.3 ms", by_rows("device", "^patches|^volume")),
     Claim("`DeviceTable` beside its gather kernel alone", ">= 0.90", by_rows("device", "^device table", "^gather|^device table")),
     Claim("ResNet-50-sized step at batch 256 behind 16 workers", "data wait < 1 %, exposed copy < 1 %", by_rows("step", "batch of 256")),
+    Claim("3D U-Net step on patches of volumes behind 2 workers", "data wait < 1 %", by_data_wait("volumes", 0.01)),
     Claim("loader on 16 threads beside bare threads, and beside 16 times one thread", ">= 0.9 both", by_rows("scaling", "")),
     Claim("JPEGs shared between device and CPU", "faster than the better of the two alone", by_rows("nvjpeg", "^shared beside")),
     Claim("leak job at batch 8192 beside the way of the job at 11 %", ">= 8 times its samples/s", by_rows("twin_leak", "beside the 11 % job", each_is_whole=True)),

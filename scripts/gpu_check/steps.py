@@ -80,7 +80,7 @@ class Step:
         return ""
 
 
-HOW_TO_GET = {"data/gpu-check/leak/testing.h5": "scripts/gpu-data makes it"}
+HOW_TO_GET = {f"data/gpu-check/{name}": "scripts/gpu-data makes it" for name in ("leak/testing.h5", "surface/dataset.json")}
 
 
 def find_tool(name):
@@ -125,6 +125,14 @@ def training(context, label, config, settings):
     for key, value in settings:
         argv += ["--set", f"{key}={value}"]
     return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs), "epochs": epochs})
+
+
+def volumes(context):
+    """A 3D U-Net on patches of volumes that two workers feed."""
+    small = [("volume.patch", "[16, 16, 16]"), ("volume.patches", 2), ("model.width", 0.125), ("training.precision", "fp32")]
+    return [training(context, "volumes", "segmentation/volumes.yaml",
+                     [("data.train.folder", context.place.data / "surface"), ("volume.store", context.work / "prepared"),
+                      ("threads.loader", 2), *context.option([], small)])]
 
 
 def device(context):
@@ -273,4 +281,6 @@ STEPS = [
          ("benchmarks/mechanics_benchmark",), files=(STEPS_IN_PYTORCH,)),
     Step("checkpoint", 9, 80, "what saving costs the steps of a training", checkpoint, ("benchmarks/checkpoint_benchmark",)),
     Step("malformed", 9, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
+    Step("volumes", 10, 120, "a 3D U-Net behind two workers", volumes, ("headrace",),
+         files=("data/gpu-check/surface/dataset.json",)),
 ]

@@ -156,7 +156,8 @@ class Running(FakeBuild):
             self.skipTest("needs the program headrace, in HEADRACE_PROGRAM")
         self.program("apps/headrace", f'exec "{program}" "$@"')
         for cpu in (False, True):
-            for command in steps.trainings(steps.Context(place.Place(self.build), self.folder, cpu)):
+            context = steps.Context(place.Place(self.build), self.folder, cpu)
+            for command in steps.trainings(context) + steps.volumes(context):
                 self.assertEqual(command.argv[1], "train")
                 bench = [command.argv[0], "bench", "loader", *command.argv[2:], "--batches", "1"]  # as strict, without LibTorch
                 asked = subprocess.run(bench, capture_output=True, text=True)
@@ -399,6 +400,14 @@ class Judging(unittest.TestCase):
     def test_twins_that_ended_early_hold_what_they_compared(self):
         found = self.step("twin_leak", self.measured(None, "leak job: beside the best expert's"), state="timed out")
         self.assertEqual(self.state("leak job at batch 8192 beside an expert", found), "held")
+
+    def test_a_wait_for_data_is_held_against_its_share_of_the_last_step(self):
+        for exit_status, budgets, state in ((0, ["step 200 ms = data 9 + copy 0", "step 200 ms = data 1 + copy 0"], "held"),
+                                            (0, ["step 200 ms = data 2 + copy 0"], "missed"), (0, [], "missed"),
+                                            (1, ["step 200 ms = data 0 + copy 0"], "missed")):
+            found = self.step("volumes", {"label": "volumes", "exit": exit_status, "budgets": budgets, "epochs": 2})
+            self.assertEqual(claims.by_data_wait("volumes", 0.01)(found)[0], state)
+        self.assertEqual(claims.by_data_wait("volumes", 0.01)({})[0], "not run")
 
     def test_a_training_without_budget_or_with_an_error_misses(self):
         two = ["step 1 ms", "step 1 ms"]
