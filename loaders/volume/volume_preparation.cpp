@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/memory/detail/in_parallel.h>
 #include <headrace/loaders/volume/detail/prepare_case.h>
@@ -105,33 +106,55 @@ class Run {
         prepared_(cases.size()) {}
 
   std::vector<PreparedCase> prepare() {
+    for (const NnUNetCase& of : cases_)
+      made_from_.push_back(detail::made_from(of, preparation_, options_));
     find_kept();
+    if (left_.empty()) {
+      if (kept_ > 0) report();
+      return made();
+    }
+    // Records are read again under the lock: another run may just have ended.
+    const FolderLock lock(options_.folder);
+    if (lock.refused()) {
+      throw ResourceError("[prepare volumes] " + detail::printable(options_.folder.native()) +
+                          ": another run is preparing into it; wait for it, or name another "
+                          "folder");
+    }
+    find_kept();
+    if (kept_ > 0) report();
     const auto threads = static_cast<std::size_t>(options_.threads);
     const std::size_t together = std::clamp<std::size_t>(left_.size(), 1, threads);
     each_ = static_cast<int>(threads / together);
     detail::in_parallel(left_.size(), together,
                         [this] { return [this](std::size_t i) { prepare_one(left_[i]); }; });
+    return made();
+  }
+
+ private:
+  std::vector<PreparedCase> made() {
     std::vector<PreparedCase> made;
     for (std::optional<PreparedCase>& one : prepared_)
       if (one) made.push_back(std::move(*one));
     return made;
   }
 
- private:
   void find_kept() {
-    for (const NnUNetCase& of : cases_)
-      made_from_.push_back(detail::made_from(of, preparation_, options_));
+    left_.clear();
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       prepared_[i] = detail::read_record({options_.folder, cases_[i].name}, made_from_[i]);
       if (!prepared_[i]) left_.push_back(i);
     }
     done_ = kept_ = static_cast<std::int64_t>(cases_.size() - left_.size());
-    if (kept_ > 0) report();
   }
 
   void prepare_one(std::size_t i) {
     if (options_.stop.stop_requested()) return;
     detail::UnpreparedCase open(cases_[i], preparation_, options_);
+    if (made_from_[i].empty()) {
+      throw ResourceError("[prepare volumes] case " + detail::quoted(cases_[i].name) +
+                          ": its files must all be there, to be read and listed, from the start "
+                          "on; look at their permissions, and run it again");
+    }
     int threads = each_;
     while (threads > 1 && open.least_bytes(threads) > options_.memory)
       threads /= 2;

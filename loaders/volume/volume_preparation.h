@@ -82,16 +82,19 @@ struct PrepareOptions {
   std::stop_token stop{};
 };
 
-/// Prepares cases, each once: a case whose name, files (by size and time), preparation, chunk and
-/// values are those that its record in the folder says is left as it is, so that a stopped run goes
-/// on. Several cases at a time, each in two passes. Writes
-/// `NAME.image.hrv`, `NAME.label.hrv` and, last, `NAME.json` for each case; all whole or not there.
-/// The bytes do not depend on threads or interruptions. Fewer cases come back where `stop` asked.
+/// Prepares cases, each once: a case whose name, files (by name, size, time and a sample of their
+/// bytes), preparation, chunk and values are those that its record in the folder says, and whose
+/// prepared files have the headers that it says, is left as it is, so that a stopped run goes on.
+/// Several cases at a time, each in two passes. Writes `NAME.image.hrv`, `NAME.label.hrv` and,
+/// last, `NAME.json` for each case; all whole or not there. The bytes do not depend on threads or
+/// interruptions. Fewer cases come back where `stop` asked. One run at a time prepares into a
+/// folder.
 ///
 /// Throws DataError naming case, file and rule: for images and labels of different shapes or
 /// spacings, files of several channels, images that are 0 everywhere, labels of other values;
-/// ConfigError for a preparation that cannot be right; ResourceError for a full disk and a case
-/// that does not fit into `memory`; what open_volume() throws.
+/// ConfigError for a preparation that cannot be right; ResourceError for a full disk, a case that
+/// does not fit into `memory`, and a folder that another run is preparing into; what open_volume()
+/// throws.
 HEADRACE_API std::vector<PreparedCase> prepare_cases(const std::vector<NnUNetCase>& cases,
                                                      const VolumePreparation& preparation,
                                                      const PrepareOptions& options);

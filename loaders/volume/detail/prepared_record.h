@@ -23,8 +23,9 @@ struct PreparedFiles {
         record(folder / (name + ".json")) {}
 };
 
-/// What a prepared case depends on: its files, by name, size and time of change, the preparation
-/// and the options that change what is written. As JSON in one line.
+/// What a prepared case depends on: its files, by name, size, time of change and a sample of their
+/// bytes (folders: by a digest of the names, sizes and times in them), the preparation and the
+/// options that change what is written. As JSON in one line; empty where a file cannot be read.
 std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation,
                       const PrepareOptions& options);
 
@@ -32,7 +33,7 @@ std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation
 std::string record_text(const PreparedCase& prepared, const std::string& made_from);
 
 /// The case that lies there, where its record is whole, says the same origin, and its files are
-/// there, of the size that it says; reads no voxel.
+/// there, with the headers that it says; reads no voxel. Never of an empty origin.
 std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::string& made_from);
 
 }  // namespace headrace::inline v1::detail
