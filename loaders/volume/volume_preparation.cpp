@@ -26,9 +26,9 @@ void check(const VolumeNormalization& channel) {
   if (channel.scheme != VolumeNormalization::Scheme::ct) return;
   const auto text = [](double value) { return std::to_string(value); };
   if (!std::isfinite(channel.low) || !std::isfinite(channel.high) ||
-      !(channel.low < channel.high)) {
-    refuse("ct must cut to a low and a higher value, got " + text(channel.low) + " and " +
-           text(channel.high));
+      !(channel.low <= channel.high)) {
+    refuse("ct must cut to a low value and one that is not lower, got " + text(channel.low) +
+           " and " + text(channel.high));
   }
   if (!std::isfinite(channel.mean) || !std::isfinite(channel.deviation) ||
       channel.deviation < 0.0) {

@@ -56,7 +56,8 @@ struct PreparedCase {
   std::string name{};
   /// All channels, int16 with one scale: normalised values, off by half a step at most, of which
   /// 65535 lead from the lowest to the highest of all channels before they are resampled; float32
-  /// where that would leave a channel fewer than 256 of them.
+  /// where that would leave a channel fewer than 256 of them, or its values within a slice no more
+  /// than 32 of them apart from their mean, on average (a few outliers would take all the rest).
   std::filesystem::path image{};
   std::filesystem::path label{};         ///< uint8, or int16; empty where the case has none
   std::array<std::int64_t, 3> extent{};  ///< voxels along z, y, x
@@ -66,6 +67,7 @@ struct PreparedCase {
   std::array<double, 12> original_affine{};
   std::array<std::int64_t, 3> crop_begin{};  ///< of the crop, in the files' voxels
   std::array<std::int64_t, 3> crop_end{};
+  bool placed_together = true;  ///< false: label and image have different affines
 };
 
 struct PrepareOptions {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -17,11 +16,11 @@ namespace headrace::inline v1::detail {
 struct ValueFigures {
   double count = 0;
   double mean = 0;
-  double squares = 0;  ///< sum of squared distances from the mean
+  double squares = 0;    ///< sum of squared distances from the mean
+  double distances = 0;  ///< sum of distances from the mean of the slice that a value is of
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
-  static ValueFigures of(std::span<const float> values) noexcept;
   static ValueFigures of_zeros(double count) noexcept;
 
   /// Together with other values.

@@ -1,5 +1,7 @@
 #include <headrace/loaders/volume/detail/channel_map.h>
 
+#include <cmath>
+
 namespace headrace::inline v1::detail {
 namespace {
 
@@ -46,10 +48,14 @@ ChannelMap channel_map(const VolumeNormalization& normalization, const ChannelFi
   return map;
 }
 
-NumberRange mapped_range(const ChannelMap& map, const ChannelFigures& channel) {
+MappedValues mapped_values(const ChannelMap& map, const ChannelFigures& channel) {
   // Those of zscore_nonzero lie on both sides of 0, which the other voxels become.
   const ValueFigures values = map.zeros_stay ? channel.others : all_of(channel);
-  return {static_cast<float>(map(values.low)), static_cast<float>(map(values.high))};
+  MappedValues mapped{
+      .range = {static_cast<float>(map(values.low)), static_cast<float>(map(values.high))}};
+  if (std::isinf(map.low) && channel.others.count > 0)
+    mapped.spread = channel.others.distances / channel.others.count / map.deviation;
+  return mapped;
 }
 
 }  // namespace headrace::inline v1::detail

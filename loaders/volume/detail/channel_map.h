@@ -31,7 +31,13 @@ struct ChannelFigures {
 /// By nnU-Net's schemes; deviations are at least 1e-8, as there.
 ChannelMap channel_map(const VolumeNormalization& normalization, const ChannelFigures& channel);
 
-/// From the lowest to the highest value that the map gives, as float32.
-NumberRange mapped_range(const ChannelMap& map, const ChannelFigures& channel);
+/// What the map gives.
+struct MappedValues {
+  NumberRange range{};  ///< from the lowest to the highest, as float32
+  /// Mean distance from the mean of a slice: outliers count less in it than in the deviation.
+  /// Infinite, not known, where values are cut, which leaves no outlier.
+  double spread = std::numeric_limits<double>::infinity();
+};
+MappedValues mapped_values(const ChannelMap& map, const ChannelFigures& channel);
 
 }  // namespace headrace::inline v1::detail

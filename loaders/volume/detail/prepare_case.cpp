@@ -162,11 +162,15 @@ std::vector<ChannelFigures> UnpreparedCase::figures(const CaseStatistics& statis
   return channels;
 }
 
-// Whether whole numbers of one scale leave every channel at least 256 values.
-bool share_a_scale(const std::vector<NumberRange>& channels, const NumberRange& all) {
-  constexpr double least_share = 256.0 / 65536.0;
-  return std::ranges::none_of(channels, [&](const NumberRange& one) {
-    return one.high > one.low && one.high - one.low < least_share * (all.high - all.low);
+// Whether whole numbers of one scale leave every channel enough values, and what is no outlier of
+// it, too.
+bool share_a_scale(const std::vector<MappedValues>& channels, const NumberRange& all) {
+  constexpr double least_values = 256;
+  constexpr double least_spread = 32;
+  const double step = (all.high - all.low) / 65536.0;
+  return std::ranges::none_of(channels, [&](const MappedValues& one) {
+    const double values = one.range.high - one.range.low;
+    return values > 0 && (values < least_values * step || one.spread < least_spread * step);
   });
 }
 
@@ -188,7 +192,8 @@ PreparedCase UnpreparedCase::described(const Volume& image) const {
           .original_spacing = from.spacing,
           .original_affine = from.affine,
           .crop_begin = begin_,
-          .crop_end = end_};
+          .crop_end = end_,
+          .placed_together = !files_.has_label() || files_.placed_together()};
 }
 
 std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from, std::size_t bytes,
@@ -199,13 +204,13 @@ std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from
   if (!statistics) return {};
   find_crop(*statistics);
   std::vector<ChannelMap> maps;
-  std::vector<NumberRange> ranges;
+  std::vector<MappedValues> mapped;
   NumberRange range;
   for (const ChannelFigures& channel : figures(*statistics)) {
     const bool one = preparation_.channels.size() == 1;
     maps.push_back(channel_map(preparation_.channels[one ? 0 : maps.size()], channel));
-    ranges.push_back(mapped_range(maps.back(), channel));
-    range.add(ranges.back());
+    mapped.push_back(mapped_values(maps.back(), channel));
+    range.add(mapped.back().range);
   }
   // The record goes first: it must not vouch for files of which some are new and some old.
   std::error_code none;
@@ -219,7 +224,7 @@ std::optional<PreparedCase> UnpreparedCase::prepare(const std::string& made_from
   }
   const Made made = image(std::move(maps), caches);
   store.file = paths_.image;
-  const bool whole = share_a_scale(ranges, range);
+  const bool whole = share_a_scale(mapped, range);
   store.dtype = whole ? DType::int16 : DType::float32;
   if (whole && range.low < range.high) store.clip = {range.low, range.high};
   if (!write(*made.written, store)) return {};

@@ -160,6 +160,7 @@ PreparedCase case_of(const Json& json, const PreparedFiles& files) {
   json.at("original_affine").get_to(made.original_affine);
   json.at("crop_begin").get_to(made.crop_begin);
   json.at("crop_end").get_to(made.crop_end);
+  json.at("placed_together").get_to(made.placed_together);
   return made;
 }
 
@@ -194,6 +195,7 @@ std::string record_text(const PreparedCase& prepared, const std::string& made_fr
                   {"original_affine", prepared.original_affine},
                   {"crop_begin", prepared.crop_begin},
                   {"crop_end", prepared.crop_end},
+                  {"placed_together", prepared.placed_together},
                   {"made_from", Json::parse(made_from)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -127,6 +127,21 @@ TEST_CASE("a record vouches for what was written, not for other files of its siz
   CHECK(bytes_in(folder / "out/a.image.hrv") == good);
 }
 
+TEST_CASE("a label that lies elsewhere than its image is told, by later runs, too") {
+  const NnUNetRawFiles files;
+  const TemporaryFolder folder;
+  VolumeInfo info = NnUNetRawFiles::info_of(2, DType::uint8);
+  info.affine[3] += 10;
+  NnUNetRawFiles::write<std::uint8_t>(
+      files.label(2), info, [](std::int64_t z, std::int64_t, std::int64_t) { return z % 3; });
+  for (int run = 0; run < 2; ++run) {
+    const auto made = prepare_cases(cases_of(files), {}, options_for(folder));
+    REQUIRE(made.size() == 4);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      CHECK(made[i].placed_together == (i != 2));
+  }
+}
+
 TEST_CASE("a Zarr array of thousands of chunks is kept, and noticed where one changes") {
   const TemporaryFolder folder;
   const fs::path array = folder / (std::string(200, 'n') + ".zarr");

@@ -161,13 +161,55 @@ TEST_CASE("more channels than one share a scale, and a volume in slices needs li
                   step / 2 + 1e-6);
 }
 
+TEST_CASE("channels that whole numbers of one scale would spoil are float32") {
+  const TemporaryFolder folder;
+  const VolumeInfo info{.shape = {1, 32, 32, 32}, .dtype = DType::float32};
+  const auto noise = [](std::int64_t z, std::int64_t y, std::int64_t x) {
+    return static_cast<double>(1 + (z * 7919 + y * 104729 + x * 1299709) % 1000) / 1000;
+  };
+  NnUNetRawFiles::write<float>(folder / "low.nii", info, noise);
+  NnUNetRawFiles::write<float>(
+      folder / "high.nii", info,
+      [&](std::int64_t z, std::int64_t y, std::int64_t x) { return noise(x, z, y) * 200000; });
+  NnUNetRawFiles::write<float>(folder / "outlier.nii", info,
+                               [&](std::int64_t z, std::int64_t y, std::int64_t x) {
+                                 return z == 3 && y == 4 && x == 5 ? 1e9 : noise(z, y, x);
+                               });
+  const auto prepared = [&](const std::string& name, const std::vector<fs::path>& images) {
+    const auto made = prepare_cases({{name, images, {}}}, {.channels = {{Scheme::none}}},
+                                    {.folder = folder / "out"});
+    const auto volume = open_volume(made.at(0).image);
+    CHECK(volume->info().dtype == DType::float32);
+    const std::vector<std::byte> bytes = whole_volume(*volume);
+    std::vector<float> values(bytes.size() / sizeof(float));
+    REQUIRE(volume->info().dtype == DType::float32);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  const std::vector<float> both = prepared("both", {folder / "low.nii", folder / "high.nii"});
+  const std::vector<float> one = prepared("one", {folder / "outlier.nii"});
+  const std::size_t voxels = one.size();
+  REQUIRE(both.size() == 2 * voxels);
+  std::size_t at = 0;
+  for (std::int64_t z = 0; z < 32; ++z)
+    for (std::int64_t y = 0; y < 32; ++y)
+      for (std::int64_t x = 0; x < 32; ++x, ++at) {
+        REQUIRE(std::abs(both[at] - noise(z, y, x)) < 1e-3);
+        REQUIRE(std::abs(both[voxels + at] - noise(x, z, y) * 200000) < 200);
+        if (z != 3 || y != 4 || x != 5) REQUIRE(std::abs(one[at] - noise(z, y, x)) < 1e-3);
+      }
+}
+
 TEST_CASE("a case of one value becomes zeros") {
   const TemporaryFolder folder;
   const VolumeInfo info{.shape = {1, 5, 6, 7}};
   NnUNetRawFiles::write<std::uint8_t>(folder / "a.nii", info,
                                       [](std::int64_t, std::int64_t, std::int64_t) { return 7; });
-  for (const Scheme scheme : {Scheme::zscore, Scheme::zscore_nonzero, Scheme::zero_to_one}) {
-    const auto made = prepare_cases({{"a", {folder / "a.nii"}, {}}}, {.channels = {{scheme}}},
+  const VolumeNormalization one_value_of_ct{Scheme::ct, 7, 7, 7, 0};
+  for (const VolumeNormalization& channel :
+       {VolumeNormalization{Scheme::zscore}, VolumeNormalization{Scheme::zscore_nonzero},
+        VolumeNormalization{Scheme::zero_to_one}, one_value_of_ct}) {
+    const auto made = prepare_cases({{"a", {folder / "a.nii"}, {}}}, {.channels = {channel}},
                                     {.folder = folder / "out"});
     for (const double value : values_of(made.at(0).image))
       REQUIRE(std::abs(value) < 1e-9);

@@ -212,7 +212,8 @@ TEST_CASE("preparations and options that cannot be right are refused before anyt
     CHECK_MESSAGE(contains(message, why), message);
   };
   refused(one, {.spacing = {1, -1, 1}}, options, "spacing must be 0 or more mm, got -1");
-  refused(one, {.channels = {{Scheme::ct, 3, 3}}}, options, "a low and a higher value");
+  refused(one, {.channels = {{Scheme::ct, 4, 3}}}, options,
+          "a low value and one that is not lower");
   refused(one, {.channels = {{Scheme::ct, 0, 1, 0, -1}}}, options, "deviation of at least 0");
   refused(one, {.channels = {{}, {}}}, options, "one for each of 1 channels, got 2");
   refused(one, {.channels = {}}, options, "got 0");
