@@ -2,6 +2,7 @@
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/file/printable.h>
 #include <headrace/loaders/volume/nnunet_fingerprint.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
 #include <headrace/loaders/volume/volume_preparation.h>
@@ -15,6 +16,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -82,6 +84,22 @@ void check_apart(const DataSetPacking& packing) {
   }
 }
 
+/// Of labels that their headers place elsewhere than the images.
+void warn_of_places(const std::vector<PreparedCase>& cases) {
+  constexpr std::size_t most_names = 5;
+  std::vector<std::string> names;
+  std::size_t displaced = 0;
+  for (const PreparedCase& one : cases) {
+    if (one.placed_together) continue;
+    if (++displaced <= most_names) names.push_back(detail::printable(one.name));
+  }
+  if (displaced == 0) return;
+  fmt::print(stderr,
+             "pack: {} cases have a label whose header places it elsewhere than the image ({}{}): "
+             "look at one of them\n",
+             displaced, fmt::join(names, ", "), displaced > most_names ? ", ..." : "");
+}
+
 std::uintmax_t bytes_of(const std::vector<PreparedCase>& cases) {
   std::uintmax_t bytes = 0;
   for (const PreparedCase& one : cases)
@@ -139,6 +157,7 @@ ExitCode pack_data_set(const DataSetPacking& packing) {
                prepared.size(), cases);
     return signals.exit_code();
   }
+  warn_of_places(prepared);
   fmt::print("{}: {} cases{}, {}, {}\n", packing.output.string(), cases,
              kept > 0 ? fmt::format(", {} from an earlier run", kept) : "",
              monitor::format_bytes(bytes_of(prepared)), monitor::format_seconds(seconds));

@@ -83,6 +83,23 @@ TEST_CASE("channels have schemes of their own; that of CT has the data set's num
   }
 }
 
+TEST_CASE("labels that lie elsewhere than their images are named, whatever the schemes") {
+  const NnUNetRawFiles files;
+  const TemporaryFolder folder;
+  VolumeInfo info = NnUNetRawFiles::info_of(2, DType::uint8);
+  info.affine[3] += 10;
+  NnUNetRawFiles::write<std::uint8_t>(
+      files.label(2), info, [](std::int64_t z, std::int64_t, std::int64_t) { return z % 3; });
+  for (const char* scheme : {"zscore", "zscore", "ct"}) {
+    const Finished packed = pack(folder, files, {"--normalize", scheme});
+    CHECK(packed.status == 0);
+    CHECK_MESSAGE(contains(packed.err,
+                           "pack: 1 cases have a label whose header places it "
+                           "elsewhere than the image (case2): look at one of them"),
+                  packed.err);
+  }
+}
+
 TEST_CASE("options that do not belong to a data set, or to nothing else, are refused") {
   const NnUNetRawFiles files;
   const TemporaryFolder folder;
