@@ -1,11 +1,9 @@
 // Volumes in nnU-Net's raw layout, from training to predicted volumes, as a user would.
-#include <headrace/engine/base/random.h>
 #include <headrace/loaders/volume/open_volume.h>
+#include <headrace/tests/apps/segmentation/ball_volumes.h>
 #include <headrace/tests/apps/training_runs.h>
-#include <headrace/tests/loaders/volume/nnunet_raw_files.h>
 #include <headrace/tests/support/content_of.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,73 +15,15 @@
 namespace {
 
 using headrace::DType;
-using headrace::VolumeInfo;
+using headrace::test::ball_job;
 using headrace::test::contains;
 using headrace::test::content_of;
 using headrace::test::Finished;
-using headrace::test::NnUNetRawFiles;
+using headrace::test::grid;
 using headrace::test::TrainingFolder;
+using headrace::test::write_balls;
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t side = 32;
-constexpr double spacing = 1.5;
-
-const VolumeInfo grid{.shape = {1, side, side, side},
-                      .dtype = DType::int16,
-                      .spacing = {spacing, spacing, spacing},
-                      .affine = {spacing, 0, 0, -7, 0, spacing, 0, 11, 0, 0, spacing, 3}};
-
-bool in_ball(int number, std::int64_t z, std::int64_t y, std::int64_t x) {
-  const auto away = [](std::int64_t at, std::int64_t middle) {
-    return (at - middle) * (at - middle);
-  };
-  const std::int64_t radius = 7 + number % 3;
-  return away(z, 13 + number) + away(y, 20 - number) + away(x, 12 + 2 * number % 9) <
-         radius * radius;
-}
-
-// A ball, brighter than the noise around it.
-void write_case(const fs::path& raw, const std::string& part, int number) {
-  headrace::Random random(headrace::RandomKey{.seed = static_cast<std::uint64_t>(number)});
-  const std::string name = "case" + std::to_string(number);
-  NnUNetRawFiles::write<std::int16_t>(raw / ("images" + part) / (name + "_0000.nii.gz"), grid,
-                                      [&](std::int64_t z, std::int64_t y, std::int64_t x) {
-                                        return 100 + random.below(60) +
-                                               (in_ball(number, z, y, x) ? 150 : 0);
-                                      });
-  VolumeInfo labels = grid;
-  labels.dtype = DType::uint8;
-  NnUNetRawFiles::write<std::uint8_t>(raw / ("labels" + part) / (name + ".nii.gz"), labels,
-                                      [&](std::int64_t z, std::int64_t y, std::int64_t x) {
-                                        return in_ball(number, z, y, x) ? 1 : 0;
-                                      });
-}
-
-void write_balls(const fs::path& raw) {
-  for (const char* part : {"imagesTr", "labelsTr", "imagesTs", "labelsTs"})
-    fs::create_directories(raw / part);
-  std::ofstream(raw / "dataset.json")
-      << R"({"channel_names": {"0": "MR"}, "labels": {"background": 0, "ball": 1},
-             "numTraining": 6, "file_ending": ".nii.gz"})";
-  for (int number = 0; number < 6; ++number)
-    write_case(raw, "Tr", number);
-  for (int number = 6; number < 8; ++number)
-    write_case(raw, "Ts", number);
-}
-
-// Small enough that a test has time for it.
-const std::string job =
-    "kind: segmentation\n"
-    "data: {train: {source: volumes, folder: raw}, split: {validation: 0.17, test: 0.17}}\n"
-    "volume: {patch: [24, 24, 24], patches: 4, cache: 16MiB}\n"
-    "model: {width: 0.125}\n"
-    "loss: [{cross_entropy: {}, factor: 0.67}, {dice: {}, factor: 0.67},\n"
-    "       {cross_entropy: {}, on: deep, factor: 0.33}, {dice: {}, on: deep, factor: 0.33}]\n"
-    "training: {epochs: 10, learning_rate: 0.01, early_stopping: 0}\n"
-    "predict: {mirror: [z, x], smallest: 20, largest_only: true, closing: 1}\n"
-    "device: cpu\n"
-    "threads: {torch: 1}\n";
 
 // The column of a CSV file by its heading.
 std::vector<double> column(const fs::path& file, const std::string& heading) {
@@ -115,7 +55,7 @@ void check_dice(const fs::path& folder, std::size_t cases) {
 }  // namespace
 
 TEST_CASE("volumes are learnt, judged and predicted on the grid of their files") {
-  const TrainingFolder folder(job);
+  const TrainingFolder folder(ball_job);
   write_balls(folder.path() / "raw");
   const Finished trained = folder.run({"train", "job.yaml"});
   REQUIRE_MESSAGE(trained.status == 0, trained.err);
@@ -162,7 +102,7 @@ TEST_CASE("volumes are learnt, judged and predicted on the grid of their files")
 
 TEST_CASE("a run on volumes that was stopped, or had other threads, gives the same weights") {
   using headrace::test::best_weights;
-  const TrainingFolder folder(job);
+  const TrainingFolder folder(ball_job);
   write_balls(folder.path() / "raw");
   const std::vector<std::string> few{"training.epochs=2", "training.checkpoint_every=2",
                                      "memory.measure=false"};
@@ -187,7 +127,7 @@ TEST_CASE("a run on volumes that was stopped, or had other threads, gives the sa
 }
 
 TEST_CASE("what volumes cannot have is refused before they are prepared") {
-  const TrainingFolder folder(job);
+  const TrainingFolder folder(ball_job);
   write_balls(folder.path() / "raw");
   const auto refused = [&](const std::vector<std::string>& settings, const char* what) {
     const Finished finished = folder.run(TrainingFolder::train(settings));
