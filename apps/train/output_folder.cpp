@@ -29,10 +29,10 @@ void require_output_folder(const fs::path& folder, bool overwrite, const std::st
 void require_apart(const fs::path& output, const fs::path& data, const std::string& of) {
   std::error_code failed;
   const auto whole = [&](const fs::path& path) {
-    const fs::path found = fs::weakly_canonical(path, failed);
+    const fs::path found = fs::weakly_canonical(fs::absolute(path, failed), failed);
     return found.has_filename() ? found : found.parent_path();
   };
-  const bool folder = fs::is_directory(data, failed);
+  const bool folder = fs::is_directory(data, failed) || !fs::exists(data, failed);
   const fs::path made = whole(output);
   const fs::path read = folder ? whole(data) : whole(data).parent_path();
   // Below the folder of one file or a list there may be anything.

@@ -12,7 +12,7 @@ void require_output_folder(const std::filesystem::path& folder, bool overwrite,
                            const std::string& what, const std::string& of);
 
 /// Throws ConfigError for a folder in which predictions would replace the data, or be taken for
-/// data the next time. `of` as above.
+/// data the next time; `data` that are not there count as a folder. `of` as above.
 void require_apart(const std::filesystem::path& output, const std::filesystem::path& data,
                    const std::string& of);
 

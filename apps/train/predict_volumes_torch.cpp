@@ -1,38 +1,21 @@
-#include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/run/data_log.h>
+#include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/train/cases_to_predict.h>
 #include <headrace/apps/train/dice_table.h>
-#include <headrace/apps/train/output_folder.h>
 #include <headrace/apps/train/predict_volumes_torch.h>
 #include <headrace/apps/train/predicted_volume.h>
-#include <headrace/engine/base/internal/atomic_file.h>
-#include <headrace/loaders/volume/write_prediction.h>
+#include <headrace/apps/train/volume_output.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <set>
-#include <system_error>
-#include <utility>
+#include <stop_token>
 #include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Folder that is gone with it.
-class HiddenFolder {
- public:
-  explicit HiddenFolder(fs::path path) : path_(std::move(path)) {}
-  HiddenFolder(const HiddenFolder&) = delete;
-  HiddenFolder& operator=(const HiddenFolder&) = delete;
-  ~HiddenFolder() {
-    std::error_code failed;
-    fs::remove_all(path_, failed);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 class VolumesPrediction {
  public:
@@ -45,26 +28,27 @@ class VolumesPrediction {
         dice_(ensemble.class_names()) {}
 
   ExitCode run() {
-    require_output();
-    make_folder("predict", options_.output);
-    const HiddenFolder hidden(options_.output / ".prepared");
-    prepared_ = prepare(hidden.path());
-    const Team team = ensemble_.ready(recipe_.test_on(
-        open_prepared(options_.data.string(), prepared_, task_.volume, task_.ignore)));
-    training::EvaluationOptions pass = team.options(ensemble_.device());
-    pass.on_cases = [&](const training::Cases& cases) { write(cases); };
-    Loader loader = team.course().evaluation(training::Split::test, ensemble_.feed(team)).build();
-    training::predict_together(ensemble_.recipe(), team.voters(), loader, pass);
-    say_dice();
-    std::fprintf(stderr, "predict: %zu volumes%s, in %s\n", prepared_.size(),
-                 ensemble_.votes().c_str(), options_.output.string().c_str());
-    return ExitCode::done;
+    require_names();
+    require_apart_of_cases(options_.output, cases_);
+    require_shapes_of_labels(cases_);
+    VolumeOutput output(options_.output, options_.overwrite);
+    const StopSignals signals;
+    seen_ = prepare_to_predict(
+        cases_, {.folder = output.prepared(), .threads = task_.threads, .stop = signals.token()},
+        task_.volume.preparation);
+    require_predictable(seen_.prepared, task_.predict);
+    if (!signals.token().stop_requested() && write_all(output, signals.token()))
+      return done(output);
+    output.stay();
+    std::fprintf(stderr,
+                 "predict: stopped after %zu of %zu volumes; the same command goes on with what is "
+                 "prepared\n",
+                 written_, cases_.size());
+    return signals.exit_code();
   }
 
  private:
-  void require_output() const {
-    require_output_folder(options_.output, options_.overwrite, "a volume", "case");
-    require_apart(options_.output, cases_.front().images.front().parent_path(), "volume");
+  void require_names() const {
     std::set<fs::path> names;
     for (const NnUNetCase& one : cases_)
       if (!names.insert(prediction_name(one)).second)
@@ -74,36 +58,64 @@ class VolumesPrediction {
                           one.name);
   }
 
-  std::vector<PreparedCase> prepare(const fs::path& folder) const {
-    std::vector<NnUNetCase> unlabelled = cases_;
-    for (NnUNetCase& one : unlabelled)
-      one.label.clear();
-    return prepare_volumes(unlabelled, {.folder = folder, .threads = task_.threads},
-                           task_.volume.preparation);
+  // False where it was stopped.
+  bool write_all(VolumeOutput& output, const std::stop_token& stop) {
+    for (const NnUNetCase& one : seen_.empty) {
+      log_data(headrace::LogLevel::warning,
+               "[predict] " + one.images.front().string() +
+                   ": is 0 everywhere; the label of all its voxels becomes 0");
+      write(output, one, background(one.images.front(), task_.classes));
+    }
+    if (seen_.cases.empty()) return true;
+    const Team team = ensemble_.ready(recipe_.test_on(
+        open_prepared(options_.data.string(), seen_.prepared, task_.volume, task_.ignore)));
+    training::EvaluationOptions pass = team.options(ensemble_.device());
+    pass.on_cases = [&](const training::Cases& cases) { write(output, cases); };
+    Loader loader = team.course().evaluation(training::Split::test, ensemble_.feed(team)).build();
+    return training::predict_together(ensemble_.recipe(), team.voters(), loader, pass, stop);
   }
 
-  void write(const training::Cases& cases) {
+  void write(VolumeOutput& output, const training::Cases& cases) {
     const at::Tensor scores = cases.scores.to(at::kCPU, at::kFloat).contiguous();
     if (scores.dim() != 5 || scores.size(0) != 1 || cases.origins.size() != 1)
       throw ConfigError(
           "[predict] volumes need scores [1, classes, z, y, x] of a volume whose "
           "number is known; this kind has others");
     const auto number = static_cast<std::size_t>(cases.origins.front().index);
-    const NnUNetCase& one = cases_.at(number);
-    const PredictedVolume predicted = predicted_volume(
-        {.values = {scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.numel())},
-         .classes = scores.size(1),
-         .extent = {scores.size(2), scores.size(3), scores.size(4)}},
-        prepared_.at(number), task_.predict);
-    write_prediction(options_.output / prediction_name(one), predicted.info, predicted.voxels);
-    if (!one.label.empty())
-      dice_.add(one.name, overlaps_with(predicted, one.label, task_.classes, task_.ignore));
+    write(output, seen_.cases.at(number),
+          predicted_volume(
+              {.values = {scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.numel())},
+               .classes = scores.size(1),
+               .extent = {scores.size(2), scores.size(3), scores.size(4)}},
+              seen_.prepared.at(number), task_.predict));
   }
 
-  void say_dice() const {
-    if (dice_.empty()) return;
-    write_file_atomically(options_.output / "dice.csv", dice_.csv());
-    std::fputs(dice_.text().c_str(), stdout);
+  // A label that cannot be compared with costs the case its Dice, and nothing else.
+  void write(VolumeOutput& output, const NnUNetCase& one, const PredictedVolume& predicted) {
+    if (!one.label.empty()) {
+      try {
+        dice_.add(one.name, overlaps_with(predicted, one.label, task_.classes, task_.ignore));
+      } catch (const DataError& wrong) {
+        ++wrong_labels_;
+        log_data(headrace::LogLevel::warning,
+                 "[predict] case " + one.name + " gets no Dice: " + wrong.what());
+      }
+    }
+    output.write(prediction_name(one), predicted);
+    ++written_;
+  }
+
+  ExitCode done(VolumeOutput& output) const {
+    if (!dice_.empty() || wrong_labels_ > 0) output.write("dice.csv", dice_.csv());
+    if (!dice_.empty()) std::fputs(dice_.text().c_str(), stdout);
+    std::fprintf(stderr, "predict: %zu volumes%s, in %s\n", written_, ensemble_.votes().c_str(),
+                 options_.output.string().c_str());
+    if (wrong_labels_ == 0) return ExitCode::done;
+    std::fprintf(stderr,
+                 "predict: %zu of the labels could not be compared with, see above; their volumes "
+                 "are written\n",
+                 wrong_labels_);
+    return ExitCode::data;
   }
 
   const PredictOptions& options_;
@@ -111,8 +123,10 @@ class VolumesPrediction {
   VolumePredictor& recipe_;
   VolumeTask task_;
   std::vector<NnUNetCase> cases_;
-  std::vector<PreparedCase> prepared_;
+  CasesToPredict seen_;
   DiceTable dice_;
+  std::size_t written_ = 0;
+  std::size_t wrong_labels_ = 0;
 };
 
 }  // namespace

@@ -1,19 +1,16 @@
 #include <headrace/apps/train/predicted_volume.h>
+#include <headrace/apps/train/volume_slices.h>
 #include <headrace/augment/volume/closing.h>
 #include <headrace/augment/volume/components.h>
 #include <headrace/augment/volume/resample_scores.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/literals.h>
 #include <headrace/loaders/volume/open_volume.h>
-#include <headrace/loaders/volume/volume_reader.h>
-#include <headrace/loaders/volume/volume_values.h>
 #include <headrace/loaders/volume/write_prediction.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -23,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_classes_of_bytes = 256;
+DType dtype_of_labels(std::int64_t classes) {
+  return classes <= 256 ? DType::uint8 : DType::int16;
+}
 
 GridExtent crop_of(const PreparedCase& prepared) {
   GridExtent crop{};
@@ -72,61 +71,53 @@ void predict_labels(const VolumeScores& scores, const PreparedCase& prepared,
   paste(labels, prepared, whole);
 }
 
-// A volume's slices as labels, one after the other.
-class LabelSlices {
- public:
-  explicit LabelSlices(const fs::path& file) : name_(file.string()) {
-    const std::shared_ptr<const Volume> volume = open_volume(file);
-    const VolumeInfo& info = volume->info();
-    const VolumeIndex grid = info.grid();
-    const auto layer = static_cast<std::size_t>(grid[2] * grid[3]) * info.block_bytes();
-    volume_ = std::make_shared<const CachedVolume>(
-        volume, std::make_shared<BlockCache>(std::max<std::size_t>(2 * layer, 64_MiB)));
-    const auto voxels = static_cast<std::size_t>(info.shape[2] * info.shape[3]);
-    stored_.resize(voxels * size_of(info.dtype));
-    values_.resize(voxels);
-  }
-
-  const VolumeIndex& shape() const { return volume_->info().shape; }
+// What may stand in a file of labels.
+struct KnownLabels {
+  std::int64_t classes = 2;
+  std::optional<std::int64_t> ignore{};
 
   template <class Label>
-  void read(std::int64_t z, std::vector<Label>& labels) {
-    const VolumeInfo& info = volume_->info();
-    const VolumeBox box{.begin = {0, z, 0, 0}, .end = {1, z + 1, info.shape[2], info.shape[3]}};
-    volume_->read_box(box, BoxMemory::dense(stored_.data(), box.shape(), size_of(info.dtype)));
-    to_float(info, stored_, values_.data());
-    labels.resize(values_.size());
-    constexpr auto most = static_cast<float>(std::numeric_limits<Label>::max());
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const float value = values_[i];
-      if (!(value >= 0.0F && value <= most && std::trunc(value) == value))
-        throw DataError(
-            fmt::format("[predict] {}: a label must be a whole number of 0 to {}, got "
-                        "{} in slice {}",
-                        name_, most, value, z));
-      labels[i] = static_cast<Label>(value);
-    }
+  bool has(float value) const {
+    if (!(value >= 0.0F && value <= static_cast<float>(std::numeric_limits<Label>::max())))
+      return false;
+    if (std::trunc(value) != value) return false;
+    const auto label = static_cast<std::int64_t>(value);
+    return label < classes || label == ignore;
   }
 
- private:
-  std::string name_;
-  std::shared_ptr<const CachedVolume> volume_;
-  std::vector<std::byte> stored_;
-  std::vector<float> values_;
+  std::string text() const {
+    std::string said = fmt::format("a whole number of 0 to {}", classes - 1);
+    if (ignore) said += fmt::format(", or {}, which counts nowhere", *ignore);
+    return said;
+  }
 };
 
 template <class Label>
-std::vector<ClassOverlap> count(const PredictedVolume& predicted, LabelSlices& slices,
-                                std::int64_t classes, std::optional<std::int64_t> ignore) {
-  std::vector<ClassOverlap> sums(static_cast<std::size_t>(classes));
+void read_labels(VolumeSlices& slices, std::int64_t z, const KnownLabels& known,
+                 std::vector<Label>& labels) {
+  const std::span<const float> values = slices.read(z);
+  labels.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!known.has<Label>(values[i]))
+      throw DataError(fmt::format("[predict] {}: a label must be {}, got {} in slice {}",
+                                  slices.name(), known.text(), values[i], z));
+    labels[i] = static_cast<Label>(values[i]);
+  }
+}
+
+template <class Label>
+std::vector<ClassOverlap> count(const PredictedVolume& predicted, VolumeSlices& slices,
+                                const KnownLabels& known) {
+  std::vector<ClassOverlap> sums(static_cast<std::size_t>(known.classes));
   std::vector<Label> truth;
   const VolumeIndex& shape = predicted.info.shape;
   const auto voxels = static_cast<std::size_t>(shape[2] * shape[3]);
   const auto* labels = reinterpret_cast<const Label*>(predicted.voxels.data());
   for (std::int64_t z = 0; z < shape[1]; ++z) {
-    slices.read(z, truth);
-    const auto of_slice = label_overlaps(
-        std::span(labels + static_cast<std::size_t>(z) * voxels, voxels), truth, classes, ignore);
+    read_labels(slices, z, known, truth);
+    const auto of_slice =
+        label_overlaps(std::span(labels + static_cast<std::size_t>(z) * voxels, voxels), truth,
+                       known.classes, known.ignore);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i].hits += of_slice[i].hits;
       sums[i].false_alarms += of_slice[i].false_alarms;
@@ -143,21 +134,33 @@ PredictedVolume predicted_volume(const VolumeScores& scores, const PreparedCase&
   const auto& extent = prepared.original_extent;
   PredictedVolume made{.info = {.shape = {1, extent[0], extent[1], extent[2]},
                                 .block = {1, 1, extent[1], extent[2]},
-                                .dtype = DType::uint8,
+                                .dtype = dtype_of_labels(scores.classes),
                                 .spacing = prepared.original_spacing,
                                 .affine = prepared.original_affine}};
-  if (scores.classes <= most_classes_of_bytes) {
+  if (made.info.dtype == DType::uint8)
     predict_labels<std::uint8_t>(scores, prepared, predict, made.voxels);
-  } else {
-    made.info.dtype = DType::int16;
+  else
     predict_labels<std::int16_t>(scores, prepared, predict, made.voxels);
-  }
+  return made;
+}
+
+PredictedVolume background(const fs::path& image, std::int64_t classes) {
+  const VolumeInfo info = open_volume(image)->info();
+  const VolumeIndex& shape = info.shape;
+  PredictedVolume made{.info = {.shape = {1, shape[1], shape[2], shape[3]},
+                                .block = {1, 1, shape[2], shape[3]},
+                                .dtype = dtype_of_labels(classes),
+                                .spacing = info.spacing,
+                                .affine = info.affine}};
+  made.voxels.resize(static_cast<std::size_t>(shape[1] * shape[2] * shape[3]) *
+                     size_of(made.info.dtype));
   return made;
 }
 
 std::vector<ClassOverlap> overlaps_with(const PredictedVolume& predicted, const fs::path& labels,
                                         std::int64_t classes, std::optional<std::int64_t> ignore) {
-  LabelSlices slices(labels);
+  VolumeSlices slices(labels);
+  const KnownLabels known{.classes = classes, .ignore = ignore};
   if (slices.shape() != predicted.info.shape) {
     const VolumeIndex& got = slices.shape();
     const VolumeIndex& wanted = predicted.info.shape;
@@ -166,9 +169,8 @@ std::vector<ClassOverlap> overlaps_with(const PredictedVolume& predicted, const 
         "and {}; name another folder with --labels",
         labels.string(), wanted[1], wanted[2], wanted[3], got[1], got[2], got[3], got[0]));
   }
-  if (predicted.info.dtype == DType::uint8)
-    return count<std::uint8_t>(predicted, slices, classes, ignore);
-  return count<std::int16_t>(predicted, slices, classes, ignore);
+  if (predicted.info.dtype == DType::uint8) return count<std::uint8_t>(predicted, slices, known);
+  return count<std::int16_t>(predicted, slices, known);
 }
 
 fs::path prediction_name(const NnUNetCase& of) {

@@ -37,9 +37,13 @@ struct PredictedVolume {
 PredictedVolume predicted_volume(const VolumeScores& scores, const PreparedCase& prepared,
                                  const VolumePredictSettings& predict);
 
+/// Label 0 everywhere on the grid of an image, whose header is read. Throws what open_volume()
+/// throws.
+PredictedVolume background(const std::filesystem::path& image, std::int64_t classes);
+
 /// Counts of a prediction's classes against a file of labels, which is read slice by slice; voxels
-/// whose label is `ignore` do not count. Throws DataError for a file of another shape, and for
-/// labels that are neither a class nor to be ignored.
+/// whose label is `ignore` do not count. Throws DataError naming the file for another shape, and
+/// for labels that are neither a class nor to be ignored.
 std::vector<ClassOverlap> overlaps_with(const PredictedVolume& predicted,
                                         const std::filesystem::path& labels, std::int64_t classes,
                                         std::optional<std::int64_t> ignore);

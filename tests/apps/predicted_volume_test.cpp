@@ -32,7 +32,8 @@ PreparedCase prepared() {
 }
 
 // Scores of three classes, of which `label` has the highest.
-template<class Label> std::vector<float> scores_of(const Label& label) {
+template <class Label>
+std::vector<float> scores_of(const Label& label) {
   std::vector<float> scores(3 * 4 * 4 * 3, 0.0F);
   for (std::int64_t z = 0; z < 4; ++z)
     for (std::int64_t y = 0; y < 4; ++y)
@@ -93,6 +94,21 @@ TEST_CASE("small components go and holes are closed on that grid") {
   CHECK(at(closed, 0, 2, 3) == 0);
 }
 
+TEST_CASE("the background alone is label 0 on the grid of an image") {
+  const test::TemporaryFolder folder;
+  VolumeInfo info{.shape = {1, 6, 6, 8}, .dtype = DType::int16, .spacing = {1, 2, 3}};
+  info.affine = {3, 0, 0, 5, 0, 2, 0, 6, 0, 0, 1, 7};
+  const std::filesystem::path file = folder.path() / "a_0000.nii.gz";
+  test::NnUNetRawFiles::write<std::int16_t>(file, info, [](auto, auto, auto) { return 3; });
+  const PredictedVolume made = background(file, 3);
+  CHECK(made.info.shape == info.shape);
+  CHECK(made.info.dtype == DType::uint8);
+  CHECK(made.info.spacing == info.spacing);
+  CHECK(made.info.affine == info.affine);
+  CHECK(made.voxels == std::vector<std::byte>(6 * 6 * 8));
+  CHECK(background(file, 257).voxels.size() == 2 * 6 * 6 * 8);
+}
+
 TEST_CASE("predictions have their case's name and an ending that can be written") {
   const auto name = [](const char* file) {
     return prediction_name({.name = "case.1", .images = {std::string("data/") + file}}).string();
@@ -126,11 +142,14 @@ TEST_CASE("Dice is that of the files' voxels, without those that count nowhere")
   CHECK(overlaps[2].hits == 24);
   CHECK(overlaps[2].false_alarms == 0);
   CHECK(overlaps[2].misses == 8);
-  CHECK_THROWS_AS(overlaps_with(made, file, 3, std::nullopt), DataError);
+  CHECK_THROWS_WITH_AS(
+      overlaps_with(made, file, 3, std::nullopt),
+      doctest::Contains("label.nii.gz: a label must be a whole number of 0 to 2, got 9"),
+      DataError);
 
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0.5; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
-                       doctest::Contains("a whole number of 0 to 255, got 0.5"), DataError);
+                       doctest::Contains("a whole number of 0 to 2, got 0.5"), DataError);
   info.shape = {1, 6, 6, 7};
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
