@@ -150,6 +150,9 @@ TEST_CASE("Dice is that of the files' voxels, without those that count nowhere")
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0.5; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
                        doctest::Contains("a whole number of 0 to 2, got 0.5"), DataError);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 12);
+  CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}), doctest::Contains("label.nii.gz"),
+                       DataError);
   info.shape = {1, 6, 6, 7};
   test::NnUNetRawFiles::write<float>(file, info, [](auto, auto, auto) { return 0; });
   CHECK_THROWS_WITH_AS(overlaps_with(made, file, 3, {}),
