@@ -132,7 +132,7 @@ def volumes(context):
     small = [("volume.patch", "[16, 16, 16]"), ("volume.patches", 2), ("model.width", 0.125), ("training.precision", "fp32")]
     return [training(context, "volumes", "segmentation/volumes.yaml",
                      [("data.train.folder", context.place.data / "surface"), ("volume.store", context.work / "prepared"),
-                      ("threads.loader", 2), *context.option([], small)])]
+                      ("data.split.validation", 0.5), ("threads.loader", 2), *context.option([], small)])]
 
 
 def device(context):
