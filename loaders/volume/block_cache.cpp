@@ -141,7 +141,7 @@ void BlockCache::make_block(BlockShard& shard, CachedBlock& block, const Make& m
     error = std::current_exception();
     if (memory.size() > 0) {
       const std::size_t bytes = memory.size();
-      stock_->give(std::move(memory));
+      stock_->give(std::exchange(memory, BlockMemory()));
       used_.fetch_sub(bytes, std::memory_order_relaxed);
     }
   }
