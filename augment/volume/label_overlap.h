@@ -10,7 +10,7 @@
 namespace headrace::inline v1 {
 
 /// Voxels of one class in a prediction and in the truth.
-struct ClassOverlap {
+struct HEADRACE_API ClassOverlap {
   std::int64_t hits = 0;          ///< predicted and true (tp)
   std::int64_t false_alarms = 0;  ///< predicted alone (fp)
   std::int64_t misses = 0;        ///< true alone (fn)
