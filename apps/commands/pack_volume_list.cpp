@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/pack_volume_list.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/loaders/volume/nifti_volume.h>
 
 #include <algorithm>
 #include <map>
@@ -16,18 +17,6 @@ std::string name_without_suffix(const fs::path& path) {
   for (const std::string suffix : {".nii.gz", ".hdr.gz", ".ome.zarr", ".zarr"})
     if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
   return fs::is_directory(path) ? name : path.stem().string();
-}
-
-/// The file of voxels that belongs to a NIfTI header, or nothing.
-fs::path partner_of(const fs::path& path) {
-  const std::string name = path.string();
-  for (const std::string suffix : {".hdr", ".hdr.gz"}) {
-    if (!name.ends_with(suffix)) continue;
-    const std::string stem = name.substr(0, name.size() - suffix.size());
-    for (const char* voxels : {".img", ".img.gz"})
-      if (fs::exists(stem + voxels)) return stem + voxels;
-  }
-  return {};
 }
 
 /// What lies beside volumes and is none.
@@ -47,7 +36,7 @@ bool is_same(const fs::path& a, const fs::path& b) {
 
 /// Throws ConfigError where writing `to` would change what is read.
 void check_apart(const VolumeWork& work) {
-  const fs::path partner = partner_of(work.from);
+  const fs::path partner = nifti_partner(work.from);
   std::error_code none;
   fs::path folder = fs::weakly_canonical(work.to, none).parent_path();
   bool inside = false;
@@ -104,7 +93,7 @@ std::vector<VolumeWork> list_volumes(const fs::path& input, const fs::path& outp
 
 std::vector<fs::path> files_of_volume(const fs::path& path) {
   std::vector<fs::path> files{path};
-  if (const fs::path partner = partner_of(path); !partner.empty()) files.push_back(partner);
+  if (const fs::path partner = nifti_partner(path); fs::exists(partner)) files.push_back(partner);
   if (fs::is_directory(path)) {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
       files.push_back(entry.path());

@@ -17,14 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const VolumePreparation& preparation) {
-  std::string text = fmt::format("{} {}", preparation.spacing, preparation.crop);
-  for (const VolumeNormalization& one : preparation.channels)
-    text += fmt::format(" {} {} {} {} {}", static_cast<int>(one.scheme), one.low, one.high,
-                        one.mean, one.deviation);
-  return text;
-}
-
 void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
   const std::size_t said = volume.preparation.channels.size();
   if (said == 1 || said == raw.channels.size()) return;
@@ -68,9 +60,7 @@ VolumeCase open_case(const PreparedCase& prepared, const OpenedFiles& files,
 }
 
 fs::path labels_beside(const fs::path& images) {
-  const std::string name = images.filename().string();
-  if (!name.starts_with("images")) return {};
-  const fs::path beside = images.parent_path() / ("labels" + name.substr(6));
+  const fs::path beside = labels_folder(images);
   std::error_code none;
   return fs::is_directory(beside, none) ? beside : fs::path();
 }
@@ -82,7 +72,7 @@ fs::path prepared_folder(const fs::path& data, const VolumeSettings& volume) {
   std::error_code none;
   const fs::path found = fs::weakly_canonical(data, none);
   const fs::path whole = found.has_filename() ? found : found.parent_path();
-  const std::string apart = whole.string() + '\n' + text_of(volume.preparation);
+  const std::string apart = whole.string() + '\n' + to_string(volume.preparation);
   return volume.store /
          fmt::format("{}-{:08x}", whole.filename().string(), hash_name(apart) & 0xffffffffU);
 }
@@ -139,8 +129,8 @@ VolumeSettings naming_labels(VolumeSettings volume, std::int64_t classes) {
   return volume;
 }
 
-VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
-                        const VolumeSettings& volume, std::optional<std::int64_t> ignore) {
+VolumeSet open_prepared(std::vector<PreparedCase> prepared, const VolumeSettings& volume,
+                        std::optional<std::int64_t> ignore) {
   std::vector<OpenedFiles> files;
   std::uint64_t all = 0;
   for (const PreparedCase& one : prepared) {
@@ -150,8 +140,7 @@ VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
     all += decoded_bytes(opened.image) + decoded_bytes(opened.label);
   }
   // A forecast counts the cache as full.
-  VolumeSet set{.name = std::move(name),
-                .prepared = std::move(prepared),
+  VolumeSet set{.prepared = std::move(prepared),
                 .cache = std::make_shared<BlockCache>(std::min(volume.cache.value, all))};
   for (std::size_t i = 0; i < files.size(); ++i)
     set.cases.push_back(open_case(set.prepared[i], files[i], set.cache,
@@ -164,26 +153,31 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
     throw ConfigError(
         "[config] data.train.folder must name a folder with imagesTr, labelsTr and dataset.json, "
         "got nothing");
-  VolumeRecords records{.raw = read_nnunet_raw(what.folder)};
-  records.classes = volume_classes(records.raw);
-  records.ignore = records.raw.ignore;
-  check_channels(records.raw, volume);
+  const NnUNetRaw raw = read_nnunet_raw(what.folder);
+  VolumeRecords records{.classes = volume_classes(raw), .ignore = raw.ignore};
+  check_channels(raw, volume);
   check_classes(records, volume);
   if (!what.split.group.empty())
     throw ConfigError(
         "[config] data.split.group names a column of a manifest, but volumes have none; leave it "
         "out, or keep what belongs together in one data set");
-  records.members = split_records({.size = static_cast<std::int64_t>(records.raw.cases.size())},
-                                  what.split, what.seed);
+  records.members =
+      split_records({.size = static_cast<std::int64_t>(raw.cases.size())}, what.split, what.seed);
   records.set = open_prepared(
-      records.raw.folder.string(),
-      prepare_volumes(records.raw.cases,
-                      {.folder = prepared_folder(records.raw.folder, volume),
+      prepare_volumes(raw.cases,
+                      {.folder = prepared_folder(raw.folder, volume),
                        .threads = what.threads,
-                       .values = records.raw.values()},
+                       .values = raw.values()},
                       volume.preparation),
       naming_labels(volume, static_cast<std::int64_t>(records.classes.size())), records.ignore);
   return records;
+}
+
+fs::path labels_folder(const fs::path& images) {
+  constexpr std::string_view begin = "images";
+  const std::string name = images.filename().string();
+  if (!name.starts_with(begin)) return {};
+  return images.parent_path() / ("labels" + name.substr(begin.size()));
 }
 
 std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t channels, bool judged,

@@ -19,7 +19,6 @@ namespace headrace::inline v1::app {
 
 /// Cases that are prepared and opened, all through one cache.
 struct VolumeSet {
-  std::string name{};  ///< for messages: the data set's folder
   std::vector<PreparedCase> prepared{};
   std::vector<VolumeCase> cases{};  ///< of the same numbers
   std::shared_ptr<BlockCache> cache{};
@@ -30,7 +29,6 @@ struct VolumeSet {
 
 /// The volumes of a task, prepared and divided.
 struct VolumeRecords {
-  NnUNetRaw raw{};
   VolumeSet set{};
   std::vector<std::string> classes{};    ///< by label; the background first
   std::optional<std::int64_t> ignore{};  ///< label that counts nowhere
@@ -61,11 +59,15 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
 VolumeSettings naming_labels(VolumeSettings volume, std::int64_t classes);
 
 /// Cases that are prepared, opened: `classes` and the foreground's index where they have labels.
-VolumeSet open_prepared(std::string name, std::vector<PreparedCase> prepared,
-                        const VolumeSettings& volume, std::optional<std::int64_t> ignore);
+VolumeSet open_prepared(std::vector<PreparedCase> prepared, const VolumeSettings& volume,
+                        std::optional<std::int64_t> ignore);
 
 /// Names by label of a data set, the background first. Throws ConfigError for regions.
 std::vector<std::string> volume_classes(const NnUNetRaw& raw);
+
+/// Where the labels of a folder of images are by nnU-Net's names, labelsTs of imagesTs, whether
+/// they are there or not; empty for other names.
+std::filesystem::path labels_folder(const std::filesystem::path& images);
 
 /// Cases to predict or to judge: a folder in nnU-Net's raw layout stands for its imagesTs, or where
 /// `judged` for its labelled cases; any other folder for the images `NAME_0000.ENDING`, ... in it,

@@ -12,8 +12,8 @@ namespace {
 
 using Scheme = VolumeNormalization::Scheme;
 
-Tag<VolumeNormalization> scheme(std::string name, Scheme which, std::string doc) {
-  return {.name = std::move(name),
+Tag<VolumeNormalization> scheme(Scheme which, std::string doc) {
+  return {.name = name_of(which),
           .doc = std::move(doc),
           .make = [which](const Place&) { return VolumeNormalization{.scheme = which}; },
           .chosen = [which](const VolumeNormalization& n) { return n.scheme == which; }};
@@ -28,13 +28,12 @@ void describe_ct(Fields& fields, VolumeNormalization& ct) {
 
 std::vector<Tag<VolumeNormalization>> schemes() {
   std::vector<Tag<VolumeNormalization>> tags{
-      scheme("zscore", Scheme::zscore, "less the image's mean, divided by its deviation"),
-      scheme("zscore_nonzero", Scheme::zscore_nonzero,
-             "the same of the voxels that are not 0; the others stay 0"),
-      scheme("ct", Scheme::ct, "cut to a range, then by mean and deviation of the data set"),
-      scheme("zero_to_one", Scheme::zero_to_one, "the image's least value is 0, its largest 1"),
-      scheme("by_255", Scheme::by_255, "divided by 255"),
-      scheme("none", Scheme::none, "values as they are")};
+      scheme(Scheme::zscore, "less the image's mean, divided by its deviation"),
+      scheme(Scheme::zscore_nonzero, "the same of the voxels that are not 0; the others stay 0"),
+      scheme(Scheme::ct, "cut to a range, then by mean and deviation of the data set"),
+      scheme(Scheme::zero_to_one, "the image's least value is 0, its largest 1"),
+      scheme(Scheme::by_255, "divided by 255"),
+      scheme(Scheme::none, "values as they are")};
   tags[2].describe = describe_ct;
   return tags;
 }

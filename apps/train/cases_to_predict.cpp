@@ -25,13 +25,6 @@ void add_folders(const fs::path& file, std::set<fs::path>& folders) {
   folders.insert(fs::weakly_canonical(file, failed).parent_path());
 }
 
-// Whether they are there or not.
-fs::path labels_of(const fs::path& images) {
-  const std::string name = images.filename().string();
-  if (!name.starts_with("images")) return {};
-  return images.parent_path() / ("labels" + name.substr(6));
-}
-
 bool is_empty(const NnUNetCase& one) {
   return std::ranges::all_of(one.images, is_zero_everywhere);
 }
@@ -50,7 +43,7 @@ void require_apart_of_cases(const fs::path& output, const std::vector<NnUNetCase
     for (const fs::path& image : one.images)
       add_folders(image, images);
     if (!one.label.empty()) add_folders(one.label, labels);
-    const fs::path beside = labels_of(one.images.front().parent_path());
+    const fs::path beside = labels_folder(one.images.front().parent_path());
     if (!beside.empty()) labels.insert(beside);
   }
   for (const fs::path& folder : images)

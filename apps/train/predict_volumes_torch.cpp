@@ -67,8 +67,8 @@ class VolumesPrediction {
       write(output, one, background(one.images.front(), task_.classes));
     }
     if (seen_.cases.empty()) return true;
-    const Team team = ensemble_.ready(recipe_.test_on(
-        open_prepared(options_.data.string(), seen_.prepared, task_.volume, task_.ignore)));
+    const Team team =
+        ensemble_.ready(recipe_.test_on(open_prepared(seen_.prepared, task_.volume, task_.ignore)));
     training::EvaluationOptions pass = team.options(ensemble_.device());
     pass.on_cases = [&](const training::Cases& cases) { write(output, cases); };
     Loader loader = team.course().evaluation(training::Split::test, ensemble_.feed(team)).build();

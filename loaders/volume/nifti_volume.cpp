@@ -34,15 +34,9 @@ NiftiHeader read_header(const VoxelFile& file) {
   }
 }
 
-/// The other file of a pair: "x.hdr.gz" and ".img" give "x.img.gz".
-fs::path partner(const fs::path& path, const char* suffix) {
-  if (path.extension() != ".gz") return fs::path(path).replace_extension(suffix);
-  return fs::path(path).replace_extension().replace_extension(suffix) += ".gz";
-}
-
 fs::path header_path(const fs::path& path) {
   const fs::path plain = path.extension() == ".gz" ? path.stem() : path.filename();
-  return plain.extension() == ".img" ? partner(path, ".hdr") : path;
+  return plain.extension() == ".img" ? nifti_partner(path) : path;
 }
 
 /// Throws unless the voxels are all of the file from their offset on, or could be.
@@ -96,10 +90,19 @@ class NiftiVolume final : public Volume {
 
 }  // namespace
 
+fs::path nifti_partner(const fs::path& path) {
+  const bool packed = path.extension() == ".gz";
+  fs::path plain = packed ? fs::path(path).replace_extension() : path;
+  const bool header = plain.extension() == ".hdr";
+  if (!header && plain.extension() != ".img") return {};
+  plain.replace_extension(header ? ".img" : ".hdr");
+  return packed ? plain += ".gz" : plain;
+}
+
 std::shared_ptr<const Volume> open_nifti_volume(const fs::path& path, const VolumeLimits& limits) {
   const fs::path head = header_path(path);
   NiftiHeader header = read_header(VoxelFile(head, "nifti"));
-  VoxelFile file(header.pair ? partner(head, ".img") : head, "nifti");
+  VoxelFile file(header.pair ? nifti_partner(head) : head, "nifti");
   const bool packed = is_packed(file);
   // Extents first: what follows multiplies them.
   header.info.block = {1, 1, 1, 1};

@@ -9,6 +9,10 @@
 
 namespace headrace::inline v1 {
 
+/// The other file of a pair by its name: x.img of x.hdr, x.hdr.gz of x.img.gz; empty of other
+/// names.
+HEADRACE_API std::filesystem::path nifti_partner(const std::filesystem::path& path);
+
 /// A NIfTI-1 or NIfTI-2 file (.nii, gzip: .nii.gz) or pair (.hdr or .img, either name) of either
 /// byte order: integers and floats of 8 to 64 bits; x, y, z and one more axis, time or vector, as
 /// channels. Not packed, a block is some whole slices, or rows of a large one; of gzip it is the

@@ -51,6 +51,12 @@ struct VolumePreparation {
   friend bool operator==(const VolumePreparation&, const VolumePreparation&) = default;
 };
 
+/// The word of a scheme in configurations and records: "zscore_nonzero".
+HEADRACE_API const char* name_of(VolumeNormalization::Scheme scheme) noexcept;
+
+/// All of it as JSON on one line, with the numbers of channels that have some.
+HEADRACE_API std::string to_string(const VolumePreparation& preparation);
+
 /// A case as it lies prepared: chunk stores (`.hrv`).
 struct PreparedCase {
   std::string name{};

@@ -142,7 +142,7 @@ def by_data_wait(step, most):
         for command in outcome["commands"]:
             if command["exit"] != 0 or not command["budgets"]:
                 return "missed", f"{command['label']} ended with {command['exit']} and {len(command['budgets'])} step budgets"
-            whole, unit, data = re.match(r"step ([\d.]+) (\S+) = data ([\d.]+)", command["budgets"][-1]).groups()
+            whole, data = re.match(r"step ([\d.]+) \S+ = data ([\d.]+)", command["budgets"][-1]).groups()
             held = held and float(data) < most * float(whole)
             found.append(f"{command['label']}: {command['budgets'][-1]}")
         return "held" if held else "missed", "; ".join(found)

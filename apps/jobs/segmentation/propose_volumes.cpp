@@ -220,14 +220,14 @@ class VolumesProposal {
 
 std::optional<Proposal> propose_volumes(const FolderQuestion& question) {
   if (!is_nnunet_raw(question.data)) return std::nullopt;
-  Progress view("look", static_cast<std::int64_t>(read_nnunet_raw(question.data).cases.size()),
-                "volumes");
+  const NnUNetRaw raw = read_nnunet_raw(question.data);
+  volume_classes(raw);  // refuses regions before all is looked at
+  Progress view("look", static_cast<std::int64_t>(raw.cases.size()), "volumes");
   NnUNetFingerprintOptions options{.threads = question.threads};
   options.on_progress = [&](std::int64_t done, std::int64_t) { view.show(done); };
   const double memory = question.gpu_memory.value_or(question.gpu ? 8.0 : small_memory);
   const NnUNetPlanning planning = plan_nnunet_data(question.data, options, memory);
   view.end();
-  static_cast<void>(volume_classes(planning.raw));
   if (!planning.plans.fullres)
     throw ConfigError("[new] " + question.data.string() +
                       ": images must have more than one slice to be trained on as volumes; save "

@@ -14,7 +14,7 @@ namespace {
 VolumeSet around_windows(const VolumeSet& set, const WindowPlan& plan,
                          const std::vector<std::int64_t>& places,
                          const std::array<std::int64_t, 3>& patch) {
-  VolumeSet placed{.name = set.name, .cache = set.cache};
+  VolumeSet placed{.cache = set.cache};
   for (const std::int64_t place : places) {
     const PlacedBox& box = plan.boxes.at(static_cast<std::size_t>(place));
     const auto number =

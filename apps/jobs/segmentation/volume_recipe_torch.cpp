@@ -1,7 +1,6 @@
 #include <headrace/apps/jobs/segmentation/course_torch.h>
 #include <headrace/apps/jobs/segmentation/volume_course_torch.h>
 #include <headrace/apps/jobs/segmentation/volume_job.h>
-#include <headrace/apps/jobs/segmentation/volume_notes.h>
 #include <headrace/apps/jobs/segmentation/volume_recipe_torch.h>
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
@@ -111,7 +110,7 @@ std::vector<training::Member> VolumeRecipe::members() const {
 std::map<std::string, std::string> VolumeRecipe::notes() const {
   const VolumeSettings& volume = config_->task.volume;
   std::map<std::string, std::string> notes = network_notes(config_->task.model);
-  notes.merge(task_notes("segmentation", records_.classes, preparation_note(volume.preparation)));
+  notes.merge(task_notes("segmentation", records_.classes, to_string(volume.preparation)));
   notes["channels"] = std::to_string(channels_);
   notes["patch"] = nlohmann::json(volume.patch).dump();
   notes["spacing"] = nlohmann::json(volume.preparation.spacing).dump();
@@ -152,7 +151,7 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
                        .values = std::move(values)},
                       task.volume.preparation);
   return test_on(
-      open_prepared(data.string(), std::move(prepared),
+      open_prepared(std::move(prepared),
                     naming_labels(task.volume, static_cast<std::int64_t>(records_.classes.size())),
                     records_.ignore));
 }

@@ -5,6 +5,7 @@
 #include <headrace/loaders/volume/detail/chunk_store_format.h>
 #include <headrace/loaders/volume/detail/json_text.h>
 #include <headrace/loaders/volume/detail/prepared_record.h>
+#include <headrace/loaders/volume/nifti_volume.h>
 
 #include <algorithm>
 #include <array>
@@ -85,22 +86,12 @@ Json folder_mark(const fs::path& folder) {
           {"digest", hash_name(all)}};
 }
 
-/// The other file of a pair of NIfTI; empty of what is none.
-fs::path partner_of(const fs::path& path) {
-  const bool packed = path.extension() == ".gz";
-  fs::path plain = packed ? fs::path(path).replace_extension() : path;
-  const bool header = plain.extension() == ".hdr";
-  if (!header && plain.extension() != ".img") return {};
-  plain.replace_extension(header ? ".img" : ".hdr");
-  return packed ? plain += ".gz" : plain;
-}
-
 /// Null where the file is not there.
 Json mark_of(const fs::path& path) {
   std::error_code none;
   if (fs::is_directory(path, none)) return folder_mark(path);
   Json mark = file_mark(path);
-  const fs::path partner = partner_of(path);
+  const fs::path partner = nifti_partner(path);
   if (!mark.is_null() && !partner.empty()) mark["partner"] = file_mark(partner);
   return mark;
 }
@@ -126,28 +117,6 @@ Json store_mark(const fs::path& file) {
 /// Whether the file is what the record says, and whole.
 bool vouched(const Json& mark, const fs::path& file) {
   return !mark.is_null() && mark == store_mark(file);
-}
-
-const char* name_of(VolumeNormalization::Scheme scheme) {
-  constexpr std::array names{"none", "zscore", "zscore_nonzero", "ct", "zero_to_one", "by_255"};
-  return names[static_cast<std::size_t>(scheme)];
-}
-
-Json json_of(const VolumePreparation& preparation) {
-  Json channels = Json::array();
-  for (const VolumeNormalization& channel : preparation.channels) {
-    Json one{{"scheme", name_of(channel.scheme)}};
-    if (channel.scheme == VolumeNormalization::Scheme::ct) {
-      one["low"] = channel.low;
-      one["high"] = channel.high;
-      one["mean"] = channel.mean;
-      one["deviation"] = channel.deviation;
-    }
-    channels.push_back(std::move(one));
-  }
-  return {{"spacing", preparation.spacing},
-          {"crop", preparation.crop},
-          {"channels", std::move(channels)}};
 }
 
 PreparedCase case_of(const Json& json, const PreparedFiles& files) {
@@ -177,7 +146,7 @@ std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation
   if (!of.label.empty() && label.is_null()) return {};
   const Json json{{"images", std::move(images)},
                   {"label", std::move(label)},
-                  {"preparation", json_of(preparation)},
+                  {"preparation", Json::parse(to_string(preparation))},
                   {"chunk", options.chunk},
                   {"values", options.values}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
