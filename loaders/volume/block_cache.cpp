@@ -37,7 +37,7 @@ std::span<const std::byte> BlockCache::Pin::bytes() const noexcept {
 
 BlockCache::BlockCache(std::size_t most_bytes)
     : most_bytes_(most_bytes),
-      stock_(std::make_unique<BlockStock>()),
+      stock_(std::make_unique<BlockStock>(most_bytes)),
       shards_(std::make_unique<BlockShard[]>(shards)) {}
 
 BlockCache::~BlockCache() {

@@ -8,7 +8,7 @@
 
 namespace headrace::inline v1::detail {
 
-/// Memory of one block, of a BlockStock: goes back to it, or to the system with the object.
+/// Memory of one block, of a BlockStock, to which it is given back.
 class BlockMemory {
  public:
   BlockMemory() = default;
@@ -38,12 +38,14 @@ class BlockMemory {
 };
 
 /// Memory for blocks of many sizes that takes no more of the process than the blocks that there
-/// are: one of more than a few pages is a mapping whose pages go when the block does. Its addresses
-/// stay for another of about its size, as a mapping that is cut into pieces costs the kernel one
-/// each, of which a process may have some ten thousand. Thread-safe.
+/// are, or than its cap: the pages of a large block go when it does, and its addresses stay for
+/// another of about its size. Address space is taken in large pieces, as a process may have some
+/// ten thousand of them. Blocks of which whole ones fill a huge page lie on huge pages, which come
+/// in a quarter of the time and cost few address translations to read; spare ones of their size
+/// come with them, and go where others need the room. Thread-safe.
 class BlockStock {
  public:
-  BlockStock() = default;
+  explicit BlockStock(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   BlockStock(const BlockStock&) = delete;
   BlockStock& operator=(const BlockStock&) = delete;
   /// All memory must have come back.
@@ -54,8 +56,26 @@ class BlockStock {
   void give(BlockMemory memory) noexcept;
 
  private:
+  /// Places for blocks of one size that no block has.
+  struct Places {
+    std::vector<std::byte*> empty;
+    std::vector<std::byte*> filled;  ///< their pages are there
+    std::size_t made = 0;
+  };
+
+  std::byte* find(std::size_t mapped);
+  std::byte* make_place(std::size_t mapped);
+  std::byte* make_huge_page(std::size_t mapped);
+  std::byte* carve(std::size_t bytes, std::size_t alignment);
+  void make_room(std::size_t bytes) noexcept;
+
+  std::size_t most_bytes_;
   std::mutex mutex_;
-  std::unordered_map<std::size_t, std::vector<std::byte*>> spare_;  ///< by mapped bytes
+  std::unordered_map<std::size_t, Places> places_;  ///< by bytes of address space
+  std::size_t resident_ = 0;                        ///< bytes that are taken, spare ones among them
+  std::vector<std::pair<std::byte*, std::size_t>> regions_;
+  std::byte* free_ = nullptr;  ///< addresses of the last region that nobody has yet
+  std::size_t left_ = 0;
 };
 
 }  // namespace headrace::inline v1::detail
