@@ -110,7 +110,7 @@ Case draw_case(unsigned seed) {
         static_cast<std::size_t>(map.box_shape[0]) * static_cast<std::size_t>(map.box_shape[1]) *
         static_cast<std::size_t>(map.box_shape[2]) * static_cast<std::size_t>(made.task.channels);
     made.boxes.resize(made.boxes.size() + (voxels * element + 3) / 4 * 4);
-    const int most = made.task.how == Resampling::linear ? 999 : 4;
+    const int most = made.task.how == Resampling::linear ? 999 : dice.between(0, 4);
     for (std::size_t i = 0; i < voxels; ++i) {
       put_voxel(made.boxes, first + i * element, made.task.stored, dice.between(0, most));
     }

@@ -14,107 +14,12 @@
 #include <hwy/highway.h>
 
 // Behind foreach_target.h, so once for every target.
-#include <headrace/loaders/volume/detail/resample_row-inl.h>
+#include <headrace/loaders/volume/detail/resample_labels-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace headrace::inline v1::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-using DU = hn::RebindToUnsigned<DF>;
-
-/// A voxel and the one beside it along x; float32 reads none outside the box.
-template <class T>
-HWY_INLINE void pair_at(const T* box, VI place, VI beside, VF& here, VF& next) {
-  const DF df;
-  const DI di;
-  if constexpr (sizeof(T) == 4) {
-    here = hn::GatherIndex(df, box, place);
-    next = hn::GatherIndex(df, box, hn::Add(place, beside));
-  } else if constexpr (sizeof(T) == 2) {
-    const VI both =
-        hn::GatherOffset(di, reinterpret_cast<const std::int32_t*>(box), hn::ShiftLeft<1>(place));
-    if constexpr (std::is_signed_v<T>) {
-      here = hn::ConvertTo(df, hn::ShiftRight<16>(hn::ShiftLeft<16>(both)));
-      next = hn::ConvertTo(df, hn::ShiftRight<16>(both));
-    } else {
-      here = hn::ConvertTo(df, hn::And(both, hn::Set(di, 0xffff)));
-      next = hn::ConvertTo(df, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(DU(), both))));
-    }
-  } else {
-    const VI both = hn::GatherOffset(di, reinterpret_cast<const std::int32_t*>(box), place);
-    const VI byte = hn::Set(di, 0xff);
-    here = hn::ConvertTo(df, hn::And(both, byte));
-    next = hn::ConvertTo(df, hn::And(hn::ShiftRight<8>(both), byte));
-  }
-}
-
-/// Along one axis: the voxel before the place and the share of the one behind it.
-struct Tap {
-  VI voxel;
-  VF share;
-};
-
-HWY_INLINE Tap tap_of(VF place, std::int32_t extent) {
-  const DF df;
-  const DI di;
-  const VF last = hn::Set(df, static_cast<float>(extent - 1));
-  const VF inside = hn::Min(hn::Max(place, hn::Zero(df)), last);
-  const VI voxel =
-      hn::Min(hn::ConvertTo(di, inside), hn::Set(di, std::max(extent - 2, std::int32_t{0})));
-  return {voxel, hn::Sub(inside, hn::ConvertTo(df, voxel))};
-}
-
-/// Of shares 0 and 1 it is one of both, to the bit, where both are finite.
-HWY_INLINE VF blend(VF a, VF b, VF share) {
-  const VF rest = hn::Sub(hn::Set(DF(), 1.0F), share);
-  return hn::Add(hn::Mul(rest, a), hn::Mul(share, b));
-}
-
-struct Strides {
-  std::int32_t y, z;
-  std::int64_t channel;
-  explicit Strides(const PatchMap& map)
-      : y(map.box_shape[2]),
-        z(map.box_shape[2] * map.box_shape[1]),
-        channel(static_cast<std::int64_t>(map.box_shape[2]) * map.box_shape[1] * map.box_shape[0]) {
-  }
-};
-
-/// The four rows of voxels around the places, and the shares between them.
-struct Corner {
-  VI place;  ///< of the first voxel in the box
-  VI dx, dy, dz;
-  VF x, y, z;
-};
-
-HWY_INLINE Corner corner_at(const Row& row, const Strides& strides, std::int32_t x) {
-  const DI di;
-  const PatchMap& map = row.map();
-  const Tap z = tap_of(row.place(0, x), map.box_shape[0]);
-  const Tap y = tap_of(row.place(1, x), map.box_shape[1]);
-  const Tap at = tap_of(row.place(2, x), map.box_shape[2]);
-  const VI place = hn::Add(
-      hn::Add(hn::Mul(z.voxel, hn::Set(di, strides.z)), hn::Mul(y.voxel, hn::Set(di, strides.y))),
-      at.voxel);
-  return {.place = place,
-          .dx = hn::Set(di, map.box_shape[2] > 1 ? 1 : 0),
-          .dy = hn::Set(di, map.box_shape[1] > 1 ? strides.y : 0),
-          .dz = hn::Set(di, map.box_shape[0] > 1 ? strides.z : 0),
-          .x = at.share,
-          .y = y.share,
-          .z = z.share};
-}
-
-/// The eight voxels around the places, x fastest, then y.
-template <class T>
-HWY_INLINE void voxels_around(const T* box, const Corner& at, VF* voxels) {
-  const VI behind = hn::Add(at.place, at.dz);
-  pair_at(box, at.place, at.dx, voxels[0], voxels[1]);
-  pair_at(box, hn::Add(at.place, at.dy), at.dx, voxels[2], voxels[3]);
-  pair_at(box, behind, at.dx, voxels[4], voxels[5]);
-  pair_at(box, hn::Add(behind, at.dy), at.dx, voxels[6], voxels[7]);
-}
 
 template <class T>
 HWY_INLINE VF trilinear(const T* box, const Corner& at) {
@@ -123,25 +28,6 @@ HWY_INLINE VF trilinear(const T* box, const Corner& at) {
   const VF front = blend(blend(v[0], v[1], at.x), blend(v[2], v[3], at.x), at.y);
   const VF back = blend(blend(v[4], v[5], at.x), blend(v[6], v[7], at.x), at.y);
   return blend(front, back, at.z);
-}
-
-/// Full vectors, the last one of a row over what is written already.
-template <class Write>
-HWY_INLINE void for_vectors(std::int32_t width, const Write& write) {
-  const auto lanes = static_cast<std::int32_t>(hn::Lanes(DF()));
-  for (std::int32_t x = 0; x < width; x += lanes)
-    write(x, std::min(lanes, width - x));
-}
-
-HWY_INLINE void store_some(VF value, float* to, std::int32_t count) {
-  const DF df;
-  if (count == static_cast<std::int32_t>(hn::Lanes(df))) {
-    hn::StoreU(value, df, to);
-    return;
-  }
-  HWY_ALIGN float some[hn::MaxLanes(DF())];
-  hn::Store(value, df, some);
-  std::memcpy(to, some, static_cast<std::size_t>(count) * sizeof(float));
 }
 
 /// A row whose places are voxels side by side: `put(stored)` makes each value.
@@ -230,61 +116,6 @@ void nearest_row(const ResampleTask& task, const Row& row, std::int64_t sample, 
     for (std::int64_t c = 0; c < task.channels; ++c)
       for (std::int32_t i = 0; i < count; ++i)
         to[c * voxels + x + i] = box[c * strides.channel + places[i]];
-  });
-}
-
-/// The value with the largest sum of weights, of equal ones the smallest.
-HWY_INLINE VF heaviest(const VF* values, const Corner& at) {
-  const DF df;
-  const VF one = hn::Set(df, 1.0F);
-  const VF z[2] = {hn::Sub(one, at.z), at.z};
-  const VF y[2] = {hn::Sub(one, at.y), at.y};
-  const VF x[2] = {hn::Sub(one, at.x), at.x};
-  VF weights[8];
-  for (int k = 0; k < 8; ++k)
-    weights[k] = hn::Mul(hn::Mul(z[k >> 2], y[(k >> 1) & 1]), x[k & 1]);
-  VF best = values[0];
-  VF most = hn::Set(df, -1.0F);
-  for (int i = 0; i < 8; ++i) {
-    VF sum = hn::Zero(df);
-    for (int k = 0; k < 8; ++k)
-      sum = hn::Add(sum, hn::IfThenElseZero(hn::Eq(values[k], values[i]), weights[k]));
-    const auto better =
-        hn::Or(hn::Gt(sum, most), hn::And(hn::Eq(sum, most), hn::Lt(values[i], best)));
-    best = hn::IfThenElse(better, values[i], best);
-    most = hn::Max(most, sum);
-  }
-  return best;
-}
-
-HWY_INLINE bool all_equal(const VF* values) {
-  auto same = hn::Eq(values[0], values[1]);
-  for (int k = 2; k < 8; ++k)
-    same = hn::And(same, hn::Eq(values[0], values[k]));
-  return hn::AllTrue(DF(), same);
-}
-
-template <class T>
-void one_hot_row(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
-  const DF df;
-  const PatchMap& map = row.map();
-  const Strides strides(map);
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
-  for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
-    const Corner corner = corner_at(row, strides, x);
-    for (std::int64_t c = 0; c < task.channels; ++c) {
-      VF values[8];
-      voxels_around(row.box<T>() + c * strides.channel, corner, values);
-      // Beside the last voxel of a row lies another's, of no weight.
-      const VF label = all_equal(values) ? values[0] : heaviest(values, corner);
-      HWY_ALIGN float labels[hn::MaxLanes(DF())];
-      hn::Store(label, df, labels);
-      T* out = to + c * voxels + x;
-      for (std::int32_t i = 0; i < count; ++i)
-        out[i] = static_cast<T>(labels[i]);
-    }
   });
 }
 
