@@ -120,14 +120,15 @@ std::shared_ptr<const PackedBlocks> pack_blocks(const Voxels& volume, const std:
   return std::make_shared<const Cubes>(std::move(blocks), block.size(), codec);
 }
 
-double decode_all(const PackedBlocks& blocks, int threads) {
+double decode_all(const PackedBlocks& blocks, int threads, std::byte* to) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> bytes{0};
   std::atomic<bool> failed{false};
   const auto thread = [&] {
     const auto decode = blocks.decoder();
-    std::vector<std::byte> out(blocks.largest());
+    std::vector<std::byte> own(to == nullptr ? blocks.largest() : 0);
     for (std::size_t i = next++; i < blocks.count(); i = next++) {
+      const std::span out(to == nullptr ? own.data() : to + i * blocks.largest(), blocks.largest());
       const std::size_t made = decode(i, out);
       if (made == 0 || made > out.size()) failed = true;
       bytes += made;

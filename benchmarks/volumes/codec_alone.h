@@ -28,7 +28,8 @@ std::shared_ptr<const PackedBlocks> pack_blocks(const Voxels& volume, const std:
 /// The chunks of a .b2nd file; none in a build without Blosc2's library.
 std::shared_ptr<const PackedBlocks> blosc2_blocks(const std::filesystem::path& file);
 
-/// Decodes every block once, on bare threads; returns the bytes.
-double decode_all(const PackedBlocks& blocks, int threads);
+/// Decodes every block once, on bare threads; returns the bytes. Each thread into one block's
+/// memory, or block after block into `to`, where that is given.
+double decode_all(const PackedBlocks& blocks, int threads, std::byte* to = nullptr);
 
 }  // namespace headrace::inline v1::bench
