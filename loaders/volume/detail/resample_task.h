@@ -37,8 +37,9 @@ enum class Resampling : std::uint8_t {
   one_hot,
 };
 
-/// Patches cut from boxes, on the host or a device, of finite voxels to the same bits. Stored
-/// types: uint8, int16, uint16, float32. The host reads up to box_slack voxels behind a box.
+/// Patches cut from boxes, on the host or a device, of finite voxels to the same bits (but for the
+/// sign of a label 0 of float32). Stored types: uint8, int16, uint16, float32. The host reads up to
+/// box_slack voxels behind a box.
 struct ResampleTask {
   const std::byte* boxes = nullptr;                    ///< each [channels, box_shape]
   const std::int64_t* box_offsets = nullptr;           ///< [samples], voxels before a sample's box
