@@ -40,11 +40,7 @@ BlockCache::BlockCache(std::size_t most_bytes)
       stock_(std::make_unique<BlockStock>(most_bytes)),
       shards_(std::make_unique<BlockShard[]>(shards)) {}
 
-BlockCache::~BlockCache() {
-  for (std::size_t i = 0; i < shards; ++i)
-    for (CachedBlock* block : shards_[i].ring)
-      stock_->give(std::move(block->memory));
-}
+BlockCache::~BlockCache() = default;
 
 std::uint64_t BlockCache::add(const Volume& volume) {
   const std::size_t bytes = volume.info().block_bytes();

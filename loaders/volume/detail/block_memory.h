@@ -8,7 +8,7 @@
 
 namespace headrace::inline v1::detail {
 
-/// Memory of one block, of a BlockStock, to which it is given back.
+/// Memory of one block, of a BlockStock, to which it is given back; or the stock ends with it.
 class BlockMemory {
  public:
   BlockMemory() = default;
@@ -48,7 +48,7 @@ class BlockStock {
   explicit BlockStock(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   BlockStock(const BlockStock&) = delete;
   BlockStock& operator=(const BlockStock&) = delete;
-  /// All memory must have come back.
+  /// No memory may be in use any more.
   ~BlockStock();
 
   /// Throws std::bad_alloc.
