@@ -125,7 +125,7 @@ TEST_CASE("the same volume is the same file, and large pages have several strips
 TEST_CASE("nibabel and tifffile read what was written") {
   const char* program = std::getenv("HEADRACE_VOLUME_PYTHON");
   if (program == nullptr)
-    return skip("needs HEADRACE_VOLUME_PYTHON, a Python with nibabel and tifffile");
+    return skip("needs HEADRACE_VOLUME_PYTHON, a Python with nibabel, tifffile and imagecodecs");
   const TemporaryFolder folder;
   for (const DType dtype : types) {
     VolumeInfo info = described(dtype, {3, 4, 5, 6});
