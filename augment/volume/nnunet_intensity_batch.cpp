@@ -1,5 +1,6 @@
 #include <headrace/augment/volume/detail/intensity_task.h>
 #include <headrace/augment/volume/detail/plan_intensity.h>
+#include <headrace/augment/volume/detail/voxels.h>
 #include <headrace/augment/volume/nnunet_intensity_batch.h>
 #include <headrace/engine/base/error.h>
 

@@ -1,6 +1,7 @@
 // Intensity of volumes on a device, against the operation on samples.
 #include <headrace/augment/volume/detail/plan_intensity.h>
 #include <headrace/augment/volume/detail/voxel_pass.h>
+#include <headrace/augment/volume/detail/voxels.h>
 #include <headrace/augment/volume/nnunet_intensity_batch.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/volume/stored_values.h>

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <headrace/augment/volume/detail/voxels.h>
 #include <headrace/engine/device/internal/kernel.h>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace headrace::inline v1::detail {
+
+struct Voxels;
 
 /// What NnUNetIntensity does to one channel of one image, ready for a kernel: a function of what
 /// was drawn and of the image's shape. All zeros: nothing.
