@@ -75,7 +75,7 @@ void report_codec(const Work& work, const StoredVolume& format, std::int64_t pat
   if (const auto blocks = blocks_of(format, work)) {
     contenders.push_back(
         {"codec alone (limit)", [=, &work] { return decode_all(*blocks, work.threads) / 1e6; }});
-    contenders.push_back({"files, then codec into fresh memory (limit)",
+    contenders.push_back({"files, then codec into fresh memory",
                           [=, &work] {
                             read_files(files, work.threads);
                             const HugePages memory(blocks->count() * blocks->largest());
