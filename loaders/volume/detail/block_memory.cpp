@@ -7,7 +7,6 @@
 #include <new>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -21,15 +20,10 @@ std::size_t rounded_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
 }
 
-std::size_t page() {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 // Eight sizes of address space for each power of two; pages that nobody touches take no memory.
 std::size_t mapped_for(std::size_t size) {
   if (size < least_mapping) return 0;
-  return rounded_up(rounded_up(size, std::bit_floor(size) / 8), page());
+  return HugePages::mapped_bytes(rounded_up(size, std::bit_floor(size) / 8));
 }
 
 // Whole blocks fill whole huge pages.
@@ -47,11 +41,6 @@ void let_pages_go(std::byte* first, std::size_t bytes) {
 
 BlockMemory::~BlockMemory() {
   if (bytes_ != nullptr && mapped_ == 0) ::operator delete(bytes_, cache_line);
-}
-
-BlockStock::~BlockStock() {
-  for (const auto& [first, bytes] : regions_)
-    ::munmap(first, bytes);
 }
 
 BlockMemory BlockStock::take(std::size_t size) {
@@ -100,8 +89,8 @@ std::byte* BlockStock::find(std::size_t mapped) {
 /// Addresses for a block; the lock is held.
 std::byte* BlockStock::make_place(std::size_t mapped) {
   Places& places = places_[mapped];
-  places.empty.reserve(++places.made);  // giving it back must not fail
-  std::byte* const place = carve(mapped, page());
+  places.empty.reserve(++places.made);        // giving it back must not fail
+  std::byte* const place = carve(mapped, 1);  // they are whole pages
   make_room(mapped);
   resident_ += mapped;
   return place;
@@ -124,16 +113,11 @@ std::byte* BlockStock::carve(std::size_t bytes, std::size_t alignment) {
     return (alignment - reinterpret_cast<std::uintptr_t>(free_) % alignment) % alignment;
   };
   if (gap() + bytes > left_) {
-    const std::size_t size =
-        std::max(std::min(most_region, rounded_up(most_bytes_, huge_page)), bytes + alignment);
-    regions_.reserve(regions_.size() + 1);
-    void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(mapped, size, MADV_NOHUGEPAGE);
-    free_ = static_cast<std::byte*>(mapped);
-    left_ = size;
-    regions_.emplace_back(free_, size);
+    HugePages region(std::max(std::min(most_region, rounded_up(most_bytes_, huge_page)), bytes));
+    ::madvise(region.data(), region.size(), MADV_NOHUGEPAGE);
+    regions_.push_back(std::move(region));
+    free_ = regions_.back().data();
+    left_ = regions_.back().size();
   }
   left_ -= gap() + bytes;
   std::byte* const first = free_ + gap();

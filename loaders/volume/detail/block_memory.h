@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/engine/tensor/huge_pages.h>
+
 #include <cstddef>
 #include <mutex>
 #include <unordered_map>
@@ -41,17 +43,15 @@ class BlockMemory {
 /// are, or than its cap: the pages of a large block go when it does, and its addresses stay for
 /// another of about its size. Address space is taken in large pieces, as a process may have some
 /// ten thousand of them. Blocks of which whole ones fill a huge page lie on huge pages, which come
-/// in a quarter of the time and cost few address translations to read; spare ones of their size
-/// come with them, and go where others need the room. Thread-safe.
+/// sooner and cost few address translations to read; spare ones of their size come with them, and
+/// go where others need the room. No memory may be in use any more when it ends. Thread-safe.
 class BlockStock {
  public:
   explicit BlockStock(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   BlockStock(const BlockStock&) = delete;
   BlockStock& operator=(const BlockStock&) = delete;
-  /// No memory may be in use any more.
-  ~BlockStock();
 
-  /// Throws std::bad_alloc.
+  /// Throws ResourceError or std::bad_alloc.
   BlockMemory take(std::size_t size);
   void give(BlockMemory memory) noexcept;
 
@@ -73,7 +73,7 @@ class BlockStock {
   std::mutex mutex_;
   std::unordered_map<std::size_t, Places> places_;  ///< by bytes of address space
   std::size_t resident_ = 0;                        ///< bytes that are taken, spare ones among them
-  std::vector<std::pair<std::byte*, std::size_t>> regions_;
+  std::vector<HugePages> regions_;
   std::byte* free_ = nullptr;  ///< addresses of the last region that nobody has yet
   std::size_t left_ = 0;
 };

@@ -119,6 +119,17 @@ HWY_INLINE void voxels_around(const T* box, const Corner& at, VF* voxels) {
   }
 }
 
+HWY_INLINE std::int64_t patch_voxels(const ResampleTask& task) {
+  return static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
+}
+
+/// A row of a sample's patch in its first channel; the next one lies patch_voxels() behind.
+template <class Out>
+HWY_INLINE Out* row_out(const ResampleTask& task, std::int64_t sample, std::int64_t at) {
+  return static_cast<Out*>(task.to) + sample * task.channels * patch_voxels(task) +
+         at * task.patch[2];
+}
+
 /// Full vectors, the last one of a row over what is written already.
 template <class Write>
 HWY_INLINE void for_vectors(std::int32_t width, const Write& write) {

@@ -3,9 +3,7 @@
 #include <headrace/loaders/volume/detail/resample_task.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <vector>
+#include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headrace/loaders/volume/detail/resample_kernels.cpp"
@@ -62,9 +60,8 @@ void linear_row(const ResampleTask& task, const Row& row, std::int64_t sample, s
   const PatchMap& map = row.map();
   const Strides strides(map);
   const std::int32_t width = task.patch[2];
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  float* to = static_cast<float*>(task.to) + sample * task.channels * voxels + at * width;
+  const std::int64_t voxels = patch_voxels(task);
+  float* to = row_out<float>(task, sample, at);
   const float* values = task.values + sample * task.channels * 2;
   const T* box = row.box<T>();
   if (row.copies()) {
@@ -102,9 +99,8 @@ void nearest_row(const ResampleTask& task, const Row& row, std::int64_t sample, 
   const DI di;
   const PatchMap& map = row.map();
   const Strides strides(map);
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  const std::int64_t voxels = patch_voxels(task);
+  T* to = row_out<T>(task, sample, at);
   const T* box = row.box<T>();
   for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
     const VI place = hn::Add(
@@ -122,9 +118,8 @@ void nearest_row(const ResampleTask& task, const Row& row, std::int64_t sample, 
 template <class T>
 void copy_labels(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
   const Strides strides(row.map());
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  const std::int64_t voxels = patch_voxels(task);
+  T* to = row_out<T>(task, sample, at);
   const T* line = line_of<T>(row, strides);
   for (std::int64_t c = 0; c < task.channels; ++c) {
     copy_row(line + c * strides.channel, row, to + c * voxels, task.patch[2],
@@ -135,13 +130,10 @@ void copy_labels(const ResampleTask& task, const Row& row, std::int64_t sample, 
 /// A row without a sample.
 template <class Out>
 void clear_row(const ResampleTask& task, std::int64_t sample, std::int64_t at) {
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  for (std::int64_t c = 0; c < task.channels; ++c) {
-    Out* to =
-        static_cast<Out*>(task.to) + (sample * task.channels + c) * voxels + at * task.patch[2];
-    std::fill_n(to, task.patch[2], Out{});
-  }
+  const std::int64_t voxels = patch_voxels(task);
+  Out* to = row_out<Out>(task, sample, at);
+  for (std::int64_t c = 0; c < task.channels; ++c)
+    std::fill_n(to + c * voxels, task.patch[2], Out{});
 }
 
 template <class T>

@@ -115,9 +115,8 @@ HWY_INLINE void put_labels(const T* box, const Corner& at, T* to, std::int32_t c
 template <class T>
 void one_hot_row(const ResampleTask& task, const Row& row, std::int64_t sample, std::int64_t at) {
   const Strides strides(row.map());
-  const std::int64_t voxels =
-      static_cast<std::int64_t>(task.patch[0]) * task.patch[1] * task.patch[2];
-  T* to = static_cast<T*>(task.to) + sample * task.channels * voxels + at * task.patch[2];
+  const std::int64_t voxels = patch_voxels(task);
+  T* to = row_out<T>(task, sample, at);
   for_vectors(task.patch[2], [&](std::int32_t x, std::int32_t count) {
     const Corner corner = corner_at(row, strides, x);
     for (std::int64_t c = 0; c < task.channels; ++c)

@@ -18,22 +18,25 @@ namespace headrace::inline v1::detail::HWY_NAMESPACE {
 
 using DU = hn::RebindToUnsigned<DF>;
 
-/// Of words_at(): a voxel of 8 or 16 bits in the low ones of each lane, the one beside it along x
-/// above it, anything above both.
+// Of words_at(): a voxel of 8 or 16 bits in the low ones of each lane, the one beside it along x
+// above it, anything above both.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 
-/// Lane by lane: a gather takes 1.3 to 2 times as long on a Zen 4.
+/// Lane by lane: gathers of AMD's processors take longer.
 struct Places {
   HWY_ALIGN std::int32_t lanes[hn::MaxLanes(DI())];
   explicit HWY_INLINE Places(VI places) { hn::Store(places, DI(), lanes); }
 };
 
+template <class Pair, class T>
+HWY_INLINE Pair pair_at(const T* voxel) {
+  Pair both;
+  std::memcpy(&both, voxel, sizeof both);
+  return both;
+}
+
 HWY_INLINE __m128i eight_words(const std::uint8_t* box, const std::int32_t* at) {
-  const auto word = [&](int lane) {
-    std::int16_t both;
-    std::memcpy(&both, box + at[lane], sizeof both);
-    return both;
-  };
+  const auto word = [&](int lane) { return pair_at<std::int16_t>(box + at[lane]); };
   __m128i words = _mm_cvtsi32_si128(word(0));
   words = _mm_insert_epi16(words, word(1), 1);
   words = _mm_insert_epi16(words, word(2), 2);
@@ -46,11 +49,7 @@ HWY_INLINE __m128i eight_words(const std::uint8_t* box, const std::int32_t* at) 
 
 template <class T>
 HWY_INLINE __m128i four_words(const T* box, const std::int32_t* at) {
-  const auto word = [&](int lane) {
-    std::int32_t both;
-    std::memcpy(&both, box + at[lane], sizeof both);
-    return both;
-  };
+  const auto word = [&](int lane) { return pair_at<std::int32_t>(box + at[lane]); };
   __m128i words = _mm_cvtsi32_si128(word(0));
   words = _mm_insert_epi32(words, word(1), 1);
   words = _mm_insert_epi32(words, word(2), 2);
