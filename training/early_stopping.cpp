@@ -6,6 +6,12 @@
 
 namespace headrace::inline v1::training {
 
+bool stops_early(const EarlyStoppingOptions& options, const EarlyStoppingState& state) {
+  const double sign = options.goal == Goal::maximum ? 1.0 : -1.0;
+  if (options.enough && state.best && sign * (*state.best - *options.enough) >= 0.0) return true;
+  return options.patience > 0 && state.bad >= options.patience;
+}
+
 EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
                                           EarlyStoppingState state, double metric) {
   if (options.patience < 0 || !(options.min_delta >= 0.0))
@@ -24,9 +30,7 @@ EarlyStoppingVerdict early_stopping_after(const EarlyStoppingOptions& options,
   } else {
     ++state.bad;
   }
-  return {.state = state,
-          .improved = improved,
-          .stop = options.patience > 0 && state.bad >= options.patience};
+  return {.state = state, .improved = improved, .stop = stops_early(options, state)};
 }
 
 }  // namespace headrace::inline v1::training

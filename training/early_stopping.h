@@ -10,7 +10,8 @@ namespace headrace::inline v1::training {
 struct EarlyStoppingOptions {
   Goal goal = Goal::maximum;
   int patience = 10;  ///< evaluations in a row without a better metric that end the run; 0: never
-  double min_delta = 0.0;  ///< patience wants a metric that is better by more than this
+  double min_delta = 0.0;             ///< patience wants a metric that is better by more than this
+  std::optional<double> enough = {};  ///< a metric that good ends the run; none: no metric does
 };
 
 /// What early stopping remembers; goes into checkpoints.
@@ -27,6 +28,9 @@ struct EarlyStoppingVerdict {
   bool improved = false;  ///< better than all before, by however little: keep the weights
   bool stop = false;
 };
+
+/// Whether the evaluations so far end the run.
+HEADRACE_API bool stops_early(const EarlyStoppingOptions& options, const EarlyStoppingState& state);
 
 /// The state after one more evaluation. A NaN metric counts as one that did not get better. Throws
 /// `ConfigError` for a negative patience or min_delta.

@@ -21,7 +21,8 @@ void check_parts(const TrainerParts& parts) {
   const Stage& stage = parts.stage;
   check(stage);
   const bool plateau = std::holds_alternative<PlateauOptions>(stage.schedule);
-  const bool stops = stage.early_stopping && stage.early_stopping->patience > 0;
+  const bool stops =
+      stage.early_stopping && (stage.early_stopping->patience > 0 || stage.early_stopping->enough);
   if ((plateau || stops) && parts.validation == nullptr)
     throw ConfigError("[trainer] plateau and early_stopping need a validation loader");
   require_batches(parts.train, "training");

@@ -91,7 +91,7 @@ std::optional<RunStatus> Trainer::Loop::finish_epoch(const std::stop_token& stop
   report.seconds = detail::seconds_since(epoch_start_);
   // Before it is saved: a process that ends in between tells of the epoch again, and not never.
   if (callbacks_.on_epoch) callbacks_.on_epoch(report);
-  const bool must = out_of_patience() || progress_.epoch == parts_.stage.epochs;
+  const bool must = is_stopped_early() || progress_.epoch == parts_.stage.epochs;
   behind_step([&] { save(must); });
   return std::nullopt;
 }
@@ -126,11 +126,8 @@ void Trainer::Loop::judge(EpochReport& report) {
   }
   report.metric = figure_of(validation, selection_.figure, "what selects");
   warn_of_nan(report.metric, selection_.figure);
-  EarlyStoppingOptions stopping =
-      parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
-  stopping.goal = selection_.goal;
   const EarlyStoppingVerdict verdict =
-      early_stopping_after(stopping, progress_.early_stopping, report.metric);
+      early_stopping_after(early_stopping(), progress_.early_stopping, report.metric);
   progress_.early_stopping = verdict.state;
   report.improved = verdict.improved || is_trial();
   if (!report.improved) return;

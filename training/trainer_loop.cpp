@@ -20,7 +20,7 @@ RunResult Trainer::Loop::run(std::stop_token stop) {
 RunResult Trainer::Loop::run_epochs(const std::stop_token& stop) {
   reports_.clear();
   while (progress_.epoch < parts_.stage.epochs) {
-    if (out_of_patience()) return result(RunStatus::stopped_early);
+    if (is_stopped_early()) return result(RunStatus::stopped_early);
     if (!progress_.trained) {
       const Went went = train_epoch(stop);
       if (went == Went::reloaded) continue;
@@ -34,12 +34,15 @@ RunResult Trainer::Loop::run_epochs(const std::stop_token& stop) {
   return result(RunStatus::finished);
 }
 
-int Trainer::Loop::patience() const {
-  return parts_.stage.early_stopping && !is_trial() ? parts_.stage.early_stopping->patience : 0;
+EarlyStoppingOptions Trainer::Loop::early_stopping() const {
+  EarlyStoppingOptions options =
+      parts_.stage.early_stopping.value_or(EarlyStoppingOptions{.patience = 0});
+  options.goal = selection_.goal;
+  return options;
 }
 
-bool Trainer::Loop::out_of_patience() const {
-  return patience() > 0 && progress_.early_stopping.bad >= patience();
+bool Trainer::Loop::is_stopped_early() const {
+  return !is_trial() && stops_early(early_stopping(), progress_.early_stopping);
 }
 
 RunResult Trainer::Loop::result(RunStatus status) const {

@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 // Keys and sections that another value may be given when a run goes on.
-constexpr std::array<std::string_view, 24> free_keys{"runs",
+constexpr std::array<std::string_view, 25> free_keys{"runs",
                                                      "smoke",
                                                      "tensorboard",
                                                      "log_every",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 24> free_keys{"runs",
                                                      "training.checkpoint_every",
                                                      "training.early_stopping",
                                                      "training.min_delta",
+                                                     "training.stop_at",
                                                      "training.cudnn_benchmark",
                                                      "training.deterministic",
                                                      "training.checkpointed",

@@ -108,6 +108,9 @@ void describe(Fields& fields, TrainingSettings& training) {
              {.doc = "epochs without a better figure of the validation; 0: never", .min = 0.0});
   fields.key("min_delta", training.min_delta,
              {.doc = "that a figure must be better by to begin these epochs anew", .min = 0.0});
+  fields.key("stop_at", training.stop_at,
+             {.doc = "the figure that selects ends the stage once it is that good; null: it does "
+                     "not"});
   fields.tagged("non_finite", training.non_finite, non_finite_tags(),
                 {.doc = "what a loss or gradients that are not finite lead to"});
   fields.key("checkpoint_every", training.checkpoint_every,

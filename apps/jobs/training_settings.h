@@ -39,6 +39,7 @@ struct TrainingSettings {
   std::vector<std::string> checkpointed{};  ///< blocks whose activations are made again
   int early_stopping = 10;                  ///< epochs without a better figure; 0: never
   double min_delta = 0.0;                   ///< that patience wants a better figure to be better by
+  std::optional<double> stop_at{};          ///< a figure of the validation that is good enough
   training::NonFinitePolicy non_finite = training::SkipStep{};
   std::int64_t checkpoint_every = 0;  ///< steps; 0: only after an epoch and when stopped
   bool channels_last = true;

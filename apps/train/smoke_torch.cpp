@@ -13,7 +13,8 @@ TriedStage tried(const training::StageStart& start, const std::string& member) {
                    .epochs = stage.epochs,
                    .steps_per_epoch = (start.train.batches_per_epoch() + stage.accumulation - 1) /
                                       stage.accumulation,
-                   .may_stop_early = stage.early_stopping && stage.early_stopping->patience > 0};
+                   .may_stop_early = stage.early_stopping && (stage.early_stopping->patience > 0 ||
+                                                              stage.early_stopping->enough)};
   for (const training::Unfreeze& change : stage.unfreeze)
     tried.changes.push_back(change.at);
   return tried;

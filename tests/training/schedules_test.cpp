@@ -96,6 +96,19 @@ TEST_CASE("the plateau schedule waits after a reduction and keeps above the lowe
   CHECK(rates[6] == 5e-5);
 }
 
+TEST_CASE("a metric that is good enough ends the run, whatever the patience") {
+  const EarlyStoppingOptions rising{.patience = 0, .enough = .9};
+  EarlyStoppingVerdict verdict = early_stopping_after(rising, {}, .89);
+  CHECK_FALSE(verdict.stop);
+  verdict = early_stopping_after(rising, verdict.state, .9);
+  CHECK(verdict.stop);
+  CHECK(stops_early(rising, verdict.state));
+  const EarlyStoppingOptions falling{.goal = Goal::minimum, .patience = 0, .enough = .1};
+  CHECK_FALSE(early_stopping_after(falling, {}, .2).stop);
+  CHECK(early_stopping_after(falling, {}, .05).stop);
+  CHECK_FALSE(stops_early({.patience = 0, .enough = .9}, {}));
+}
+
 TEST_CASE("early stopping counts evaluations without a better metric") {
   const EarlyStoppingOptions options{.patience = 2, .min_delta = .01};
   EarlyStoppingVerdict verdict = early_stopping_after(options, {}, .5);

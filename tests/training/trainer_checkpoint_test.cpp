@@ -57,6 +57,23 @@ TEST_CASE("the best weights are kept apart from the last") {
   CHECK(again.trainer.progress().epoch == 4);
 }
 
+TEST_CASE("a figure that is good enough ends the stage, and does not begin again") {
+  const TemporaryFolder folder;
+  CheckpointStore store(folder.path());
+  std::vector<double> metrics;
+  Setup options = three_epochs();
+  options.stage.epochs = 6;
+  options.stage.early_stopping = EarlyStoppingOptions{.patience = 0, .enough = 1.0};
+  options.course.metric = planned_metric(metrics, {.5, 1.0, .5, .5, .5, .5});
+  Run run(options, {}, &store);
+  CHECK((run.trainer.run().status == RunStatus::stopped_early));
+  CHECK(metrics.size() == 2);
+  Run again(options, {}, nullptr, 99);
+  again.trainer.restore(*store.load_latest());
+  CHECK((again.trainer.run().status == RunStatus::stopped_early));
+  CHECK(again.trainer.progress().epoch == 2);
+}
+
 TEST_CASE("a figure that is better by less than min_delta is still the best") {
   const TemporaryFolder folder;
   CheckpointStore store(folder.path());

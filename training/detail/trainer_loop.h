@@ -120,8 +120,8 @@ class Trainer::Loop {
   void warn_of_nan(double value, const std::string& name) const;
   void judge(EpochReport& report);
   void keep_best(const EpochReport& report);
-  int patience() const;
-  bool out_of_patience() const;
+  EarlyStoppingOptions early_stopping() const;
+  bool is_stopped_early() const;
   void begin_epoch(std::int64_t epoch);
   bool is_trial() const { return options_.trial_steps > 0; }
   bool trial_epoch_ended() const;

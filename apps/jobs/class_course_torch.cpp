@@ -1,15 +1,13 @@
-#include <headrace/apps/jobs/classification/course_torch.h>
+#include <headrace/apps/jobs/class_course_torch.h>
 #include <headrace/apps/task/array_data.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/engine/torch/as_tensor.h>
-#include <headrace/training/multi_label_metric.h>
+#include <headrace/training/labels_.severalmetric.h>
 #include <headrace/training/single_label_metric.h>
 
 #include <utility>
 
 namespace headrace::inline v1::app {
-namespace {
-
 training::Unpack unpack_of(const PictureCourse::Parts& parts, const std::string& target,
                            std::int64_t classes) {
   const bool channels_last = parts.config->training.channels_last;
@@ -27,41 +25,38 @@ training::Unpack unpack_of(const PictureCourse::Parts& parts, const std::string&
                                   .classes = classes});
 }
 
-}  // namespace
-
-ClassificationCourse::ClassificationCourse(Parts all, std::int64_t classes, bool multi_label)
+ClassCourse::ClassCourse(Parts all, const ClassLabels& labels)
     : PictureCourse(std::move(all)),
-      classes_(classes),
-      multi_label_(multi_label),
-      unpack_(unpack_of(parts(), multi_label ? std::string() : std::string("label"), classes)) {}
+      labels_(labels),
+      unpack_(unpack_of(parts(), labels.several ? std::string() : std::string("label"),
+                        labels.classes)) {}
 
-training::Example ClassificationCourse::example(const Batch& batch,
-                                                const training::Moment& moment) const {
+training::Example ClassCourse::example(const Batch& batch, const training::Moment& moment) const {
   training::Example example = unpack_(batch, moment.device);
-  if (multi_label_ && batch.has("labels"))
+  if (labels_.several && batch.has("labels"))
     example.targets.emplace(
         "labels",
         as_tensor(batch["labels"]).to(moment.device, /*non_blocking=*/true).to(at::kFloat));
   return example;
 }
 
-at::Tensor ClassificationCourse::scores(const training::Output& output) const {
+at::Tensor ClassCourse::scores(const training::Output& output) const {
   const at::Tensor values = output.main.to(at::kFloat);
-  return multi_label_ ? values.sigmoid() : values.softmax(1);
+  return labels_.several ? values.sigmoid() : values.softmax(1);
 }
 
-std::unique_ptr<training::Metric> ClassificationCourse::metric(
-    training::Split split, const training::TensorMap& fitted) const {
+std::unique_ptr<training::Metric> ClassCourse::metric(training::Split split,
+                                                      const training::TensorMap& fitted) const {
   const PredictSettings& predict = task().predict;
   const training::TensorMap thresholds =
-      thresholds_of(predict, fitted, multi_label_ ? classes_ : 0);
+      thresholds_of(predict, fitted, labels_.several ? labels_.classes : 0);
   const bool fits = has_thresholds(predict, split == training::Split::validation, thresholds);
-  if (multi_label_)
+  if (labels_.several)
     return std::make_unique<training::MultiLabelMetric>(
-        training::MultiLabelOptions{.labels = classes_, .fit_thresholds = fits}, thresholds);
+        training::MultiLabelOptions{.labels = labels_.classes, .fit_thresholds = fits}, thresholds);
   return std::make_unique<training::SingleLabelMetric>(
       training::SingleLabelOptions{
-          .classes = classes_, .ordinal = config().ordinal, .fit_threshold = fits},
+          .classes = labels_.classes, .ordinal = labels_.ordinal, .fit_threshold = fits},
       thresholds);
 }
 

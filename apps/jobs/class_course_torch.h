@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/apps/jobs/classification/config.h>
 #include <headrace/apps/jobs/picture_course_torch.h>
 
 #include <cstdint>
@@ -8,10 +7,17 @@
 
 namespace headrace::inline v1::app {
 
-/// One member of the task classification: the whole, or a fold.
-class ClassificationCourse final : public PictureCourse {
+/// What records are told apart by.
+struct ClassLabels {
+  std::int64_t classes = 2;
+  bool several = false;  ///< a record may have any number of them, else it has one
+  bool ordinal = false;  ///< they are steps of a scale
+};
+
+/// One member of a recipe that learns classes: the whole, or a fold.
+class ClassCourse final : public PictureCourse {
  public:
-  ClassificationCourse(Parts parts, std::int64_t classes, bool multi_label);
+  ClassCourse(Parts parts, const ClassLabels& labels);
 
   /// Input `image` float [N, 3, H, W], or `array` float [N, values] or [N, C, bins, frames]; target
   /// `label` int64 [N] or, mixed, float [N, classes], or of several labels `labels` float [N,
@@ -22,13 +28,13 @@ class ClassificationCourse final : public PictureCourse {
                                            const training::TensorMap& fitted) const override;
 
  private:
-  const ClassificationConfig& config() const {
-    return dynamic_cast<const ClassificationConfig&>(*parts().config);
-  }
-
-  std::int64_t classes_;
-  bool multi_label_;
+  ClassLabels labels_;
   training::Unpack unpack_;
 };
+
+/// How batches of pictures or arrays become examples with the target `target`, or with none where
+/// that is empty.
+training::Unpack unpack_of(const PictureCourse::Parts& parts, const std::string& target,
+                           std::int64_t classes);
 
 }  // namespace headrace::inline v1::app
