@@ -34,10 +34,10 @@ class MemberFigures {
     if (metric_) metric_->add(cases);
   }
 
-  // The sums so far and those of these cases.
+  // The sums so far and those of these cases. Where none counts, no loss is a mean over them.
   LossMeans loss_with(const Cases& cases, const Moment& moment) const {
     LossMeans loss = loss_;
-    if (!has_values(cases.output)) return loss;
+    if (!has_values(cases.output) || counted_rows(cases.example) == 0) return loss;
     const Autocast autocast(options_.stage.precision, options_.device.type());
     loss.add(all_terms(course_, cases.output, cases.example, moment), cases.example);
     return loss;
@@ -59,8 +59,9 @@ class MemberFigures {
  private:
   Evaluation figures_of_all() const {
     Evaluation evaluation{.samples = samples_};
-    // Cases that were put together have no loss; a figure that is none would select nothing.
-    if (loss_.rows() > 0 || !metric_) evaluation.figures = loss_.figures();
+    // Cases that were put together have no loss, nor have those of which none counts; a figure that
+    // is none would select nothing.
+    if (loss_.rows() > 0) evaluation.figures = loss_.figures();
     if (metric_) {
       const Figures found = metric_->result();
       evaluation.figures.insert(evaluation.figures.end(), found.begin(), found.end());
@@ -98,14 +99,16 @@ EvaluationPass::Looks looks_of(std::string who, std::deque<MemberFigures>& figur
   return looks;
 }
 
-// What they say together; where one says nothing to vote by, what the first says.
-Cases together(const Recipe& recipe, std::span<const Cases> of_each) {
+// What they say together, with what was fitted by each; where one says nothing to vote by, what the
+// first says.
+Cases together(const Recipe& recipe, std::span<const Cases> of_each,
+               std::span<const TensorMap> fitted) {
   const bool scored =
       std::ranges::all_of(of_each, [](const Cases& cases) { return cases.scores.defined(); });
   if (!scored) return of_each.front();
   std::vector<Cases> voters(of_each.begin(),
                             of_each.end());  // whose targets become the common ones
-  return vote_of(recipe, voters);
+  return vote_of(recipe, voters, fitted);
 }
 
 // Whoever looks may have taken in some of them: they cannot be shown once more.
@@ -117,12 +120,21 @@ void give(const EvaluationOptions& options, const Cases& cases) {
                         "; set a smaller training.evaluation_batch");
 }
 
-std::unique_ptr<Metric> metric_of_votes(const Recipe& recipe, std::span<const Voter> voters) {
-  if (voters.size() < 2) return nullptr;
+std::vector<TensorMap> fitted_by(std::span<const Voter> voters) {
   std::vector<TensorMap> fitted;
   for (const Voter& voter : voters)
     fitted.push_back(voter.fitted);
-  return recipe.metric_of_vote(fitted);
+  return fitted;
+}
+
+// Cases that count with one voter at least; waits for the device where none says that all do.
+std::int64_t samples_of(std::span<const Cases> of_each) {
+  std::int64_t most = 0;
+  for (const Cases& cases : of_each)
+    most = std::max(most, counted_rows(cases.example));
+  if (of_each.size() == 1 || most == case_count(of_each.front())) return most;
+  const at::Tensor counted = counted_by_one(of_each);
+  return counted.defined() ? counted.sum().item<std::int64_t>() : most;
 }
 
 }  // namespace
@@ -150,31 +162,36 @@ std::optional<JointEvaluation> evaluate_together(const Recipe& recipe,
   std::deque<MemberFigures> figures;
   for (const Voter& voter : voters)
     figures.emplace_back(voter.course, options, voter.fitted);
-  const std::unique_ptr<Metric> metric = metric_of_votes(recipe, voters);
-  bool voted = metric != nullptr;
+  const std::vector<TensorMap> fitted = fitted_by(voters);
+  std::vector<VoteMetric> metrics;
+  if (voters.size() > 1) metrics = recipe.metrics_of_vote(fitted);
+  const bool votes = !metrics.empty();
+  VoteCounts counts(std::move(metrics));
+  JointEvaluation evaluation;
   EvaluationPass::Looks looks = looks_of(name_of(options.split), figures);
   const auto count_votes = [&](std::span<Cases> of_each, const Moment&) {
-    const Cases all = together(recipe, of_each);
-    voted = voted && all.scores.defined() && !all.example.targets.empty();
-    if (voted) metric->add(all);
+    counts.add(together(recipe, of_each, fitted), of_each.front().first);
   };
-  if (metric) looks.each.emplace(looks.each.begin(), count_votes);
+  if (votes) looks.each.emplace(looks.each.begin(), count_votes);
+  looks.each.emplace_back(
+      [&](std::span<Cases> of_each, const Moment&) { evaluation.samples += samples_of(of_each); });
   if (options.on_cases)
-    looks.each.emplace_back(
-        [&](std::span<Cases> of_each, const Moment&) { give(options, together(recipe, of_each)); });
+    looks.each.emplace_back([&](std::span<Cases> of_each, const Moment&) {
+      give(options, together(recipe, of_each, fitted));
+    });
   EvaluationPass pass(voters, options, std::move(looks));
   if (!pass.run(loader, stop)) return std::nullopt;
-  JointEvaluation evaluation;
   for (const MemberFigures& one : figures)
     evaluation.members.push_back(one.result(start, pass));
-  if (voted) try_twice(options.device, [&] { evaluation.vote = metric->result(); });
+  try_twice(options.device, [&] { evaluation.votes = counts.result(); });
   return evaluation;
 }
 
 bool predict_together(const Recipe& recipe, std::span<const Voter> voters, Loader& loader,
                       const EvaluationOptions& options, std::stop_token stop) {
+  const std::vector<TensorMap> fitted = fitted_by(voters);
   const auto look = [&](std::span<Cases> of_each, const Moment&) {
-    give(options, together(recipe, of_each));
+    give(options, together(recipe, of_each, fitted));
   };
   return EvaluationPass(voters, options, {.who = "the prediction", .each = {look}})
       .run(loader, stop);

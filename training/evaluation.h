@@ -5,6 +5,7 @@
 #include <headrace/models/networks/network.h>
 #include <headrace/training/memory_report.h>
 #include <headrace/training/recipe.h>
+#include <headrace/training/vote.h>
 
 #include <cstdint>
 #include <functional>
@@ -40,7 +41,8 @@ struct EvaluationOptions {
 };
 
 struct Evaluation {
-  /// "loss" and its terms, where a forward pass made the cases, then those of the metric.
+  /// "loss" and its terms, where a forward pass made the cases and one of them counts, then those
+  /// of the metric.
   Figures figures = {};
   std::int64_t samples = 0;
   TensorMap fitted = {};                                  ///< what the metric has chosen
@@ -76,9 +78,10 @@ struct Voter {
 
 struct JointEvaluation {
   std::vector<Evaluation> members = {};  ///< of each voter, as by itself
-  /// Of what they say together, by `Recipe::metric_of_vote`; empty for one voter, and where the
+  std::int64_t samples = 0;              ///< that count with one of them at least
+  /// Of what they say together, by `Recipe::metrics_of_vote`; empty for one voter, and where the
   /// recipe or the course has nothing to vote by.
-  std::optional<Figures> vote = {};
+  std::vector<VoteFigures> votes = {};
 };
 
 /// `evaluate()` of several members in one pass: each batch goes through all networks, and their

@@ -1,7 +1,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/recipe.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/softmax.h>
@@ -72,7 +74,13 @@ std::vector<std::int64_t> Recipe::test_on(const std::filesystem::path& data, con
 
 void Recipe::recall(const std::map<std::string, std::string>&) {}
 
-Cases Recipe::vote(std::span<const Cases> of_members) const {
+std::optional<std::vector<std::int64_t>> Recipe::common_test(std::span<const Member> done) const {
+  const auto same = [&](const Member& member) { return member.test == done.front().test; };
+  if (done.empty() || !std::ranges::all_of(done, same)) return std::nullopt;
+  return done.front().test;
+}
+
+Cases Recipe::vote(std::span<const Cases> of_members, std::span<const TensorMap>) const {
   if (of_members.empty()) throw ConfigError("[vote] there must be a member, got none");
   Cases voted = of_members.front();
   for (const Cases& cases : of_members.subspan(1)) {
@@ -93,6 +101,17 @@ Cases Recipe::vote(std::span<const Cases> of_members) const {
 
 std::unique_ptr<Metric> Recipe::metric_of_vote(std::span<const TensorMap> fitted) const {
   return begin(Member{})->metric(Split::test, fitted.front());
+}
+
+std::vector<VoteMetric> Recipe::metrics_of_vote(std::span<const TensorMap> fitted) const {
+  std::vector<VoteMetric> only;
+  if (std::unique_ptr<Metric> metric = metric_of_vote(fitted))
+    only.push_back({.metric = std::move(metric)});
+  return only;
+}
+
+std::vector<Reason> Recipe::reasons(const Cases&) const {
+  return {};
 }
 
 at::Tensor Recipe::predicted(const at::Tensor& scores, std::span<const TensorMap>) const {

@@ -16,9 +16,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 namespace headrace::inline v1::training {
 
@@ -110,6 +113,18 @@ class HEADRACE_API Course {
 HEADRACE_API std::vector<Term> all_terms(const Course& course, const Output& output,
                                          const Example& example, const Moment& moment);
 
+/// One way to decide by what members say together, and its figures over the test.
+struct VoteMetric {
+  std::string name = {};  ///< "soft"; empty: the only one
+  std::unique_ptr<Metric> metric = {};
+};
+
+/// Why cases were decided as they were: a value for each of them.
+struct Reason {
+  std::string name = {};   ///< "margin"
+  at::Tensor values = {};  ///< `[N]` float
+};
+
 /// What is learnt: data, members, and a course for each.
 class HEADRACE_API Recipe {
  public:
@@ -153,14 +168,26 @@ class HEADRACE_API Recipe {
   virtual std::vector<std::int64_t> test_on(const std::filesystem::path& data,
                                             const std::string& split);
 
+  /// Records of the test that these members, all that are done, look at together: what their vote
+  /// and the look back at the test are over; nothing where they cannot. Default: their test where
+  /// it is the same for all.
+  virtual std::optional<std::vector<std::int64_t>> common_test(std::span<const Member> done) const;
   /// What members say together of the same cases, for the test and for predictions alike: each with
-  /// its number, in that order. Predictions may be of some members, or one, and then come batch by
-  /// batch; a recipe that needs all of them throws `ConfigError`. Default: the mean of their
-  /// scores; throws for no member or other cases.
-  virtual Cases vote(std::span<const Cases> of_members) const;
+  /// its number, in that order, and in the same order what its validation has chosen, which may be
+  /// nothing. Predictions may be of some members, or one, and then come batch by batch; a recipe
+  /// that needs all of them throws `ConfigError`. What metrics and reasons need beside the scores
+  /// is left in `Cases::output`, "pairs" of its `extra`, say. Default: the mean of their scores,
+  /// without an output; throws for no member or other cases.
+  virtual Cases vote(std::span<const Cases> of_members, std::span<const TensorMap> fitted) const;
   /// Figures of a vote over the test, with what each member's validation has fitted; null for none.
   /// Default: the test's metric of a member without records.
   virtual std::unique_ptr<Metric> metric_of_vote(std::span<const TensorMap> fitted) const;
+  /// The same of several ways to decide; the first is the one that decides, and each has a name
+  /// where there are several. Default: `metric_of_vote` alone, none where that is null.
+  virtual std::vector<VoteMetric> metrics_of_vote(std::span<const TensorMap> fitted) const;
+  /// Why cases that were voted on were decided as they were; the same names for all cases of a
+  /// pass. Default: none.
+  virtual std::vector<Reason> reasons(const Cases& voted) const;
   /// The class of each case, int64 `[N]`, or for each of its classes whether it is there, bool `[N,
   /// classes]`, of one member's scores or a vote's, `[N, classes]`. Default: the largest.
   virtual at::Tensor predicted(const at::Tensor& scores, std::span<const TensorMap> fitted) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
@@ -78,17 +79,6 @@ TensorMap common_targets(std::span<const Cases> of_members) {
   return common;
 }
 
-// Rows that count with one of the members at least; undefined when all do.
-at::Tensor counted_by_one(std::span<const Cases> of_members) {
-  at::Tensor counted;
-  for (const Cases& cases : of_members) {
-    const at::Tensor& present = cases.example.present;
-    if (!present.defined()) return {};
-    counted = counted.defined() ? counted.logical_or(present) : present;
-  }
-  return counted;
-}
-
 bool same_records(const std::vector<MemberScores>& members) {
   return std::ranges::all_of(members, [&](const MemberScores& member) {
     return member.scores.defined() && member.scores.size(0) == members.front().scores.size(0) &&
@@ -153,13 +143,50 @@ MemberScores read_member_scores(const std::filesystem::path& folder) {
   return scores;
 }
 
-Cases vote_of(const Recipe& recipe, std::span<Cases> of_members) {
+at::Tensor counted_by_one(std::span<const Cases> of_members) {
+  at::Tensor counted;
+  for (const Cases& cases : of_members) {
+    const at::Tensor& present = cases.example.present;
+    if (!present.defined()) return {};
+    counted = counted.defined() ? counted.logical_or(present) : present;
+  }
+  return counted;
+}
+
+Cases vote_of(const Recipe& recipe, std::span<Cases> of_members,
+              std::span<const TensorMap> fitted) {
   const TensorMap targets = common_targets(of_members);
   for (Cases& cases : of_members)
     cases.example.targets = targets;
-  Cases voted = recipe.vote(of_members);
+  Cases voted = recipe.vote(of_members, fitted);
   voted.example.present = counted_by_one(of_members);
+  voted.example.rows.reset();  // those of one member
   return voted;
+}
+
+VoteCounts::VoteCounts(std::vector<VoteMetric> metrics) {
+  for (VoteMetric& metric : metrics)
+    ways_.push_back({.way = std::move(metric)});
+}
+
+void VoteCounts::add(const Cases& voted, std::int64_t first) {
+  if (!voted.scores.defined() || voted.example.targets.empty()) return ways_.clear();
+  for (Counted& one : ways_) {
+    if (one.behind > first) continue;  // before memory ran out
+    one.way.metric->add(voted);
+    one.behind = first + case_count(voted);
+  }
+}
+
+std::vector<VoteFigures> VoteCounts::result() {
+  std::vector<VoteFigures> all;
+  for (Counted& one : ways_) {
+    Figures figures = one.way.metric->result();
+    all.push_back({.name = one.way.name,
+                   .figures = std::move(figures),
+                   .confusion = one.way.metric->confusion()});
+  }
+  return all;
 }
 
 TensorMap mean_of(std::span<const TensorMap> fitted) {
@@ -176,10 +203,9 @@ TensorMap mean_of(std::span<const TensorMap> fitted) {
   return sums;
 }
 
-std::optional<Figures> vote_on_test(const Recipe& recipe,
-                                    const std::vector<MemberScores>& members) {
-  if (members.empty() || !members.front().scores.defined() || !same_records(members))
-    return std::nullopt;
+std::vector<VoteFigures> vote_on_test(const Recipe& recipe,
+                                      const std::vector<MemberScores>& members) {
+  if (members.empty() || !members.front().scores.defined() || !same_records(members)) return {};
   std::vector<TensorMap> fitted;
   std::vector<Cases> cases;
   for (const MemberScores& member : members) {
@@ -188,12 +214,9 @@ std::optional<Figures> vote_on_test(const Recipe& recipe,
                      .example = {.targets = member.targets, .present = member.present},
                      .member = member.member});
   }
-  const Cases voted = vote_of(recipe, cases);
-  if (voted.example.targets.empty()) return std::nullopt;
-  const std::unique_ptr<Metric> metric = recipe.metric_of_vote(fitted);
-  if (!metric) return std::nullopt;
-  metric->add(voted);
-  return metric->result();
+  VoteCounts counts(recipe.metrics_of_vote(fitted));
+  counts.add(vote_of(recipe, cases, fitted), 0);
+  return counts.result();
 }
 
 }  // namespace headrace::inline v1::training

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/metrics/confusion_matrix.h>
 #include <headrace/training/recipe.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace headrace::inline v1::training {
@@ -43,18 +45,51 @@ HEADRACE_API void write_member_scores(const std::filesystem::path& folder,
 /// Reads such a file; nothing where there is none. Throws `CheckpointError`.
 HEADRACE_API MemberScores read_member_scores(const std::filesystem::path& folder);
 
-/// What members say together of the same cases, each with its number: `Recipe::vote`, with the
-/// targets that are the same with all of them; a case counts where it counts with one of them.
-HEADRACE_API Cases vote_of(const Recipe& recipe, std::span<Cases> of_members);
+/// What members say together of the same cases, each with its number, and `fitted` by the
+/// validation of each: `Recipe::vote`, with the targets that are the same with all of them; a case
+/// counts where it counts with one of them.
+HEADRACE_API Cases vote_of(const Recipe& recipe, std::span<Cases> of_members,
+                           std::span<const TensorMap> fitted);
+
+/// Rows that count with one of these members at least; undefined when all do.
+HEADRACE_API at::Tensor counted_by_one(std::span<const Cases> of_members);
 
 /// What the validations of several members have fitted, each tensor as the mean over those that
 /// have it: thresholds for decisions about their mean scores.
 HEADRACE_API TensorMap mean_of(std::span<const TensorMap> fitted);
 
-/// The figures of the recipe's vote over all members, by `Recipe::metric_of_vote`; empty where
+/// What one way to decide by the votes of members came to.
+struct VoteFigures {
+  std::string name = {};  ///< of the way, "soft"; empty: the only one
+  Figures figures = {};
+  std::optional<models::ConfusionMatrix> confusion = {};  ///< of the metric, if it has one
+};
+
+/// Counts votes, batch by batch, by each metric of a recipe. Not thread-safe.
+class HEADRACE_API VoteCounts {
+ public:
+  explicit VoteCounts(std::vector<VoteMetric> metrics);
+
+  /// The next cases of a pass, `first` being the number of their first, or after a lack of memory
+  /// the same ones again, whole or in parts: no metric counts one twice. From cases without scores
+  /// or targets on there is nothing to count by.
+  void add(const Cases& voted, std::int64_t first);
+  /// Of all cases, the way that decides first; empty without metrics, and where there was nothing
+  /// to count by. May wait for the device.
+  std::vector<VoteFigures> result();
+
+ private:
+  struct Counted {
+    VoteMetric way;
+    std::int64_t behind = 0;  // the number of the next case
+  };
+  std::vector<Counted> ways_;
+};
+
+/// The figures of the recipe's vote over all members, by `Recipe::metrics_of_vote`; empty where
 /// there is none, a member kept no scores, they were tested on records of their own, or no
 /// target is the same with all.
-HEADRACE_API std::optional<Figures> vote_on_test(const Recipe& recipe,
-                                                 const std::vector<MemberScores>& members);
+HEADRACE_API std::vector<VoteFigures> vote_on_test(const Recipe& recipe,
+                                                   const std::vector<MemberScores>& members);
 
 }  // namespace headrace::inline v1::training

@@ -35,8 +35,9 @@ EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensem
                               .figures = one.figures,
                               .confusion = named(one.confusion, ensemble.class_names())});
   }
-  if (evaluation.vote)
-    report.vote = EvaluationReport::Line{.member = "vote", .figures = *evaluation.vote};
+  if (!evaluation.votes.empty())
+    report.vote =
+        EvaluationReport::Line{.member = "vote", .figures = evaluation.votes.front().figures};
   return report;
 }
 

@@ -145,7 +145,8 @@ std::optional<training::Figures> RecipeRun::vote_of_kept_scores(
     scores.push_back(training::read_member_scores(folder / member.name));
     scores.back().member = member.index;
   }
-  return training::vote_on_test(*recipe_, scores);
+  auto votes = training::vote_on_test(*recipe_, scores);
+  return votes.empty() ? std::nullopt : std::optional(std::move(votes.front().figures));
 }
 
 std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
@@ -220,7 +221,9 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
   if (trial_ != nullptr)
     trial_->on_once(
         {.what = "look back at the test", .seconds = evaluation->members.front().full_seconds});
-  return Seen{.vote = std::move(evaluation->vote), .gallery = gallery.result()};
+  Seen seen{.gallery = gallery.result()};
+  if (!evaluation->votes.empty()) seen.vote = std::move(evaluation->votes.front().figures);
+  return seen;
 }
 
 }  // namespace headrace::inline v1::app

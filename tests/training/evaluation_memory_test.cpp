@@ -130,6 +130,13 @@ class VotedRecipe final : public Recipe {
   std::unique_ptr<Course> begin(const Member&) const override {
     return std::make_unique<WideCourse>(true);
   }
+  // Two ways to decide, of which the second may lack memory when the first has counted.
+  std::vector<VoteMetric> metrics_of_vote(std::span<const TensorMap>) const override {
+    std::vector<VoteMetric> all;
+    for (const char* name : {"one", "other"})
+      all.push_back({.name = name, .metric = std::make_unique<ClassificationMetric>(3)});
+    return all;
+  }
 };
 
 }  // namespace
@@ -277,7 +284,12 @@ TEST_CASE("several members are asked again together") {
     const auto both = evaluate_together(recipe, voters, loader, options);
     refusal.reset();
     std::vector<double> figures{at::cat(scores).sum(at::kDouble).item<double>()};
-    for (const Figures& some : {both->members[0].figures, both->members[1].figures, *both->vote})
+    CHECK(both->samples == records);
+    REQUIRE(both->votes.size() == 2);
+    for (const VoteFigures& vote : both->votes)
+      CHECK(vote.confusion->total() == records);
+    for (const Figures& some : {both->members[0].figures, both->members[1].figures,
+                                both->votes[0].figures, both->votes[1].figures})
       for (const auto& [name, value] : some)
         figures.push_back(value);
     return figures;

@@ -1,7 +1,10 @@
 #include <headrace/training/evaluation.h>
+#include <headrace/training/single_label_metric.h>
 #include <headrace/training/vote.h>
 
 #include "pattern_recipe.h"
+
+#include <cmath>
 
 #include <ATen/ops/rand.h>
 
@@ -35,6 +38,56 @@ class Two {
   std::vector<Voter> voters;
 };
 
+// Tells classes 0 and 1 apart, or two that no record is of; sees all records.
+class OfPair final : public Course {
+ public:
+  OfPair(bool known, bool judged) : known_(known), judged_(judged) {}
+
+  std::unique_ptr<headrace::models::Network> network() const override { return nullptr; }
+  headrace::Pipeline train(const Stage&, const Feed&) const override {
+    throw std::logic_error("none");
+  }
+  headrace::Pipeline evaluation(Split, const Feed& feed) const override {
+    return headrace::Pipeline::from(PatternSource(9)).batch({.size = feed.batch});
+  }
+  Example example(const headrace::Batch& batch, const Moment& moment) const override {
+    Example example = example_of_fields(batch, moment.device);
+    const at::Tensor& label = only(example.targets, "target");
+    example.present = known_ ? label < 2 : label < 0;
+    example.rows.reset();
+    return example;
+  }
+  std::vector<Term> loss(const Output& output, const Example& example,
+                         const Moment&) const override {
+    const at::Tensor present = example.present.to(at::kFloat);
+    if (counted_rows(example) == 0) throw std::logic_error("a mean over nothing");
+    return {{.value = (output.main.square().mean(1) * present).sum() / present.sum()}};
+  }
+  std::unique_ptr<Metric> metric(Split, const TensorMap& fitted) const override {
+    if (!judged_) return nullptr;
+    return std::make_unique<SingleLabelMetric>(
+        SingleLabelOptions{.classes = 2, .areas = true, .fit_threshold = true}, fitted);
+  }
+
+ private:
+  bool known_;
+  bool judged_;
+};
+
+class OnePair final : public Recipe {
+ public:
+  OnePair(bool known, bool judged) : known_(known), judged_(judged) {}
+  headrace::monitor::MemoryForecast plan() override { return {}; }
+  std::uint64_t open() override { return 0; }
+  std::unique_ptr<Course> begin(const Member&) const override {
+    return std::make_unique<OfPair>(known_, judged_);
+  }
+
+ private:
+  bool known_;
+  bool judged_;
+};
+
 const EvaluationOptions of_test{.split = Split::test, .seed = 3, .origins = true};
 
 }  // namespace
@@ -66,7 +119,12 @@ TEST_CASE(
     CHECK(together->members[i].samples == 12);
     REQUIRE(together->members[i].confusion.has_value());
   }
-  CHECK((together->vote == vote_on_test(two.recipe, kept)));
+  CHECK(together->samples == 12);
+  const std::vector<VoteFigures> of_kept = vote_on_test(two.recipe, kept);
+  REQUIRE(together->votes.size() == 1);
+  REQUIRE(of_kept.size() == 1);
+  CHECK((together->votes.front().figures == of_kept.front().figures));
+  CHECK(together->votes.front().confusion->total() == 12);
   const at::Tensor mean = (kept[0].scores + kept[1].scores) / 2;
   CHECK(at::equal(at::cat(scores), mean));
 
@@ -80,12 +138,38 @@ TEST_CASE("one member has no vote, and a stop ends the pass") {
   Two two;
   auto loader = two.loader();
   const auto alone = evaluate_together(two.recipe, {two.voters.data(), 1}, loader, of_test);
-  CHECK_FALSE(alone->vote.has_value());
+  CHECK(alone->votes.empty());
+  CHECK(alone->samples == 12);
   std::stop_source stop;
   stop.request_stop();
   auto stopped = two.loader();
   CHECK_FALSE(
       evaluate_together(two.recipe, two.voters, stopped, of_test, stop.get_token()).has_value());
+}
+
+TEST_CASE("a network that no row of a batch, or of any, belongs to has no loss that is no number") {
+  for (const auto& [known, judged] : {std::pair(true, true), {false, true}, {false, false}}) {
+    CAPTURE(known);
+    CAPTURE(judged);
+    const std::int64_t counted = known ? 6 : 0;
+    const auto network = make_network<StatefulModule>(4);
+    const OnePair recipe(known, judged);
+    const OfPair course(known, judged);
+    const Voter voter{.course = course, .network = *network};
+    const std::vector<Voter> voters{voter, voter};
+    auto loader = course.evaluation(Split::test, {.batch = 2}).build();  // 0 1, 2 0, 1 2, 0 1, 2
+    const auto together = evaluate_together(recipe, voters, loader, of_test);
+    const Evaluation& one = together->members.front();
+    CHECK(one.samples == counted);
+    CHECK(together->samples == counted);
+    if (judged) CHECK(one.confusion->total() == counted);
+    if (judged) CHECK(together->votes.front().confusion->total() == counted);
+    CHECK(std::isfinite(one["loss"]) == known);
+    for (const auto& [name, value] : one.figures) {
+      if (known) CHECK_MESSAGE(std::isfinite(value), name);
+      CHECK((known || name != "loss"));
+    }
+  }
 }
 
 TEST_CASE("scores of pixels are not kept, and thresholds of several members are their mean") {

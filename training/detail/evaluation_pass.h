@@ -23,7 +23,7 @@ namespace headrace::inline v1::training::detail {
 class EvaluationPass {
  public:
   // The same cases as each network has them, in the order of the voters. Where it throws it must
-  // have counted none of them.
+  // have counted none of them, or know who has: it is given them again.
   using Look = std::function<void(std::span<Cases> of_each, const Moment& moment)>;
   struct Looks {
     std::string who = {};         // "the validation"
