@@ -22,16 +22,24 @@ namespace {
 
 const ChannelStatistics imagenet{.mean = {.485, .456, .406}, .stddev = {.229, .224, .225}};
 
-template <int depth>
+template <int depth, ResNetVariant variant = {}>
 std::unique_ptr<Network> resnet(const NetworkOptions& options) {
   return make_resnet({.depth = depth,
                       .in_channels = options.in_channels,
                       .classes = options.classes,
-                      .width = options.width});
+                      .width = options.width,
+                      .variant = variant,
+                      .head = options.head});
 }
 
 NetworkTraits resnet_traits(const NetworkOptions& /*options*/) {
   return {.weights = {.head = "fc.", .first_convolution = "conv1.weight"}, .statistics = imagenet};
+}
+
+NetworkTraits legacy_resnet_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "last_linear.", .first_convolution = "layer0.conv1.weight"},
+          .least_side = 3,  // below, nothing is left to pool
+          .statistics = imagenet};
 }
 
 struct Encoder {
@@ -138,12 +146,17 @@ struct Row {
   std::unique_ptr<Network> (*make)(const NetworkOptions&);
   NetworkTraits (*traits)(const NetworkOptions&);
   std::vector<std::string> (*encoders)() = nullptr;
+  bool takes_head = false;
 };
 
 constexpr std::array rows{
-    Row{"resnet18", Task::classification, resnet<18>, resnet_traits},
-    Row{"resnet34", Task::classification, resnet<34>, resnet_traits},
-    Row{"resnet50", Task::classification, resnet<50>, resnet_traits},
+    Row{"resnet18", Task::classification, resnet<18>, resnet_traits, nullptr, true},
+    Row{"resnet34", Task::classification, resnet<34>, resnet_traits, nullptr, true},
+    Row{"resnet50", Task::classification, resnet<50>, resnet_traits, nullptr, true},
+    Row{"seresnext50_32x4d", Task::classification, resnet<50, se_resnext>, resnet_traits, nullptr,
+        true},
+    Row{"legacy_seresnext50_32x4d", Task::classification, resnet<50, legacy_se_resnext>,
+        legacy_resnet_traits, nullptr, true},
     Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
         efficient_glaucoma_cnn_traits},
     Row{"mlp", Task::classification, mlp, mlp_traits},
@@ -172,8 +185,20 @@ const Row& row_of(const std::string& name) {
                     did_you_mean(name, all));
 }
 
+void refuse_head(const NetworkOptions& options) {
+  std::vector<std::string> others;
+  for (const Row& row : rows)
+    if (row.takes_head) others.emplace_back(row.name);
+  throw ConfigError("[network] \"" + options.name +
+                    "\" has a head of its own and takes no hidden layers and dropout for it, got " +
+                    std::to_string(options.head.hidden.size()) + " and " +
+                    std::to_string(options.head.dropout.size()) +
+                    "; leave them out, or take one of " + listed(others));
+}
+
 const Row& row_for(const NetworkOptions& options) {
   const Row& row = row_of(options.name);
+  if (!row.takes_head && options.head != HeadOptions{}) refuse_head(options);
   if (options.encoder.empty()) return row;
   const std::vector<std::string> encoders = network_encoders(options.name);
   if (encoders.empty())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/models/networks/classifier_head.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/models/networks/weight_names.h>
 
@@ -25,6 +26,7 @@ struct NetworkOptions {
   std::int64_t classes = 2;
   double width = 1.0;        ///< factor of all channel counts, see `scaled_channels`
   std::string encoder = {};  ///< one of `network_encoders`, default the first
+  HeadOptions head = {};     ///< of ResNets for classification
   /// Sides of the images, for networks that are planned for them (nnU-Net's); two or three.
   std::vector<std::int64_t> sides = {256, 256};
   /// Distance of neighbouring voxels along each of these sides, for the same networks; empty: the
@@ -62,8 +64,8 @@ HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
 /// take.
 HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
 
-/// Throws `ConfigError` for an unknown name or encoder, for a width factor where there is none, and
-/// for sides that no network is planned for.
+/// Throws `ConfigError` for an unknown name or encoder, for a width factor or a head where there is
+/// none, and for sides that no network is planned for.
 HEADRACE_API NetworkTraits network_traits(const NetworkOptions& options);
 
 }  // namespace headrace::inline v1::models

@@ -4,8 +4,6 @@
 #include <headrace/models/networks/resnet_encoder.h>
 
 #include <ATen/ops/adaptive_avg_pool2d.h>
-#include <torch/nn/modules/linear.h>
-
 namespace headrace::inline v1::models {
 
 namespace {
@@ -14,31 +12,36 @@ constexpr const char* who = "ResNet";
 
 class ResNet : public ResNetEncoder {
  public:
-  ResNet(const ResNetEncoderOptions& encoder, std::int64_t classes)
+  ResNet(const ResNetEncoderOptions& encoder, std::int64_t classes, const HeadOptions& head)
       : ResNetEncoder(encoder),
         in_channels_(encoder.in_channels),
-        fc_(register_module("fc", torch::nn::Linear(channels().back(), classes))) {}
+        head_(add_head(*this, encoder.variant.legacy ? "last_linear" : "fc",
+                       {.features = channels().back(), .outputs = classes}, head)) {}
 
   at::Tensor forward(const at::Tensor& images) {
     detail::check_images(who, images, {.channels = in_channels_});
-    return fc_(at::adaptive_avg_pool2d(features(images).back(), {1, 1}).flatten(1));
+    return head_->forward(at::adaptive_avg_pool2d(features(images).back(), {1, 1}).flatten(1));
   }
 
  private:
   std::int64_t in_channels_;
-  torch::nn::Linear fc_;
+  torch::nn::Sequential head_;
 };
 
 ResNetEncoderOptions encoder_of(const ResNetOptions& options) {
   detail::check_classes(who, options.classes);
-  return {.depth = options.depth, .in_channels = options.in_channels, .width = options.width};
+  return {.depth = options.depth,
+          .in_channels = options.in_channels,
+          .width = options.width,
+          .zero_init_last = !options.variant.legacy,
+          .variant = options.variant};
 }
 
 }  // namespace
 
 std::unique_ptr<Network> make_resnet(const ResNetOptions& options) {
   return std::make_unique<ModuleNetwork<ResNet>>(
-      std::make_shared<ResNet>(encoder_of(options), options.classes));
+      std::make_shared<ResNet>(encoder_of(options), options.classes, options.head));
 }
 
 }  // namespace headrace::inline v1::models

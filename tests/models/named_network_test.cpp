@@ -7,8 +7,10 @@
 #include "../support/torch_doctest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/Functions.h>
@@ -93,6 +95,11 @@ TEST_CASE("a width factor scales every channel count to a multiple of eight") {
   CHECK(tensor_of(parameters, "conv1.weight").size(0) == 16);           // 19.2
   CHECK(tensor_of(parameters, "layer2.0.conv2.weight").size(0) == 40);  // 38.4
   CHECK(tensor_of(parameters, "fc.weight").size(1) == 4 * 152);         // 153.6
+  const auto grouped = make_resnet({.classes = 5, .width = .25, .variant = se_resnext});
+  const NamedTensors of_groups = grouped->parameters();
+  CHECK(tensor_of(of_groups, "layer1.0.conv2.weight").sizes() == at::IntArrayRef{32, 1, 3, 3});
+  CHECK(tensor_of(of_groups, "layer4.0.conv2.weight").sizes() == at::IntArrayRef{256, 8, 3, 3});
+  CHECK(tensor_of(of_groups, "layer1.0.se.fc1.weight").sizes() == at::IntArrayRef{8, 64, 1, 1});
   const auto thin = make_unet({.encoder = 18, .width = .1});
   CHECK(tensor_of(thin->parameters(), "decoder.blocks.4.conv2.0.weight").size(0) == 8);
 }
@@ -107,6 +114,23 @@ TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") 
   CHECK(tensor_of(parameters, "fc.weight").abs().max().item<double>() ==
         doctest::Approx(std::sqrt(1.0 / 512)).epsilon(.01));
 
+  const auto resnext = make_resnet({.classes = 10, .variant = se_resnext});
+  const NamedTensors of_resnext = resnext->parameters();
+  const at::Tensor grouped = tensor_of(of_resnext, "layer3.1.conv2.weight").detach();
+  CHECK(grouped.std().item<double>() == doctest::Approx(std::sqrt(2.0 / (512 * 9))).epsilon(.01));
+  const at::Tensor squeeze = tensor_of(of_resnext, "layer4.1.se.fc1.weight").detach();
+  CHECK(squeeze.std().item<double>() == doctest::Approx(std::sqrt(2.0 / 128)).epsilon(.01));
+  CHECK(tensor_of(of_resnext, "layer4.1.se.fc1.bias").abs().max().item<double>() <=
+        std::sqrt(1.0 / 2048));
+  for (const auto& [layer, blocks] : {std::pair{1, 3}, {2, 4}, {3, 6}, {4, 3}})
+    for (int block = 0; block < blocks; ++block) {
+      const std::string name = "layer" + std::to_string(layer) + '.' + std::to_string(block);
+      CHECK(tensor_of(of_resnext, name + ".bn3.weight").abs().max().item<double>() == 0.0);
+      CHECK(tensor_of(of_resnext, name + ".bn2.weight").min().item<double>() == 1.0);
+    }
+  const auto legacy = make_network({.name = "legacy_seresnext50_32x4d"});
+  CHECK(tensor_of(legacy->parameters(), "layer4.1.bn3.weight").min().item<double>() == 1.0);
+
   const auto unet = make_unet({.encoder = 34, .classes = 3});
   const NamedTensors of_unet = unet->parameters();
   CHECK(tensor_of(of_unet, "encoder.layer3.1.bn2.weight").min().item<double>() == 1.0);
@@ -120,7 +144,8 @@ TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") 
 
 TEST_CASE("an unknown network, encoder or shape is refused with what there is") {
   CHECK_THROWS_WITH_AS(make_network({.name = "resnet19"}),
-                       Contains("one of resnet18, resnet34, resnet50, efficient_glaucoma_cnn, mlp"),
+                       Contains("one of resnet18, resnet34, resnet50, seresnext50_32x4d, "
+                                "legacy_seresnext50_32x4d, efficient_glaucoma_cnn, mlp"),
                        ConfigError);
   CHECK_THROWS_WITH_AS(network_traits({.name = "resnet81"}),
                        Contains("got \"resnet81\"; did you mean \"resnet18\"?"), ConfigError);
@@ -139,6 +164,15 @@ TEST_CASE("an unknown network, encoder or shape is refused with what there is") 
   CHECK_THROWS_WITH_AS(make_network({.name = "resnet18", .in_channels = 0}), Contains("channel"),
                        ConfigError);
   CHECK_THROWS_WITH_AS(make_network({.name = "unet", .classes = 0}), Contains("class"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "mlp", .head = {.hidden = {8}}}),
+                       Contains("\"mlp\" has a head of its own"), ConfigError);
+  CHECK_THROWS_WITH_AS(network_traits({.name = "unet", .head = {.dropout = {.5}}}),
+                       Contains("take one of resnet18, resnet34, resnet50, seresnext50_32x4d"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_resnet({.depth = 34, .variant = {.groups = 32}}),
+                       Contains("depth 50, got depth 34"), ConfigError);
+  CHECK_THROWS_WITH_AS(make_resnet({.variant = {.groups = 0}}), Contains("at least 1, got 0"),
                        ConfigError);
   CHECK_THROWS_WITH_AS(make_resnet({.depth = 101}), Contains("18, 34 or 50, got 101"), ConfigError);
 }

@@ -38,6 +38,7 @@ struct NamedValue {
 struct Reference {
   std::string name;
   std::string encoder;
+  std::vector<std::int64_t> hidden;  // of the head
   std::int64_t parameters;
   std::size_t tensors;
   std::uint64_t shapes;  // hash of the sorted names and shapes
@@ -53,9 +54,11 @@ const std::vector<Reference> references{
 };
 
 NetworkOptions options_of(const Reference& reference) {
+  const std::int64_t classes = reference.encoder.empty() ? 1000 : 2;
   return {.name = reference.name,
-          .classes = reference.encoder.empty() ? 1000 : 2,
-          .encoder = reference.encoder};
+          .classes = reference.hidden.empty() ? classes : 1,
+          .encoder = reference.encoder,
+          .head = {.hidden = reference.hidden}};
 }
 
 at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
@@ -99,8 +102,10 @@ std::unique_ptr<Network> filled_network(const Reference& reference, at::ScalarTy
   return network;
 }
 
-at::Tensor images(at::ScalarType type) {
-  return hashed_fill("images", {2, 3, 64, 96}, 0.0, 1.5).to(type);
+at::Tensor images(const Reference& reference, at::ScalarType type) {
+  const std::vector<std::int64_t> sizes{2, 3, 64, 96};
+  const std::vector<std::int64_t> of_head{8, 3, 32, 48};
+  return hashed_fill("images", reference.hidden.empty() ? sizes : of_head, 0.0, 1.5).to(type);
 }
 
 // Absolute up to 1 and relative above.
@@ -122,7 +127,7 @@ void check_summary(const at::Tensor& output, const Summary& expected, double tol
 }  // namespace
 
 TEST_CASE("ResNets and U-Nets have the names and shapes of timm's and of their peer's") {
-  CHECK(references.size() == 6);
+  CHECK(references.size() == 9);
   for (const Reference& reference : references) {
     CAPTURE(reference.name);
     CAPTURE(reference.encoder);
@@ -141,10 +146,10 @@ TEST_CASE("ResNets and U-Nets give the peers' logits, gradients and running stat
     network->set_training(false);
     {
       const at::NoGradGuard no_gradient;
-      check_summary(network->forward(images(at::kDouble)), reference.evaluated, 1e-10);
+      check_summary(network->forward(images(reference, at::kDouble)), reference.evaluated, 1e-10);
     }
     network->set_training(true);
-    const at::Tensor output = network->forward(images(at::kDouble));
+    const at::Tensor output = network->forward(images(reference, at::kDouble));
     check_summary(output, reference.trained, 1e-10);
     (output * hashed_fill("target", output.sizes(), 0.0, 1.0)).mean().backward();
     for (const NamedValue& gradient : reference.gradients) {
@@ -166,7 +171,8 @@ TEST_CASE("floats in the channels-last layout give the peers' logits within 1e-4
     CAPTURE(reference.encoder);
     const auto network = filled_network(reference, at::kFloat);
     network->move_to(at::kCPU, true);
-    const at::Tensor input = images(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor input =
+        images(reference, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
     const at::NoGradGuard no_gradient;
     for (const bool training : {false, true}) {
       network->set_training(training);
@@ -183,8 +189,10 @@ TEST_CASE("a network keeps no more for its backward pass than its peer") {
     const auto network = make_network(options_of(reference));
     const auto bytes = std::make_shared<HostBytes>();
     const c10::DebugInfoGuard watch(c10::DebugInfoKind::PROFILER_STATE, bytes);
-    const at::Tensor output = network->forward(images(at::kFloat));
-    const double kept = static_cast<double>(bytes->now()) / (sizeof(float) * 2 * 64 * 96);
+    const at::Tensor input = images(reference, at::kFloat);
+    const at::Tensor output = network->forward(input);
+    const double kept = static_cast<double>(bytes->now()) /
+                        (sizeof(float) * static_cast<double>(input.numel() / 3));
     CHECK(kept < 1.05 * reference.kept);  // with the logits and the statistics of the norms
   }
 }

@@ -101,6 +101,32 @@ TEST_CASE("a head of another class count stays as it was, and so does one that i
   CHECK(loaded.left_out.empty());
 }
 
+TEST_CASE("weights with one linear layer go below a head of hidden layers, which stays as it was") {
+  NetworkOptions options = small;
+  options.head = {.hidden = {16, 8}};
+  const auto network = make_network(options);
+  const TensorMap before = snapshot(*network);
+  const LoadedWeights loaded = load(*network, options, weights_of(small));
+  CHECK((loaded.left_out == std::vector<std::string>{"fc.bias", "fc.weight"}));
+  CHECK(loaded.loaded.size() == 120);
+  CHECK(loaded.fresh.size() == 16);  // three linear layers, two norms of five tensors
+  CHECK(at::equal(snapshot(*network).at("fc.5.weight"), before.at("fc.5.weight")));
+  const LoadedWeights back = load(*make_network(small), small, before);
+  CHECK((back.fresh == std::vector<std::string>{"fc.weight", "fc.bias"}));
+  CHECK(load(*network, options, before).fresh.empty());
+}
+
+TEST_CASE("weights of the two SE-ResNeXts do not go into each other, whose pooling differs") {
+  const NetworkOptions present{.name = "seresnext50_32x4d", .classes = 9};
+  const NetworkOptions legacy{.name = "legacy_seresnext50_32x4d", .classes = 9};
+  const std::string text = refusal(present, weights_of(legacy));
+  CHECK_MESSAGE(text.find("these are weights of \"legacy_seresnext50_32x4d\"") != std::string::npos,
+                text);
+  const std::string other = refusal(legacy, weights_of(present));
+  CHECK_MESSAGE(other.find("these are weights of \"seresnext50_32x4d\"") != std::string::npos,
+                other);
+}
+
 TEST_CASE("a first convolution is adapted to other channels as timm does") {
   const TensorMap weights = weights_of(small);
   const at::Tensor rgb = weights.at("conv1.weight");
