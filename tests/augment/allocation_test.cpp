@@ -4,6 +4,7 @@
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
 #include <headrace/augment/color_jitter.h>
+#include <headrace/augment/flatten_sharpen.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/gaussian_blur.h>
 #include <headrace/augment/normalize.h>
@@ -108,6 +109,7 @@ std::vector<Step> steps() {
   const RandomErasing erasing{.p = 1, .noise = true};
   const GaussianBlur blur{};
   const Clahe clahe{};
+  const FlattenSharpen flatten_sharpen{.block = 7};
   const Normalize normalize = Normalize::imagenet(DType::float16);
   const auto plain = [](auto op) { return [op](Sample& sample, Random&) { op(sample); }; };
   return {{"flip", flip},
@@ -121,6 +123,7 @@ std::vector<Step> steps() {
           {"erase", erasing},
           {"blur", blur},
           {"clahe", plain(clahe)},
+          {"flatten and sharpen", plain(flatten_sharpen)},
           {"normalize", plain(normalize)},
           {"nnunet intensity", eager(), true},
           {"slice jitter", SliceJitter{.p = 1, .masks = {"label"}}, true},

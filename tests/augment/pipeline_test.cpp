@@ -3,6 +3,7 @@
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
 #include <headrace/augment/color_jitter.h>
+#include <headrace/augment/flatten_sharpen.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/gaussian_blur.h>
 #include <headrace/augment/normalize.h>
@@ -61,6 +62,7 @@ Bytes bytes_of(int threads, std::uint64_t seed) {
           .then(ColorJitter::by(0.3, 0.3, 0.3, 0.1))
           .then(GaussianBlur{.p = 0.5})
           .then(Clahe{})
+          .then(FlattenSharpen{.contrast = 1.0, .sharpness = 0.5})
           .then(RandomErasing{.noise = true})
           .then(HorizontalFlip{.mark = "mirrored"}, {.name = "second flip"})
           .batch({.size = 8})
