@@ -99,6 +99,9 @@ class HEADRACE_API Course {
   /// Figures of a split; null for none beside the loss. `fitted` is what the metric of the
   /// validation has chosen, for the test; else empty.
   virtual std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const = 0;
+  /// Names of the classes that these metrics count, where they are not those of the recipe's notes:
+  /// of a pair of them, say. Default: none.
+  virtual std::vector<std::string> class_names() const { return {}; }
   /// Default: the loss, lower is better.
   virtual Selection selected_by() const;
 

@@ -11,6 +11,12 @@ std::vector<std::string> class_names(const std::map<std::string, std::string>& n
   return words_of_note("class_names", found->second);
 }
 
+std::vector<std::string> class_names(const training::Course& course,
+                                     const std::map<std::string, std::string>& notes) {
+  std::vector<std::string> own = course.class_names();
+  return own.empty() ? class_names(notes) : own;
+}
+
 Confusion named(const std::optional<models::ConfusionMatrix>& matrix,
                 std::vector<std::string> names) {
   if (!matrix) return {};

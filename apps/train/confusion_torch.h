@@ -2,16 +2,22 @@
 
 #include <headrace/apps/train/reports.h>
 #include <headrace/models/metrics/confusion_matrix.h>
+#include <headrace/training/recipe.h>
 
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
 /// The names of the classes by a recipe's note "class_names"; none where it has none. Throws
 /// ConfigError for a note that is no JSON list of words.
 std::vector<std::string> class_names(const std::map<std::string, std::string>& notes);
+
+/// The names of the classes that a course's metrics count: its own, else those of the notes.
+std::vector<std::string> class_names(const training::Course& course,
+                                     const std::map<std::string, std::string>& notes);
 
 /// The counts with the names of their classes, if there is one for each.
 Confusion named(const std::optional<models::ConfusionMatrix>& matrix,

@@ -26,18 +26,22 @@ void require_pictures(const EvaluateOptions& options, const Ensemble& ensemble, 
 
 // The figures of each member and of all together, in one pass.
 EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensemble,
-                           const training::JointEvaluation& evaluation) {
-  EvaluationReport report{.data = options.data, .split = options.split};
+                           const Team& team, const training::JointEvaluation& evaluation) {
+  EvaluationReport report{
+      .data = options.data, .split = options.split, .samples = evaluation.samples};
   for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
     const training::Evaluation& one = evaluation.members[i];
-    report.samples = one.samples;
-    report.members.push_back({.member = ensemble.members()[i].member.name,
-                              .figures = one.figures,
-                              .confusion = named(one.confusion, ensemble.class_names())});
+    const Predictor& member = ensemble.members()[i];
+    report.members.push_back(
+        {.member = member.member.name,
+         .figures = one.figures,
+         .confusion =
+             named(one.confusion, class_names(team.voters()[i].course, member.weights.notes))});
   }
-  if (!evaluation.votes.empty())
-    report.vote =
-        EvaluationReport::Line{.member = "vote", .figures = evaluation.votes.front().figures};
+  for (const training::VoteFigures& vote : evaluation.votes)
+    report.votes.push_back({.member = vote.name.empty() ? "vote" : vote.name,
+                            .figures = vote.figures,
+                            .confusion = named(vote.confusion, ensemble.class_names())});
   return report;
 }
 
@@ -59,7 +63,7 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   }
   const auto evaluation =
       training::evaluate_together(ensemble.recipe(), team.voters(), loader, pass);
-  const EvaluationReport report = report_of(options, ensemble, *evaluation);
+  const EvaluationReport report = report_of(options, ensemble, team, *evaluation);
   if (report.samples == 0)
     throw DataError("[evaluate] " + options.data.string() + " must hold samples, got none");
   if (!options.output.empty()) write_file_atomically(options.output, evaluation_json(report));

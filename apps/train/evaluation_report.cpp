@@ -1,9 +1,11 @@
 #include <headrace/apps/terminal/table.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/evaluation_report.h>
 #include <headrace/apps/train/figure_text.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +17,9 @@ namespace {
 using nlohmann::ordered_json;
 using Line = EvaluationReport::Line;
 
-// Mean, lowest and highest of a figure.
+constexpr std::size_t most_columns = 100;
+
+// Mean, lowest and highest of a figure; empty where no member has it as a number.
 std::vector<std::string> spread(const std::vector<Line>& members, const std::string& name) {
   double sum = 0.0;
   double lowest = HUGE_VAL;
@@ -26,6 +30,7 @@ std::vector<std::string> spread(const std::vector<Line>& members, const std::str
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
   }
+  if (lowest > highest) return {"", "", ""};
   return {figure_text(sum / static_cast<double>(members.size())), figure_text(lowest),
           figure_text(highest)};
 }
@@ -38,7 +43,8 @@ std::vector<std::string> names_of(const EvaluationReport& report) {
   };
   for (const Line& member : report.members)
     add(member);
-  if (report.vote) add(*report.vote);
+  for (const Line& vote : report.votes)
+    add(vote);
   return names;
 }
 
@@ -49,19 +55,19 @@ ordered_json json_of(const Figures& figures) {
   return json;
 }
 
-ordered_json json_of(const Line& line) {
-  ordered_json json{{"member", line.member}, {"figures", json_of(line.figures)}};
+ordered_json json_of(const char* called, const Line& line) {
+  ordered_json json{{called, line.member}, {"figures", json_of(line.figures)}};
   if (!line.confusion.counts.empty())
     json["confusion"] = {{"classes", line.confusion.classes}, {"counts", line.confusion.counts}};
   return json;
 }
 
-}  // namespace
-
-std::string evaluation_text(const EvaluationReport& report) {
+// With the first so many votes.
+std::string table_of(const EvaluationReport& report, std::size_t votes) {
   const bool several = report.members.size() > 1;
   std::vector<Table::Column> columns{{.heading = "figure", .align = Align::left}};
-  if (report.vote) columns.push_back({.heading = "vote"});
+  for (std::size_t i = 0; i < votes; ++i)
+    columns.push_back({.heading = report.votes[i].member});
   if (several)
     columns.insert(columns.end(),
                    {{.heading = "mean"}, {.heading = "lowest"}, {.heading = "highest"}});
@@ -70,8 +76,8 @@ std::string evaluation_text(const EvaluationReport& report) {
   Table table(columns);
   for (const std::string& name : names_of(report)) {
     std::vector<std::string> cells{figure_words(name)};
-    if (report.vote) {
-      const double value = figure(report.vote->figures, name);
+    for (std::size_t i = 0; i < votes; ++i) {
+      const double value = figure(report.votes[i].figures, name);
       cells.push_back(std::isnan(value) ? "" : figure_text(value));
     }
     if (several) {
@@ -85,14 +91,32 @@ std::string evaluation_text(const EvaluationReport& report) {
   return table.text();
 }
 
+// A line of a table ends with a cell of numbers or its heading: none is wider than the head.
+std::size_t width_of(const std::string& table) {
+  return text_width(std::string_view(table).substr(0, table.find('\n')));
+}
+
+}  // namespace
+
+std::string evaluation_text(const EvaluationReport& report) {
+  std::size_t votes = report.votes.size();
+  std::string text = table_of(report, votes);
+  while (votes > 1 && width_of(text) > most_columns)
+    text = table_of(report, --votes);
+  return text;
+}
+
 std::string evaluation_json(const EvaluationReport& report) {
   ordered_json json{{"data", report.data.string()},
                     {"split", report.split},
                     {"samples", report.samples},
                     {"members", ordered_json::array()}};
   for (const Line& line : report.members)
-    json["members"].push_back(json_of(line));
-  if (report.vote) json["vote"] = json_of(report.vote->figures);
+    json["members"].push_back(json_of("member", line));
+  if (!report.votes.empty()) json["vote"] = json_of(report.votes.front().figures);
+  if (report.votes.size() > 1)
+    for (const Line& vote : report.votes)
+      json["votes"].push_back(json_of("name", vote));
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 

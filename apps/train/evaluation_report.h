@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,23 +12,25 @@ namespace headrace::inline v1::app {
 /// What weights came to on labelled data.
 struct EvaluationReport {
   struct Line {
-    std::string member{};  ///< "fold-0"
+    std::string member{};  ///< "fold-0"; "vote", or the name of one way to decide
     Figures figures{};
     Confusion confusion{};
   };
 
   std::filesystem::path data{};
-  std::string split{};  ///< as it was asked for
-  std::int64_t samples = 0;
+  std::string split{};       ///< as it was asked for
+  std::int64_t samples = 0;  ///< that count with one member at least
   std::vector<Line> members{};
-  std::optional<Line> vote{};  ///< of all members together
+  std::vector<Line> votes{};  ///< of all members together, the way that decides first
 };
 
 /// A table for a person: a row for each figure; of several members the mean, the lowest and the
-/// highest of theirs, and the vote's where they voted.
+/// highest of theirs, and where they voted the vote's: of several ways to decide the first and
+/// those that 100 columns have room for.
 std::string evaluation_text(const EvaluationReport& report);
 
-/// All of it as JSON, with null for what is no number.
+/// All of it as JSON, with null for what is no number: "vote" has the figures of the way that
+/// decides, and where there are several "votes" lists all, with their confusion matrices.
 std::string evaluation_json(const EvaluationReport& report);
 
 }  // namespace headrace::inline v1::app

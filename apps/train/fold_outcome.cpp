@@ -3,6 +3,7 @@
 #include <headrace/apps/train/figure_spread.h>
 #include <headrace/apps/train/figure_text.h>
 #include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/vote_table.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
@@ -120,15 +121,33 @@ nlohmann::ordered_json json_of(const std::map<std::string, FigureSpread>& spread
   return json;
 }
 
+void add_confusion(nlohmann::ordered_json& json, const Confusion& confusion) {
+  if (confusion.counts.empty()) return;
+  json["confusion"] = {{"classes", confusion.classes}, {"counts", confusion.counts}};
+}
+
 nlohmann::ordered_json json_of(const FoldOutcome& outcome) {
   nlohmann::ordered_json json{{"member", outcome.member},
                               {"selected_by", outcome.selected_by},
                               {"best_epoch", outcome.best_epoch},
                               {"validation", outcome.validation},
                               {"test", outcome.test}};
-  if (const Confusion& confusion = outcome.confusion; !confusion.counts.empty())
-    json["confusion"] = {{"classes", confusion.classes}, {"counts", confusion.counts}};
+  add_confusion(json, outcome.confusion);
   return json;
+}
+
+void add_votes(nlohmann::ordered_json& json, const std::vector<FoldOutcome>& votes) {
+  if (votes.empty()) return;
+  const FoldOutcome& first = votes.front();
+  nlohmann::ordered_json& deciding = json["vote"];
+  deciding = {{"selected_by", first.selected_by}, {"test", first.test}};
+  add_confusion(deciding, first.confusion);
+  if (votes.size() == 1) return;
+  for (const FoldOutcome& vote : votes) {
+    nlohmann::ordered_json one{{"name", vote_name(vote)}, {"test", vote.test}};
+    add_confusion(one, vote.confusion);
+    json["votes"].push_back(std::move(one));
+  }
 }
 
 }  // namespace
@@ -149,15 +168,17 @@ std::optional<FoldOutcome> read_fold_outcome(const std::filesystem::path& folder
 }
 
 std::string results_text(const std::vector<FoldOutcome>& outcomes,
-                         const std::optional<FoldOutcome>& vote) {
+                         const std::vector<FoldOutcome>& votes) {
   if (outcomes.empty()) return "nothing was trained";
   std::string text;
   for (const FoldOutcome& outcome : outcomes)
     text += outcome_text(outcome);
   text += summary(outcomes);
-  if (!vote) return text;
-  return text + fmt::format("\n{}: test {} {:.4f}", vote->member, figure_words(vote->selected_by),
-                            find(vote->test, vote->selected_by).value_or(NAN));
+  if (votes.empty()) return text;
+  if (votes.size() > 1) return text + '\n' + vote_table(votes);
+  const FoldOutcome& vote = votes.front();
+  return text + fmt::format("\n{}: test {} {:.4f}", vote.member, figure_words(vote.selected_by),
+                            find(vote.test, vote.selected_by).value_or(NAN));
 }
 
 void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& outcome) {
@@ -165,14 +186,14 @@ void write_fold_outcome(const std::filesystem::path& folder, const FoldOutcome& 
 }
 
 void write_run_result(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
-                      const std::optional<FoldOutcome>& vote) {
+                      const std::vector<FoldOutcome>& votes) {
   nlohmann::ordered_json json{{"members", nlohmann::ordered_json::array()}};
   for (const FoldOutcome& outcome : outcomes)
     json["members"].push_back(json_of(outcome));
   if (outcomes.size() > 1)
     json["over_members"] = {{"validation", json_of(spread_of(outcomes, &FoldOutcome::validation))},
                             {"test", json_of(spread_of(outcomes, &FoldOutcome::test))}};
-  if (vote) json["vote"] = {{"selected_by", vote->selected_by}, {"test", vote->test}};
+  add_votes(json, votes);
   write_file_atomically(folder / "result.json", json.dump(2) + "\n");
 }
 

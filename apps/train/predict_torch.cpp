@@ -78,6 +78,14 @@ class PredictCommand {
                                               : std::string("none")));
   }
 
+  // Why, on the CPU.
+  std::vector<training::Reason> reasons_of(const training::Cases& cases) const {
+    std::vector<training::Reason> reasons = ensemble_.recipe().reasons(cases);
+    for (training::Reason& reason : reasons)
+      reason.values = reason.values.to(at::kCPU, at::kFloat).flatten().contiguous();
+    return reasons;
+  }
+
   void add(std::optional<PredictionText>& text, const training::Cases& cases) {
     require(cases);
     const at::Tensor rows = cases.scores.to(at::kCPU, at::kFloat).contiguous();
@@ -91,13 +99,20 @@ class PredictCommand {
     std::vector<std::string> files;
     for (const Origin& origin : cases.origins)
       files.push_back(origin.file);
+    const std::vector<training::Reason> reasons = reasons_of(cases);
+    std::vector<PredictedReason> why;
+    for (const training::Reason& reason : reasons)
+      why.push_back({.name = reason.name,
+                     .values = {reason.values.const_data_ptr<float>(),
+                                static_cast<std::size_t>(reason.values.numel())}});
     if (!text)
       text.emplace(prediction_format(options_.output), rows.size(1), ensemble_.class_names());
     text->add(
         {.probabilities = {rows.const_data_ptr<float>(), static_cast<std::size_t>(rows.numel())},
          .predicted = {predicted.const_data_ptr<std::int64_t>(),
                        static_cast<std::size_t>(predicted.numel())},
-         .files = files});
+         .files = files,
+         .reasons = why});
   }
 
   const PredictOptions& options_;

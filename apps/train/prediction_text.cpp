@@ -3,10 +3,12 @@
 #include <headrace/engine/base/error.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
@@ -52,60 +54,87 @@ PredictionText::PredictionText(PredictionFormat format, std::int64_t classes,
                     names_.size(), classes_));
 }
 
+void PredictionText::take_reasons(const PredictedCases& cases, std::size_t count) {
+  std::vector<std::string> names;
+  for (const PredictedReason& reason : cases.reasons) {
+    if (reason.values.size() != count)
+      throw ConfigError(
+          fmt::format("[predict] reason \"{}\" must have a value for each case, got {} "
+                      "for {}",
+                      reason.name, reason.values.size(), count));
+    names.push_back(reason.name);
+  }
+  if (cases_ > 0 && names != reasons_)
+    throw ConfigError(
+        fmt::format("[predict] reasons must have the same names for all cases, got {} "
+                    "and now {}: {}",
+                    reasons_.size(), names.size(), fmt::join(names, ", ")));
+  reasons_ = std::move(names);
+}
+
 void PredictionText::head(bool files) {
   std::vector<std::string> cells{"index"};
   if (files) cells.emplace_back("file");
   for (std::size_t c = 0; c < classes_; ++c)
     cells.push_back(names_.empty() ? fmt::format("p{}", c) : "p_" + names_[c]);
   cells.emplace_back("predicted");
+  cells.insert(cells.end(), reasons_.begin(), reasons_.end());
   text_ = csv_line(cells) + '\n';
 }
 
 void PredictionText::add(const PredictedCases& cases) {
-  if (cases_ == 0 && format_ == PredictionFormat::csv) head(!cases.files.empty());
   const std::size_t count = cases.probabilities.size() / classes_;
-  const std::size_t each = count == 0 ? 0 : cases.predicted.size() / count;
+  if (count == 0) return;
+  take_reasons(cases, count);
+  if (cases_ == 0 && format_ == PredictionFormat::csv) head(!cases.files.empty());
+  const std::size_t each = cases.predicted.size() / count;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto probabilities = cases.probabilities.subspan(i * classes_, classes_);
-    const auto predicted = cases.predicted.subspan(i * each, each);
-    const std::string* file = cases.files.empty() ? nullptr : &cases.files[i];
+    Row row{.probabilities = cases.probabilities.subspan(i * classes_, classes_),
+            .predicted = cases.predicted.subspan(i * each, each),
+            .file = cases.files.empty() ? nullptr : &cases.files[i],
+            .reasons = {}};
+    for (const PredictedReason& reason : cases.reasons)
+      row.reasons.push_back(reason.values[i]);
     if (format_ == PredictionFormat::csv)
-      add_csv(probabilities, predicted, file);
+      add_csv(row);
     else
-      add_json(probabilities, predicted, file);
+      add_json(row);
     ++cases_;
   }
 }
 
-void PredictionText::add_csv(std::span<const float> probabilities,
-                             std::span<const std::int64_t> predicted, const std::string* file) {
+void PredictionText::add_csv(const Row& row) {
   const auto out = std::back_inserter(text_);
   fmt::format_to(out, "{}", cases_);
-  if (file != nullptr) fmt::format_to(out, ",{}", csv_quoted(*file));
-  for (const float probability : probabilities)
+  if (row.file != nullptr) fmt::format_to(out, ",{}", csv_quoted(*row.file));
+  for (const float probability : row.probabilities)
     fmt::format_to(out, ",{:.6f}", probability);
   std::string classes;
-  for (const std::size_t c : chosen(predicted, classes_))
+  for (const std::size_t c : chosen(row.predicted, classes_))
     classes += (classes.empty() ? "" : ";") + (names_.empty() ? std::to_string(c) : names_[c]);
-  fmt::format_to(out, ",{}\n", csv_quoted(classes));
+  fmt::format_to(out, ",{}", csv_quoted(classes));
+  for (const float reason : row.reasons)
+    text_ += std::isfinite(reason) ? fmt::format(",{:.6f}", reason) : ",";
+  text_ += '\n';
 }
 
-void PredictionText::add_json(std::span<const float> probabilities,
-                              std::span<const std::int64_t> predicted, const std::string* file) {
-  ordered_json row{{"index", cases_}};
-  if (file != nullptr) row["file"] = *file;
-  ordered_json& values = row["probabilities"];
+void PredictionText::add_json(const Row& row) {
+  ordered_json json{{"index", cases_}};
+  if (row.file != nullptr) json["file"] = *row.file;
+  ordered_json& values = json["probabilities"];
   for (std::size_t c = 0; c < classes_; ++c) {
     if (names_.empty())
-      values.push_back(probabilities[c]);
+      values.push_back(row.probabilities[c]);
     else
-      values[names_[c]] = probabilities[c];
+      values[names_[c]] = row.probabilities[c];
   }
   ordered_json classes = ordered_json::array();
-  for (const std::size_t c : chosen(predicted, classes_))
+  for (const std::size_t c : chosen(row.predicted, classes_))
     classes.push_back(names_.empty() ? ordered_json(c) : ordered_json(names_[c]));
-  row["predicted"] = predicted.size() == 1 && classes.size() == 1 ? classes.front() : classes;
-  text_ += dump(row) + '\n';
+  json["predicted"] = row.predicted.size() == 1 && classes.size() == 1 ? classes.front() : classes;
+  for (std::size_t i = 0; i < reasons_.size(); ++i)
+    json["reasons"][reasons_[i]] = row.reasons[i];
+  text_ += dump(json) + '\n';
 }
 
 }  // namespace headrace::inline v1::app

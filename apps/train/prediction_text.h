@@ -19,36 +19,54 @@ PredictionFormat prediction_format(const std::filesystem::path& file);
 /// The words of a recipe's note of that name, a JSON list. Throws ConfigError for another text.
 std::vector<std::string> words_of_note(const std::string& name, const std::string& note);
 
+/// Why cases were decided as they were: a value for each.
+struct PredictedReason {
+  std::string name{};
+  std::span<const float> values{};
+};
+
 /// The next cases of a PredictionText.
 struct PredictedCases {
   std::span<const float> probabilities{};     ///< `classes` for each case, row-major
   std::span<const std::int64_t> predicted{};  ///< a class a case, or 0 or 1 for each of its classes
   std::span<const std::string> files{};       ///< where each came from; empty: not known
+  std::span<const PredictedReason> reasons{};  ///< of the same names each time
 };
 
 /// Class probabilities as the text of a file. CSV: columns "index", "file" where it is known, "p0"
-/// or "p_<name>" for each class, and "predicted": the class, by its name where it has one, several
-/// with ';' between. JSON lines: the same keys, "probabilities" as a list, or an object by name.
+/// or "p_<name>" for each class, "predicted": the class, by its name where it has one, several with
+/// ';' between, and a column for each reason, empty where its value is no number. JSON lines: the
+/// same keys, "probabilities" as a list, or an object by name, and "reasons", an object, where
+/// there are some.
 class PredictionText {
  public:
   /// Throws ConfigError where there are names, but not one for each class.
   PredictionText(PredictionFormat format, std::int64_t classes, std::vector<std::string> names);
 
+  /// Throws ConfigError for reasons of other names than before, or not of each case.
   void add(const PredictedCases& cases);
 
   std::int64_t cases() const { return cases_; }
   const std::string& text() const { return text_; }
 
  private:
+  // One of the cases.
+  struct Row {
+    std::span<const float> probabilities;
+    std::span<const std::int64_t> predicted;
+    const std::string* file;     // null: not known
+    std::vector<float> reasons;  // in the order of their names
+  };
+
+  void take_reasons(const PredictedCases& cases, std::size_t count);
   void head(bool files);
-  void add_csv(std::span<const float> probabilities, std::span<const std::int64_t> predicted,
-               const std::string* file);
-  void add_json(std::span<const float> probabilities, std::span<const std::int64_t> predicted,
-                const std::string* file);
+  void add_csv(const Row& row);
+  void add_json(const Row& row);
 
   PredictionFormat format_;
   std::size_t classes_;
   std::vector<std::string> names_;
+  std::vector<std::string> reasons_;  // their names
   std::int64_t cases_ = 0;
   std::string text_;
 };

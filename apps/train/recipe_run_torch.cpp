@@ -8,8 +8,8 @@
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
+#include <headrace/apps/train/vote_table.h>
 #include <headrace/monitor/format.h>
-#include <headrace/training/vote.h>
 
 #include <algorithm>
 #include <string>
@@ -95,8 +95,8 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
   const training::MemberOptions options = member_options(one, folder);
   if (const std::optional<FoldOutcome> done = read_fold_outcome(options.folder)) return *done;
 
-  training::MemberCallbacks callbacks{
-      .trainer = trainer_callbacks(view, memory, class_names(recipe_->notes()))};
+  const std::vector<std::string> classes = class_names(*recipe_->begin(one), recipe_->notes());
+  training::MemberCallbacks callbacks{.trainer = trainer_callbacks(view, memory, classes)};
   callbacks.on_stage = [&](const training::StageStart& start) {
     view.begin_fold({.fold = static_cast<int>(one.index),
                      .epochs = start.stage.epochs,
@@ -118,7 +118,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                             .best_epoch = result.best_epoch,
                             .validation = by_name(result.validation),
                             .test = by_name(result.test),
-                            .confusion = named(result.confusion, class_names(recipe_->notes()))};
+                            .confusion = named(result.confusion, classes)};
   write_fold_outcome(options.folder, outcome);
   return outcome;
 }
@@ -138,41 +138,57 @@ std::vector<training::Member> RecipeRun::done_members(const std::filesystem::pat
   return done;
 }
 
-std::optional<training::Figures> RecipeRun::vote_of_kept_scores(
+std::vector<training::VoteFigures> RecipeRun::vote_of_kept_scores(
     const std::filesystem::path& folder) const {
   std::vector<training::MemberScores> scores;
   for (const training::Member& member : members_) {
     scores.push_back(training::read_member_scores(folder / member.name));
     scores.back().member = member.index;
   }
-  auto votes = training::vote_on_test(*recipe_, scores);
-  return votes.empty() ? std::nullopt : std::optional(std::move(votes.front().figures));
+  return training::vote_on_test(*recipe_, scores);
+}
+
+// By the figure that selects a member's weights; where a vote has none of that name by its first.
+std::vector<FoldOutcome> RecipeRun::outcomes_of(
+    const std::vector<training::VoteFigures>& votes) const {
+  std::vector<FoldOutcome> outcomes;
+  if (votes.empty()) return outcomes;
+  std::string by = recipe_->begin(members_.front())->selected_by().figure;
+  const training::Figures& deciding = votes.front().figures;
+  if (!by_name(deciding).contains(by) && !deciding.empty()) by = deciding.front().first;
+  for (const training::VoteFigures& vote : votes)
+    outcomes.push_back({.member = vote_member(vote.name),
+                        .selected_by = by,
+                        .test = by_name(vote.figures),
+                        .confusion = named(vote.confusion, class_names(recipe_->notes()))});
+  return outcomes;
 }
 
 std::optional<TestReview> RecipeRun::review(const std::filesystem::path& folder,
                                             std::stop_token stop) const {
-  const std::vector<training::Member> done = done_members(folder);
-  const bool all = members_.size() > 1 && done.size() == members_.size();
   TestReview review;
-  const bool same_test = std::ranges::all_of(
-      done, [&](const training::Member& member) { return member.test == done.front().test; });
-  std::optional<training::Figures> vote =
-      all && same_test ? vote_of_kept_scores(folder) : std::nullopt;
-  if (!done.empty() && same_test) {
-    const auto course = recipe_->begin(done.front());
-    const bool wanted = course->shows_pictures() || (all && !vote);
-    if (wanted && course->evaluates(training::Split::test)) {
-      review.left_out = lack_for(done, folder);
-      auto seen = review.left_out.empty() ? look_at_test(done, folder, std::move(stop)) : Seen{};
-      if (!seen) return std::nullopt;
-      review.gallery = std::move(seen->gallery);
-      if (all && !vote) vote = std::move(seen->vote);
-    }
+  std::vector<training::Member> done = done_members(folder);
+  if (done.empty()) return review;
+  const auto records = recipe_->common_test(done);
+  if (!records) return review;
+  const bool all = members_.size() > 1 && done.size() == members_.size();
+  // Those that were kept are of each member's own test.
+  const bool kept = std::ranges::all_of(
+      done, [&](const training::Member& member) { return member.test == *records; });
+  std::vector<training::VoteFigures> votes;
+  if (all && kept) votes = vote_of_kept_scores(folder);
+  for (training::Member& member : done)
+    member.test = *records;
+  const auto course = recipe_->begin(done.front());
+  const bool wanted = course->shows_pictures() || (all && votes.empty());
+  if (wanted && course->evaluates(training::Split::test)) {
+    review.left_out = lack_for(done, folder);
+    auto seen = review.left_out.empty() ? look_at_test(done, folder, std::move(stop)) : Seen{};
+    if (!seen) return std::nullopt;
+    review.gallery = std::move(seen->gallery);
+    if (all && votes.empty()) votes = std::move(seen->votes);
   }
-  if (vote)
-    review.vote = FoldOutcome{.member = "all together",
-                              .selected_by = recipe_->begin(members_.front())->selected_by().figure,
-                              .test = by_name(*vote)};
+  review.votes = outcomes_of(votes);
   return review;
 }
 
@@ -221,9 +237,7 @@ std::optional<RecipeRun::Seen> RecipeRun::look_at_test(const std::vector<trainin
   if (trial_ != nullptr)
     trial_->on_once(
         {.what = "look back at the test", .seconds = evaluation->members.front().full_seconds});
-  Seen seen{.gallery = gallery.result()};
-  if (!evaluation->votes.empty()) seen.vote = std::move(evaluation->votes.front().figures);
-  return seen;
+  return Seen{.votes = std::move(evaluation->votes), .gallery = gallery.result()};
 }
 
 }  // namespace headrace::inline v1::app

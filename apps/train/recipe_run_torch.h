@@ -4,6 +4,7 @@
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/member_run.h>
+#include <headrace/training/vote.h>
 
 #include <map>
 #include <memory>
@@ -44,7 +45,8 @@ class RecipeRun final : public TrainingRun {
                                          const std::filesystem::path& folder) const;
   const training::Member& member(std::int64_t index) const;
   std::vector<training::Member> done_members(const std::filesystem::path& folder) const;
-  std::optional<training::Figures> vote_of_kept_scores(const std::filesystem::path& folder) const;
+  std::vector<training::VoteFigures> vote_of_kept_scores(const std::filesystem::path& folder) const;
+  std::vector<FoldOutcome> outcomes_of(const std::vector<training::VoteFigures>& votes) const;
   // Bytes that the compute device has left under its limit, once what is unused was given back.
   std::uint64_t room_now() const;
   // Why the networks of all these cannot be held at once; empty where they can.
@@ -52,9 +54,10 @@ class RecipeRun final : public TrainingRun {
                        const std::filesystem::path& folder) const;
   // What a pass over the test shows.
   struct Seen {
-    std::optional<training::Figures> vote{};
+    std::vector<training::VoteFigures> votes{};
     Gallery gallery{};
   };
+  // `done` have the records that they look at together as their test.
   std::optional<Seen> look_at_test(const std::vector<training::Member>& done,
                                    const std::filesystem::path& folder, std::stop_token stop) const;
 

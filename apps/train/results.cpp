@@ -53,19 +53,20 @@ void add_spread(CsvTable& table, const std::vector<FoldOutcome>& outcomes) {
 }  // namespace
 
 std::string results_csv(const std::vector<FoldOutcome>& outcomes,
-                        const std::optional<FoldOutcome>& vote) {
+                        const std::vector<FoldOutcome>& votes) {
   CsvTable table;
   for (const FoldOutcome& outcome : outcomes)
     add_row(table, outcome, outcome.validation.empty() ? "" : std::to_string(outcome.best_epoch));
   add_spread(table, outcomes);
-  if (vote) add_row(table, *vote, "");
+  for (const FoldOutcome& vote : votes)
+    add_row(table, vote, "");
   return table.text();
 }
 
 void write_results(const std::filesystem::path& folder, const std::vector<FoldOutcome>& outcomes,
                    const TestReview& review) {
   if (outcomes.empty()) return;
-  write_file_atomically(folder / "results.csv", results_csv(outcomes, review.vote));
+  write_file_atomically(folder / "results.csv", results_csv(outcomes, review.votes));
   if (review.gallery.records > 0)
     write_file_atomically(folder / "worst.png", worst_png(review.gallery));
   const CsvTable metrics = read_csv_file(folder / "metrics.csv");

@@ -82,24 +82,25 @@ Named mean_of(const std::vector<FoldOutcome>& outcomes, Named FoldOutcome::*spli
 }
 
 TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
-                     const std::optional<FoldOutcome>& vote) {
+                     const std::vector<FoldOutcome>& votes) {
   TextTable table{.title = outcomes.size() > 1 ? "mean over members" : "kept weights",
                   .head = {"", "validation", "test"}};
-  if (vote) table.head.emplace_back("vote, test");
+  if (!votes.empty()) table.head.emplace_back("vote, test");
   const Named validation = mean_of(outcomes, &FoldOutcome::validation);
   const Named test = mean_of(outcomes, &FoldOutcome::test);
   Named all = validation;
   all.insert(test.begin(), test.end());
+  if (!votes.empty()) all.insert(votes.front().test.begin(), votes.front().test.end());
   for (const auto& [name, value] : all) {
     table.rows.push_back({figure_words(name), shown(validation, name), shown(test, name)});
-    if (vote) table.rows.back().push_back(shown(vote->test, name));
+    if (!votes.empty()) table.rows.back().push_back(shown(votes.front().test, name));
   }
   return table;
 }
 
 void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<FoldOutcome>& outcomes,
-                 const std::optional<FoldOutcome>& vote) {
-  const MatrixChart matrix = confusion_of_test(outcomes);
+                 const std::vector<FoldOutcome>& votes) {
+  const MatrixChart matrix = confusion_of_test(outcomes, votes);
   const double left = matrix.counts.empty() ? width : 0.55 * width;
   const double half = (height - 16.0) / 2.0;
   const double gap = 8.0;  // between the charts
@@ -123,27 +124,37 @@ void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<Fold
         .top = end + 16.0,
         .width = width - left - 60.0,
         .height = height - end - 24.0},
-       figures_of(outcomes, vote));
+       figures_of(outcomes, votes));
+}
+
+bool same_classes(const Confusion& a, const Confusion& b) {
+  return a.counts.size() == b.counts.size() && a.classes == b.classes;
 }
 
 }  // namespace
 
-MatrixChart confusion_of_test(const std::vector<FoldOutcome>& outcomes) {
+MatrixChart confusion_of_test(const std::vector<FoldOutcome>& outcomes,
+                              const std::vector<FoldOutcome>& votes) {
+  const Confusion vote = votes.empty() ? Confusion{} : votes.front().confusion;
+  const MatrixChart voted{
+      .title = "confusion matrix, test, vote", .counts = vote.counts, .names = vote.classes};
+  const Confusion* first = vote.counts.empty() ? nullptr : &vote;
   MatrixChart chart{.title = outcomes.size() > 1 ? "confusion matrix, test, all members"
                                                  : "confusion matrix, test"};
   for (const FoldOutcome& outcome : outcomes) {
     if (outcome.confusion.counts.empty()) continue;
-    chart.names = outcome.confusion.classes;
+    if (first == nullptr) first = &outcome.confusion;
+    if (!same_classes(outcome.confusion, *first)) return voted;
+    chart.names = first->classes;
     if (chart.counts.empty()) {
       chart.counts = outcome.confusion.counts;
       continue;
     }
-    if (outcome.confusion.counts.size() != chart.counts.size()) return {};
     for (std::size_t row = 0; row < chart.counts.size(); ++row)
       for (std::size_t column = 0; column < chart.counts.size(); ++column)
         chart.counts[row][column] += outcome.confusion.counts[row][column];
   }
-  return chart;
+  return chart.counts.empty() ? voted : chart;
 }
 
 std::vector<std::byte> results_png(const CsvTable& metrics,
@@ -155,7 +166,7 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
   if (strip > 0.0)
     draw(canvas, {.left = edge, .top = height, .width = width - 2.0 * edge, .height = strip},
          pictures);
-  draw_charts(canvas, metrics, outcomes, review.vote);
+  draw_charts(canvas, metrics, outcomes, review.votes);
   return canvas.png();
 }
 

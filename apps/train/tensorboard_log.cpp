@@ -79,10 +79,10 @@ void TensorBoardLog::add(const EpochFacts& epoch) {
 void write_test_events(const std::filesystem::path& folder,
                        const std::vector<FoldOutcome>& outcomes, const TestReview& review,
                        const TensorBoardLog::Warn& warn) {
-  const MatrixChart matrix = confusion_of_test(outcomes);
+  const MatrixChart matrix = confusion_of_test(outcomes, review.votes);
   std::map<std::string, double> figures;
-  if (review.vote)
-    figures = review.vote->test;
+  if (!review.votes.empty())
+    figures = review.votes.front().test;
   else if (outcomes.size() == 1)
     figures = outcomes.front().test;
   if (figures.empty() && matrix.counts.empty() && review.gallery.records == 0) return;

@@ -49,9 +49,9 @@ class TensorBoardLog {
   std::optional<monitor::EventFile> file_;
 };
 
-/// Writes what a test came to into tb/test, in place of what was there: "test/<figure>" of the vote
-/// or of the only member, and as pictures the confusion matrix, some of the test and its worst
-/// mistakes. Nothing where there was no test.
+/// Writes what a test came to into tb/test, in place of what was there: "test/<figure>" of the
+/// first vote or of the only member, and as pictures the confusion matrix, some of the test and its
+/// worst mistakes. Nothing where there was no test.
 void write_test_events(const std::filesystem::path& folder,
                        const std::vector<FoldOutcome>& outcomes, const TestReview& review,
                        const TensorBoardLog::Warn& warn);

@@ -201,7 +201,7 @@ class TrainCommand {
     if (trial_)
       tell_trial(place);
     else
-      tell_figures(results_text(outcomes, review->vote), review->gallery, place);
+      tell_figures(results_text(outcomes, review->votes), review->gallery, place);
     tell_goals(run, place);
     return ExitCode::done;
   }
@@ -243,7 +243,7 @@ class TrainCommand {
     std::optional<TestReview> review = run.review(folder.checkpoints(), place.signals.token());
     if (!review) return review;
     if (!review->left_out.empty()) place.view.warn(review->left_out);
-    write_run_result(folder.path(), finished, review->vote);
+    write_run_result(folder.path(), finished, review->votes);
     write_results(folder.path(), finished, *review);
     if (job_.config->tensorboard)
       write_test_events(folder.tensorboard(), finished, *review,

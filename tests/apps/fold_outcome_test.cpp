@@ -2,6 +2,7 @@
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/fold_outcome.h>
+#include <headrace/apps/train/vote_table.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -11,6 +12,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -62,15 +64,68 @@ TEST_CASE("what a fold came to is read back as it was written") {
 
 TEST_CASE("a run's result names all members and their vote") {
   const test::TemporaryFolder folder;
-  app::write_run_result(folder.path(), {fold(0, .8, .7), fold(1, .9, .75)},
-                        FoldOutcome{.selected_by = "accuracy", .test = {{"accuracy", .78}}});
+  const FoldOutcome vote{.member = app::vote_member(""),
+                         .selected_by = "accuracy",
+                         .test = {{"accuracy", .78}},
+                         .confusion = {.counts = {{5, 1}, {2, 6}}, .classes = {"cat", "dog"}}};
+  app::write_run_result(folder.path(), {fold(0, .8, .7), fold(1, .9, .75)}, {vote});
   const auto json = nlohmann::json::parse(test::content_of(folder.path() / "result.json"));
   CHECK(json.at("members").size() == 2);
   CHECK(json.at("members").at(1).at("test").at("accuracy") == .75);
   CHECK(json.at("vote").at("test").at("accuracy") == .78);
+  CHECK(json.at("vote").at("confusion").at("counts").at(1).at(0) == 2);
+  CHECK(json.at("vote").at("confusion").at("classes").at(1) == "dog");
+  CHECK_FALSE(json.contains("votes"));
   app::write_run_result(folder.path(), {fold(0, .8, .7)}, {});
   CHECK_FALSE(
       nlohmann::json::parse(test::content_of(folder.path() / "result.json")).contains("vote"));
+}
+
+TEST_CASE("of several ways to vote the first is the run's vote, and all are listed") {
+  const test::TemporaryFolder folder;
+  const FoldOutcome soft{.member = app::vote_member("soft"),
+                         .selected_by = "accuracy",
+                         .test = {{"accuracy", .78}},
+                         .confusion = {.counts = {{5, 1}, {2, 6}}}};
+  const FoldOutcome hard{
+      .member = app::vote_member("hard"), .selected_by = "accuracy", .test = {{"accuracy", .5}}};
+  CHECK(hard.member == "all together, hard");
+  app::write_run_result(folder.path(), {fold(0, .8, .7), fold(1, .9, .75)}, {soft, hard});
+  const auto json = nlohmann::json::parse(test::content_of(folder.path() / "result.json"));
+  CHECK(json.at("vote").at("test").at("accuracy") == .78);
+  const auto& votes = json.at("votes");
+  REQUIRE(votes.size() == 2);
+  CHECK(votes.at(0).at("name") == "soft");
+  CHECK(votes.at(0).at("confusion").at("counts").at(0).at(0) == 5);
+  CHECK(votes.at(1) == nlohmann::json{{"name", "hard"}, {"test", {{"accuracy", .5}}}});
+}
+
+TEST_CASE(
+    "a vote is a line, several are a table of at most 100 columns, the selected figure first") {
+  const auto vote = [](const std::string& name, double accuracy) {
+    FoldOutcome one{.member = app::vote_member(name),
+                    .selected_by = "qwk",
+                    .test = {{"accuracy", accuracy}, {"auc", .75}, {"macro_f1", .5}}};
+    if (name != "hard") one.test["qwk"] = .625;
+    return one;
+  };
+  const std::vector<FoldOutcome> members{fold(0, .5, .25), fold(1, .5, .75)};
+  const std::string alone = app::results_text(members);
+  CHECK(app::results_text(members, {vote("", .5)}) == alone + "\nall together: test qwk 0.6250");
+  CHECK(app::results_text(members, {vote("soft", .5), vote("hard", .25)}) ==
+        alone +
+            "\nall together, test     qwk  accuracy  macro f1     auc"
+            "\n------------------  ------  --------  --------  ------"
+            "\nsoft                0.6250    0.5000    0.5000  0.7500"
+            "\nhard                          0.2500    0.5000  0.7500");
+  FoldOutcome many = vote("a rather long name of a way to vote, longer than any column needs", .5);
+  for (int i = 0; i < 30; ++i)
+    many.test["figure_number_" + std::to_string(i)] = 0.5;
+  const std::string text = app::results_text(members, {many, vote("hard", .5)});
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(app::text_width(line) <= 100, line);
+  CHECK(text.find("figure number 0") != std::string::npos);  // what there is room for
 }
 
 TEST_CASE("what was not validated or not tested is said so") {

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/error.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,37 @@ TEST_CASE("where each class is there or not, all that are there are named") {
   const std::string json = text(PredictionFormat::json_lines, {}, cases);
   CHECK(json.find("\"predicted\":[0,1]}") != std::string::npos);
   CHECK(json.find("\"predicted\":[]}") != std::string::npos);
+}
+
+TEST_CASE("reasons are columns behind the class, and an object in a line of JSON") {
+  const std::vector<float> margins{0.5F, std::numeric_limits<float>::quiet_NaN()};
+  const std::vector<float> votes{3.0F, 2.0F};
+  const std::vector<app::PredictedReason> reasons{{"margin", margins}, {"votes, most", votes}};
+  CHECK(text(PredictionFormat::csv, {}, {scores, one_each, {}, reasons}) ==
+        "index,p0,p1,predicted,margin,\"votes, most\"\n0,0.250000,0.750000,1,0.500000,3.000000\n"
+        "1,0.500000,0.500000,0,,2.000000\n");
+  CHECK(text(PredictionFormat::json_lines, {}, {scores, one_each, {}, reasons}) ==
+        "{\"index\":0,\"probabilities\":[0.25,0.75],\"predicted\":1,"
+        "\"reasons\":{\"margin\":0.5,\"votes, most\":3.0}}\n"
+        "{\"index\":1,\"probabilities\":[0.5,0.5],\"predicted\":0,"
+        "\"reasons\":{\"margin\":null,\"votes, most\":2.0}}\n");
+}
+
+TEST_CASE("reasons have the same names for all cases, and a value for each") {
+  const std::vector<float> values{0.5F, 0.25F};
+  const std::vector<app::PredictedReason> one{{"margin", values}};
+  const std::vector<app::PredictedReason> other{{"votes", values}};
+  const std::vector<app::PredictedReason> few{{"margin", {values.data(), 1}}};
+  PredictionText all(PredictionFormat::csv, 2, {});
+  CHECK_THROWS_WITH_AS(all.add({scores, one_each, {}, few}),
+                       doctest::Contains("\"margin\" must have a value for each case, got 1 for 2"),
+                       ConfigError);
+  all.add({scores, one_each, {}, one});
+  CHECK_THROWS_WITH_AS(all.add({scores, one_each, {}, other}), doctest::Contains("votes"),
+                       ConfigError);
+  CHECK_THROWS_AS(all.add({scores, one_each, {}, {}}), ConfigError);
+  all.add({scores, one_each, {}, one});
+  CHECK(all.cases() == 4);
 }
 
 TEST_CASE("names must be one for each class, and their note a list of words") {

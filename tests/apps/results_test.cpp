@@ -154,10 +154,14 @@ TEST_CASE("results.csv has a row for each member, for mean and spread, and for t
   FoldOutcome last{
       .member = "fold 1", .selected_by = "f1", .best_epoch = -1, .test = {{"f1", 1.0}}};
   const FoldOutcome vote{.member = "all together", .selected_by = "f1", .test = {{"f1", 0.75}}};
-  CHECK(app::results_csv({a, last}, vote) ==
+  CHECK(app::results_csv({a, last}, {vote}) ==
         "member,selected_by,best_epoch,val_f1,test_f1,test_threshold\n"
         "fold 0,f1,3,0.5,0.25,0.125\nfold 1,f1,,,1,\nmean,f1,,,0.625,\n"
         "standard deviation,f1,,,0.5303300858899106,\nall together,f1,,,0.75,\n");
+  const FoldOutcome hard{
+      .member = "all together, hard", .selected_by = "f1", .test = {{"f1", 0.5}}};
+  const std::string both = app::results_csv({a, last}, {vote, hard});
+  CHECK(both.ends_with("all together,f1,,,0.75,\n\"all together, hard\",f1,,,0.5,\n"));
   last.member.clear();
   CHECK(app::results_csv({last}, {}) == "member,selected_by,best_epoch,test_f1\nrun,f1,,1\n");
 }
@@ -179,6 +183,36 @@ TEST_CASE("results.png shows both curves, over the whole width where there is no
   const Picture both = decode(with_matrix);
   CHECK(both.count(app::look::orange, 700, 60, 1200, 350) == 0);
   CHECK(both.count(app::look::blue.paler(0.95 - 0.95 * 40 / 45.0), 700, 0, 1200, 800) > 1000);
+}
+
+TEST_CASE("members of other classes than the vote show the vote's matrix, others their sum") {
+  FoldOutcome vote{.member = "all together, soft",
+                   .confusion = {.counts = {{4, 0, 0}, {0, 5, 0}, {1, 0, 6}}}};
+  FoldOutcome pair{.member = "pair 0 1", .confusion = {.counts = {{2, 1}, {0, 3}}}};
+  const auto counts = [](const std::vector<FoldOutcome>& members,
+                         const std::vector<FoldOutcome>& votes) {
+    return app::confusion_of_test(members, votes).counts;
+  };
+  const auto& all = vote.confusion.counts;
+  CHECK((counts({pair, pair}, {vote}) == all));
+  CHECK((counts({vote, vote}, {vote}) ==
+         std::vector<std::vector<std::int64_t>>{{8, 0, 0}, {0, 10, 0}, {2, 0, 12}}));
+  CHECK((counts({{.member = "without"}}, {vote}) == all));
+  // Two pairs of classes: as many, but not the same.
+  pair.confusion.classes = {"none", "mild"};
+  FoldOutcome other = pair;
+  other.confusion.classes = {"none", "severe"};
+  CHECK(counts({pair, other}, {}).empty());
+  CHECK((counts({pair, other}, {vote}) == all));
+  CHECK(app::confusion_of_test({pair, other}, {vote}).title == "confusion matrix, test, vote");
+
+  const app::CsvTable table = metrics(2, 30);
+  std::vector<FoldOutcome> outcomes(2, outcome(table, false));
+  outcomes[0].confusion = pair.confusion;
+  outcomes[1].confusion = other.confusion;
+  const auto png = app::results_png(table, outcomes, {.votes = {vote}});
+  keep("vote.png", png);
+  CHECK(decode(png).count(app::look::orange, 700, 60, 1200, 350) == 0);  // no curve: a matrix
 }
 
 TEST_CASE("results.png of folds shows their means, of a run without validation what there is") {
