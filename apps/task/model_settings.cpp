@@ -38,6 +38,17 @@ void describe(Fields& fields, ModelSettings& model) {
   fields.key(
       "width", model.width,
       of_a_name({.doc = "factor of the number of features, for trials", .above = 0.0, .max = 8.0}));
+  fields.key("hidden", model.hidden,
+             of_a_name({.doc = "of a ResNet's head, the outputs of its linear layers before the "
+                               "last: [512, 128]; each is followed by ReLU and batch norm",
+                        .min = 1.0,
+                        .max = 1e6}));
+  fields.key(
+      "dropout", model.dropout,
+      of_a_name({.doc = "of a ResNet's head, before each linear layer: one value for each, "
+                        "such as [0.4, 0.2, 0.2] with two hidden layers, one for all, or none",
+                 .min = 0.0,
+                 .below = 1.0}));
   fields.key("encoder", model.encoder,
              {.doc = "of unet: resnet18, resnet34 or resnet50",
               .used_if = [&model] { return model.torchscript.empty() && model.name == "unet"; },
@@ -49,6 +60,12 @@ void describe(Fields& fields, ModelSettings& model) {
 }
 
 void check(const ModelSettings& model) {
+  const std::size_t layers = model.hidden.size() + 1;
+  if (model.dropout.size() > 1 && model.dropout.size() != layers)
+    throw ConfigError(fmt::format(
+        "[config] model.dropout must have a value for each of the head's {} linear layers "
+        "(model.hidden and the last), one for all, or none; got {}",
+        layers, model.dropout.size()));
   if (model.name.empty() && model.torchscript.empty())
     throw ConfigError(
         "[config] model.name must name a network (docs/networks.md), or model.torchscript a file "

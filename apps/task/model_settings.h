@@ -19,6 +19,8 @@ struct ModelSettings {
   std::filesystem::path weights{};            ///< safetensors; empty: from random values
   std::optional<std::int64_t> in_channels{};  ///< none: those of the data
   double width = 1.0;                         ///< factor of the number of features
+  std::vector<std::int64_t> hidden{};         ///< layers of the head before the last
+  std::vector<double> dropout{};              ///< before each of its linear layers
   std::string encoder = "resnet18";           ///< of unet
   std::vector<std::string> frozen{};          ///< parameters that are not trained
   bool allow_random_frozen = false;

@@ -28,7 +28,8 @@ models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape
   models::NetworkOptions options{.name = model.name,
                                  .in_channels = shape.channels,
                                  .classes = shape.outputs,
-                                 .width = model.width};
+                                 .width = model.width,
+                                 .head = {.hidden = model.hidden, .dropout = model.dropout}};
   if (!shape.sides.empty()) options.sides = shape.sides;
   options.spacing = shape.spacing;
   const std::vector<std::string> encoders = models::network_encoders(model.name);
@@ -143,6 +144,14 @@ void require_kind(const ModelSettings& model, const std::vector<std::string>& na
                     "; take one of " + fitting);
 }
 
+template <class Number>
+std::string in_brackets(const char* what, const std::vector<Number>& numbers) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    text << (i == 0 ? std::string(", ") + what + " [" : ", ") << numbers[i];
+  return numbers.empty() ? "" : text.str() + ']';
+}
+
 std::string who_of(const ModelSettings& model) {
   return "[config] model.torchscript " + model.torchscript.string();
 }
@@ -230,6 +239,7 @@ std::map<std::string, std::string> network_notes(const ModelSettings& model) {
   std::string words = model.name;
   if (!models::network_encoders(model.name).empty()) words += " of " + model.encoder;
   if (model.width != 1.0) words += (std::ostringstream() << ", width " << model.width).str();
+  words += in_brackets("hidden", model.hidden) + in_brackets("dropout", model.dropout);
   return {{"network", words}};
 }
 

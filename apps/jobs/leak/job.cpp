@@ -15,6 +15,10 @@ void LeakConfig::check() const {
         fmt::format("[config] model.width must be 1 for leak_cnn, which has no width factor, got "
                     "{}; name another network",
                     model.width));
+  if (is_leak_cnn() && !(model.hidden.empty() && model.dropout.empty()))
+    throw ConfigError(
+        "[config] model.hidden and model.dropout must be empty for leak_cnn, which has a head of "
+        "its own; name another network");
 }
 
 LoaderJob LeakConfig::loader_job() const {

@@ -47,6 +47,18 @@ TEST_CASE("the glaucoma job trains another network by name, from weights of its 
       {"train", "--resume", job.only_run("again").string(), "--set", "model.name=resnet34"});
   CHECK(other.status == 2);
   CHECK(contains(other.err, "model.name was resnet18, got resnet34"));
+
+  settings = resnet;
+  settings.insert(settings.end(), {"runs=deep", "model.weights=resnet.safetensors",
+                                   "model.hidden=[8]", "model.dropout=[0.5, 0.2]"});
+  CHECK(contains(job.done(Job::train(settings)).err, "120 tensors loaded; 9 new: fc.1.weight"));
+  const std::string deep = job.only_run("deep").string();
+  job.done({"export", deep, "--output", "deep.safetensors"});
+  CHECK(contains(content_of(job.path() / "deep.safetensors").substr(0, 40000),
+                 "resnet18, width 0.125, hidden [8], dropout [0.5, 0.2]"));
+  const Finished wider = job.run({"train", "--resume", deep, "--set", "model.hidden=[16]"});
+  CHECK(wider.status == 2);
+  CHECK(contains(wider.err, "model.hidden.0 was 8, got 16"));
 }
 
 TEST_CASE("the glaucoma job refuses networks that are none for its maps") {

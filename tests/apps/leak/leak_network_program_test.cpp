@@ -58,4 +58,5 @@ TEST_CASE("the leak job's own network starts from weights, too, and others are r
   CHECK(contains(refusal({"model.name=efficient_glaucoma_cnn"}), "name another network"));
   CHECK(contains(refusal({"model.in_channels=3"}), "must be 1, the channels of the data, got 3"));
   CHECK(contains(refusal({"model.width=0.5"}), "model.width must be 1 for leak_cnn"));
+  CHECK(contains(refusal({"model.dropout=[0.5]"}), "must be empty for leak_cnn"));
 }
