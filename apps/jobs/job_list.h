@@ -8,4 +8,5 @@
   job(segmentation) \
   job(glaucoma) \
   job(leak) \
+  job(retinopathy) \
   /* the end */

@@ -95,7 +95,9 @@ monitor::MemoryForecast PictureRecipe::plan() {
   if (!arrays()) check();
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
   for (const training::Stage& stage : stages_of(*config_))
-    require_batch(records_.members, 1, stage.batch);
+    for (const SplitParts& one : records_.members)
+      require_batch("", task_.data.samples_of(static_cast<std::int64_t>(one.train.size())),
+                    stage.batch);
   require_validation(records_, task_.predict);
   classes_ = class_names();
   if (arrays()) {

@@ -216,6 +216,13 @@ void describe(Fields& fields, TaskData& data, bool masks) {
   section("test", data.test, beside("records to report on, likewise"));
   fields.section("split", [&](Fields& f) { describe(f, data.split); },
                  {.doc = "how the records of train are divided"});
+  fields.key("epoch_size", data.epoch_size, [&] {
+    KeyOptions options = beside(
+        "samples of an epoch, for which records are cut or "
+        "drawn on; 0: every record to train on once");
+    options.min = 0.0;
+    return options;
+  }());
   fields.key("listings", data.listings,
              {.doc = "folder that keeps listings between runs; empty: none is kept"});
   const auto only = [&data](bool (*fits)(RecordsIn), const char* kinds) {

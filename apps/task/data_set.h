@@ -6,6 +6,7 @@
 #include <headrace/apps/feed/image_data.h>
 #include <headrace/apps/task/split.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -44,7 +45,13 @@ struct TaskData {
   DecodeSettings decode{};
   Bytes resident{2ULL << 30};     ///< npy, hdf5: most of each set that is kept in memory
   std::filesystem::path stage{};  ///< hdf5: folder that files are copied to; empty: none
+  std::int64_t epoch_size = 0;    ///< samples of an epoch; 0: every record once
   int prefetch = 4;               ///< batches ahead of the trainer
+
+  /// Samples of an epoch over so many records.
+  std::int64_t samples_of(std::int64_t records) const {
+    return epoch_size > 0 ? epoch_size : records;
+  }
 };
 
 /// Whether records are arrays of numbers, features and spectrograms, and no pictures.

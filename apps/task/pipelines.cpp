@@ -72,8 +72,10 @@ Pipeline training_pipeline(std::shared_ptr<const Source> records,
   if (!feed.arrays) pipeline = std::move(pipeline).then(feed.normalize);
   pipeline = slow_transfer(std::move(pipeline), feed.delay.transfer);
   if (feed.task.imbalance.sampler == Sampler::balanced)
-    return std::move(pipeline).order(Balanced{.labels = labels, .seed = feed.seed});
-  return std::move(pipeline).order(Shuffled{.seed = feed.seed});
+    return std::move(pipeline).order(
+        Balanced{.labels = labels, .seed = feed.seed, .epoch_size = feed.task.data.epoch_size});
+  return std::move(pipeline).order(
+      Shuffled{.seed = feed.seed, .epoch_size = feed.task.data.epoch_size});
 }
 
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,

@@ -93,7 +93,9 @@ monitor::MemoryForecast VolumeRecipe::plan() {
   channels_ = records_.set.channels();
   for (const training::Stage& stage : stages_of(*config_)) {
     const auto& of_stage = dynamic_cast<const SegmentationConfig&>(config_->of_stage(stage.number));
-    require_batch(records_.members, of_stage.task.volume.patches, stage.batch);
+    for (const SplitParts& one : records_.members)
+      require_batch("", static_cast<std::int64_t>(one.train.size()) * of_stage.task.volume.patches,
+                    stage.batch);
   }
   monitor::MemoryForecast forecast;
   forecast.add("decoded blocks, indexes of volumes", records_.set.resident_bytes());

@@ -1,5 +1,6 @@
 // The task step by step beside PyTorch, with what its program makes it of.
-#include <headrace/apps/jobs/classification/course_torch.h>
+#include <headrace/apps/jobs/class_course_torch.h>
+#include <headrace/apps/jobs/classification/config.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/tests/apps/pytorch_checks.h>
@@ -27,7 +28,7 @@ std::shared_ptr<const training::Course> course_of(double width) {
   config->task.loss = {app::LossEntry{.term = app::CrossEntropyTerm{.smoothing = 0.1}}};
   app::PictureCourse::Parts parts{
       .config = config, .feed = {.task = config->task}, .outputs = classes};
-  return std::make_shared<app::ClassificationCourse>(std::move(parts), classes, false);
+  return std::make_shared<app::ClassCourse>(std::move(parts), app::ClassLabels{.classes = classes});
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <headrace/apps/jobs/task_config.h>
+#include <headrace/models/metrics/one_vs_one.h>
+
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+enum class EnsembleMethod : unsigned char {
+  one_vs_one,   ///< a network of one output for each pair of classes, which then vote
+  multi_class,  ///< one network of an output for each class
+};
+
+/// How the networks of the pairs vote: the section `vote`.
+struct VoteSettings {
+  models::VoteScheme by = models::VoteScheme::coupling;
+  bool calibrate = true;                ///< a pair's probability goes through its temperature
+  std::vector<double> class_weights{};  ///< of the scheme weighted; empty: 1 each
+  std::vector<double> boosts{};         ///< likewise
+};
+
+/// The configuration of the job retinopathy. Its constructor says what this job's defaults are.
+struct RetinopathyConfig final : TaskConfig {
+  RetinopathyConfig();
+
+  EnsembleMethod method = EnsembleMethod::one_vs_one;
+  VoteSettings vote;
+
+  bool pairs() const { return method == EnsembleMethod::one_vs_one; }
+
+  void describe_keys(Fields& fields) override;
+  /// Loss and head are those of the method.
+  void settle(const Fields& read) override;
+  void check() const override;
+  LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
+};
+
+}  // namespace headrace::inline v1::app

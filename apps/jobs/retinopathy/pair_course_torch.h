@@ -1,0 +1,31 @@
+#pragma once
+
+#include <headrace/apps/jobs/class_course_torch.h>
+#include <headrace/models/metrics/one_vs_one.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace headrace::inline v1::app {
+
+/// The network of one pair of classes. It learns from records of the two alone; where it looks at
+/// others, as at a whole test, they do not count, and have scores.
+class PairCourse final : public PictureCourse {
+ public:
+  PairCourse(Parts parts, const models::ClassPair& pair, std::int64_t classes);
+
+  /// Input as a ClassCourse has it. Targets `label` float [N, 1], 1 for the second class of the
+  /// pair, 0 for the first and -1 for others; and of an evaluation `grade` int64 [N], the class
+  /// among all.
+  training::Example example(const Batch& batch, const training::Moment& moment) const override;
+  /// Probabilities of the first and the second, [N, 2].
+  at::Tensor scores(const training::Output& output) const override;
+  std::unique_ptr<training::Metric> metric(training::Split split,
+                                           const training::TensorMap& fitted) const override;
+
+ private:
+  models::ClassPair pair_;
+  training::Unpack unpack_;
+};
+
+}  // namespace headrace::inline v1::app

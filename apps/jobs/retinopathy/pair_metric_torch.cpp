@@ -1,0 +1,46 @@
+#include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
+#include <headrace/models/metrics/temperature.h>
+
+#include <vector>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace headrace::inline v1::app {
+
+void PairMetric::add(const training::Cases& cases) {
+  training::Cases pair = cases;
+  const at::Tensor label = (cases.example.targets.at("label").select(1, 0) >= 0.5).to(at::kLong);
+  pair.example.targets = {{"label", label}};
+  if (!cases.scores.defined()) {
+    const at::Tensor& second = cases.output.main;
+    pair.output.main = at::cat({at::zeros_like(second), second}, 1);
+    return figures_.add(pair);
+  }
+  // Where memory runs out neither has counted.
+  training::KeptRows rows = rows_;
+  if (fits_) rows.add(cases.scores, label, cases.example.present);
+  figures_.add(pair);
+  rows_ = rows;
+}
+
+training::Figures PairMetric::result() {
+  training::Figures figures = figures_.result();
+  if (!fits_ || rows_.empty()) return figures;
+  const training::KeptRows::OnHost rows = rows_.on_host();
+  const at::Tensor second = rows.scores.select(1, 1).contiguous();
+  const at::Tensor labels = rows.targets.to(at::kByte).contiguous();
+  std::vector<double> logits;
+  for (const float p : training::values_of<float>(second))
+    logits.push_back(models::logit_of(static_cast<double>(p)));
+  const double temperature =
+      models::fit_temperature(logits, training::values_of<std::uint8_t>(labels));
+  figures.emplace_back(fitted_temperature, temperature);
+  fitted_ = {
+      {fitted_temperature, at::scalar_tensor(temperature, at::kDouble)},
+      {fitted_accuracy, at::scalar_tensor(training::figure(figures, "accuracy"), at::kDouble)}};
+  return figures;
+}
+
+}  // namespace headrace::inline v1::app

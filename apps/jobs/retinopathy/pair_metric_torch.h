@@ -1,0 +1,37 @@
+#pragma once
+
+#include <headrace/training/kept_rows.h>
+#include <headrace/training/single_label_metric.h>
+
+#include <optional>
+
+namespace headrace::inline v1::app {
+
+/// What the validation of a pair has chosen, in a checkpoint's words: scalars, double.
+inline constexpr const char* fitted_temperature = "temperature";
+inline constexpr const char* fitted_accuracy = "accuracy";
+
+/// Figures of a network of one output that tells two classes apart: those of a SingleLabelMetric,
+/// and of a validation the temperature that suits its scores best. Takes the target `label`, float
+/// [N, 1]: 1 for the second class of the pair, 0 for the first; rows that are of neither are
+/// absent.
+class PairMetric final : public training::Metric {
+ public:
+  /// `fits`: it is of a validation, and says what it has chosen.
+  explicit PairMetric(bool fits) : fits_(fits), figures_({.classes = 2}) {}
+
+  void add(const training::Cases& cases) override;
+  training::Figures result() override;
+  training::TensorMap fitted() const override { return fitted_; }
+  std::optional<models::ConfusionMatrix> confusion() const override { return figures_.confusion(); }
+  training::TensorMap state() const override { return figures_.state(); }
+  void restore(const training::TensorMap& state) override { figures_.restore(state); }
+
+ private:
+  bool fits_;
+  training::SingleLabelMetric figures_;
+  training::KeptRows rows_;
+  training::TensorMap fitted_;
+};
+
+}  // namespace headrace::inline v1::app
