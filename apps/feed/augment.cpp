@@ -31,21 +31,22 @@ bool is_volume(const FieldSpec& field) {
          field.kind != FieldSpec::Kind::ragged;
 }
 
-std::vector<Tag<AugmentEntry>> tags() {
+std::vector<Tag<AugmentEntry>> tags(const std::string& list) {
   std::vector<Tag<AugmentEntry>> tags;
   tags.reserve(augment_table().size());
   for (const AugmentRow& row : augment_table()) {
-    tags.push_back({.name = row.name,
-                    .doc = row.doc,
-                    .main = row.main,
-                    .make =
-                        [&row](const Place& place) {
-                          return AugmentEntry{
-                              .operation = &row, .place = place, .parameters = row.make()};
-                        },
-                    .chosen = [&row](const AugmentEntry& e) { return e.operation == &row; },
-                    .describe = [&row](Fields& fields,
-                                       AugmentEntry& e) { row.describe(fields, e.parameters); }});
+    tags.push_back(
+        {.name = row.name,
+         .doc = row.doc,
+         .main = row.main,
+         .make =
+             [&row, list](const Place& place) {
+               return AugmentEntry{
+                   .operation = &row, .list = list, .place = place, .parameters = row.make()};
+             },
+         .chosen = [&row](const AugmentEntry& e) { return e.operation == &row; },
+         .describe = [&row](Fields& fields,
+                            AugmentEntry& e) { row.describe(fields, e.parameters); }});
   }
   return tags;
 }
@@ -54,9 +55,19 @@ std::vector<Tag<AugmentEntry>> tags() {
 
 void describe_augment(Fields& fields, AugmentList& list) {
   fields.tagged_list(
-      "augment", list, tags(),
+      "augment", list, tags("augment"),
       {.doc = "operations on samples, then on batches, in this order; []: none; their "
               "parameters: headrace config augment"});
+}
+
+void describe_prepare(Fields& fields, AugmentList& list) {
+  fields.tagged_list(
+      "prepare", list, tags("image.prepare"),
+      {.doc =
+           "operations that draw nothing and keep shape and type, done to every picture once it "
+           "has its size: in training before the list augment (to the crop, where that is drawn "
+           "while a picture is decoded) and kept by data.cache, likewise in validation, test and "
+           "predictions; []: none"});
 }
 
 AugmentList augment_list(const std::string& yaml) {
@@ -64,6 +75,14 @@ AugmentList augment_list(const std::string& yaml) {
   Fields fields;
   describe_augment(fields, list);
   fields.read(parse_document("augment: " + yaml, "augment"));
+  return list;
+}
+
+AugmentList prepare_list(const std::string& yaml) {
+  AugmentList list;
+  Fields fields;
+  describe_prepare(fields, list);
+  fields.read(parse_document("prepare: " + yaml, "image"));
   return list;
 }
 
@@ -183,6 +202,13 @@ void AugmentBuilder::require_samples() const {
       "memory (data.residence: host)");
 }
 
+void AugmentBuilder::refuse_to_prepare(const std::string& what) {
+  throw ConfigError(
+      what +
+      ", but what prepares pictures is done to every picture alike, in training, "
+      "validation, test and predictions; move it to the list augment, or leave it out");
+}
+
 void AugmentBuilder::require_order(const AugmentEntry& entry) {
   const AugmentOn on = entry.operation->on;
   if (on == AugmentOn::batches && first_on_batches_ == nullptr) first_on_batches_ = &entry;
@@ -192,6 +218,10 @@ void AugmentBuilder::require_order(const AugmentEntry& entry) {
 }
 
 void AugmentBuilder::require_shapes() const {
+  if (context_.prepares && fields() != context_.fields) {
+    refuse_to_prepare(
+        fmt::format("makes {} of {}", to_string(fields()), to_string(context_.fields)));
+  }
   if (!context_.keeps_shapes) return;
   for (const FieldSpec& field : context_.fields) {
     const FieldSpec* now = fields().find(field.name);
@@ -219,13 +249,18 @@ void at_entry(const AugmentEntry& entry, const std::function<void()>& call) {
   try {
     call();
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[config] {}: entry \"{}\" of augment: {}", entry.place.text(),
-                                  entry.operation->name, error.what()));
+    throw ConfigError(fmt::format("[config] {}: entry \"{}\" of {}: {}", entry.place.text(),
+                                  entry.operation->name, entry.list, error.what()));
   }
 }
 
 AugmentSteps make_augment_steps(const AugmentList& list, AugmentContext context) {
   return AugmentBuilder(list, std::move(context)).build();
+}
+
+PreparePictures make_prepare(const AugmentList& list, const Schema& fields,
+                             const std::vector<std::string>& masks) {
+  return make_augment_steps(list, {.fields = fields, .masks = masks, .prepares = true}).prepare;
 }
 
 }  // namespace headrace::inline v1::app

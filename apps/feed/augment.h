@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/prepare_pictures.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/engine/tensor/field.h>
@@ -18,9 +19,11 @@ namespace headrace::inline v1::app {
 
 struct AugmentRow;
 
-/// An entry of a list `augment:`: an operation of the table and its parameters.
+/// An entry of a list `augment:`, or of another of such operations: one of the table and its
+/// parameters.
 struct AugmentEntry {
   const AugmentRow* operation = nullptr;
+  std::string list = "augment";  ///< key of the configuration
   Place place{};
   std::any parameters{};
 };
@@ -30,8 +33,14 @@ using AugmentList = std::vector<AugmentEntry>;
 /// The key `augment` of a configuration.
 void describe_augment(Fields& fields, AugmentList& list);
 
+/// The key `prepare` of the section `image` of a task.
+void describe_prepare(Fields& fields, AugmentList& list);
+
 /// The list of a text such as "[{flip: 0.5}, {rotate: 10}]". Throws ConfigError.
 AugmentList augment_list(const std::string& yaml);
+
+/// The same of the key `image.prepare`.
+AugmentList prepare_list(const std::string& yaml);
 
 /// The list without entries that normalise, for who wants to see pictures.
 AugmentList before_normalizing(AugmentList list);
@@ -84,6 +93,9 @@ struct AugmentContext {
   bool normalized = false;  ///< the job itself normalises after the list
   /// Evaluation does without the list: what is not a scalar keeps its shape.
   bool keeps_shapes = false;
+  /// The list is done to every picture alike: what draws at random, works on batches or makes other
+  /// fields is refused, and AugmentSteps::prepare holds all of it.
+  bool prepares = false;
 };
 
 /// The steps of a list, ready for pipelines.
@@ -91,6 +103,7 @@ struct AugmentSteps {
   using Step = std::function<Pipeline(Pipeline)>;
   std::vector<Step> on_samples{};  ///< before batch()
   std::vector<Step> on_batches{};  ///< after it
+  PreparePictures prepare{};       ///< in their place with AugmentContext::prepares
   Schema fields{};                 ///< as the list leaves them
 
   Pipeline before_batch(Pipeline pipeline) const;
@@ -100,6 +113,11 @@ struct AugmentSteps {
 /// Throws ConfigError with the entry's place for an operation that does not suit the fields, the
 /// device or its place in the list. Reads nothing.
 AugmentSteps make_augment_steps(const AugmentList& list, AugmentContext context);
+
+/// What a list `image.prepare` does to pictures of these fields. Throws ConfigError with the
+/// entry's place for an operation that cannot be done to every picture alike.
+PreparePictures make_prepare(const AugmentList& list, const Schema& fields,
+                             const std::vector<std::string>& masks);
 
 /// The table of operations as text for people, in Markdown.
 std::string augment_table_text();

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/delay.h>
+#include <headrace/apps/feed/prepare_pictures.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/source.h>
 #include <headrace/loaders/cache/decoded_cache.h>
@@ -39,12 +40,15 @@ struct CachedRecords {
 
   CachedRecords subset(std::vector<std::int64_t> indices) const;
 
-  /// A pipeline of the samples that `make` makes, `delay` slower each; what a cache keeps is not
-  /// delayed again.
+  /// A pipeline of the samples that `make` makes, `delay` slower each, and `prepare` prepares; what
+  /// a cache keeps is neither delayed nor prepared again.
   template <SampleOperation Op>
-  Pipeline samples(Op make, Duration delay) const {
-    if (cache) return Pipeline::from(source).then(cache->keep(std::move(make), DecodeDelay{delay}));
-    return slow_decode(Pipeline::from(source).then(std::move(make)), delay);
+  Pipeline samples(Op make, Duration delay, PreparePictures prepare = {}) const {
+    if (cache)
+      return Pipeline::from(source).then(
+          cache->keep(std::move(make), DecodeDelay{delay}, std::move(prepare)));
+    Pipeline pipeline = slow_decode(Pipeline::from(source).then(std::move(make)), delay);
+    return prepare.empty() ? pipeline : std::move(pipeline).then(std::move(prepare));
   }
 };
 

@@ -55,6 +55,13 @@ void check_device_decode(const PictureFeed& feed, const AugmentList& rest) {
           "nothing else; leave it out, or set image.decode: cpu");
     });
   }
+  if (!feed.prepare.empty()) {
+    at_entry(feed.prepare.front(), [] {
+      throw ConfigError(
+          "works on pictures in host memory, but with image.decode: cuda the GPU makes them; leave "
+          "it out, or set image.decode: cpu");
+    });
+  }
   if (feed.cache.enabled()) {
     throw ConfigError(
         "[config] data.cache: keeps pictures in host memory, but with image.decode: cuda the GPU "
@@ -88,7 +95,8 @@ ListedSamples picture_samples(const PictureFeed& feed,
                          .width = feed.image.side,
                          .device = decode.device};
   const CachedRecords records = with_cache(source, feed.cache, context.fields);
-  Pipeline pipeline = records.samples(std::move(decode), feed.delay.decode);
+  Pipeline pipeline = records.samples(std::move(decode), feed.delay.decode,
+                                      make_prepare(feed.prepare, context.fields, context.masks));
   if (feed.mask.map) {
     context.fields = feed.mask.map->schema(context.fields);
     pipeline = std::move(pipeline).then(*feed.mask.map);

@@ -26,6 +26,7 @@ struct MaskFeed {
 /// What a configuration says of pictures, whatever its kind.
 struct PictureFeed {
   ImageConfig image{};
+  AugmentList prepare{};  ///< done to every picture alike, before `augment`
   AugmentList augment{};
   CacheSettings cache{};
   DecodeSettings decode{};
@@ -43,8 +44,8 @@ struct ListedSamples {
 /// The decoder's options for the masks of a source that has some.
 void take_masks(DecodeImage& decode, const MaskFeed& mask, const Source& source);
 
-/// Pictures decoded, with the crop that leads the list and the flip behind it done on the way; a
-/// field "mask" goes along. Throws ConfigError.
+/// Pictures decoded, with the crop that leads the list and the flip behind it done on the way, and
+/// prepared; a field "mask" goes along. Throws ConfigError.
 ListedSamples picture_samples(const PictureFeed& feed, const std::shared_ptr<const Source>& source);
 
 /// Throws ConfigError, ResourceError for a cache that cannot be; for the source's outline, before

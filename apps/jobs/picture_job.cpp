@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/task/array_statistics.h>
 #include <headrace/apps/task/records.h>
@@ -13,6 +14,7 @@ namespace {
 struct Shown {
   DecodeImage decode{};
   std::optional<MapMask> map{};
+  PreparePictures prepare{};
 
   Schema schema(const Schema& in) const {
     const Schema out = decode.schema(in);
@@ -22,6 +24,7 @@ struct Shown {
     Random nothing_drawn;
     decode(sample, nothing_drawn);
     if (map) (*map)(sample);
+    prepare(sample);
   }
 };
 
@@ -30,6 +33,8 @@ Shown shown(const TaskFeed& feed, const Source& records) {
   Shown one{.decode = {.crop = ResizeTo{.height = side, .width = side}}};
   take_masks(one.decode, feed.mask, records);
   if (!one.decode.masks.empty()) one.map = feed.mask.map;
+  one.prepare =
+      make_prepare(feed.task.image.prepare, one.decode.schema(records.fields()), one.decode.masks);
   return one;
 }
 

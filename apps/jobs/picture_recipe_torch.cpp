@@ -78,7 +78,7 @@ ChannelStatistics PictureRecipe::resolve() const {
     return {.mean = values->mean, .std = values->std};
   if (std::holds_alternative<NormaliseAsImageNet>(normalise)) return imagenet_statistics();
   return statistics_of(records_.train.source, rows_to_look_at(records_, task_.data.split),
-                       task_.image.decode.side);
+                       task_.image);
 }
 
 NetworkShape PictureRecipe::shape() const {

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/records.h>
 #include <headrace/augment/normalize.h>
@@ -29,10 +30,13 @@ ChannelStatistics imagenet_statistics() {
 }
 
 ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
-                                const std::vector<std::int64_t>& rows, int side) {
+                                const std::vector<std::int64_t>& rows, const ImageSettings& image) {
   const auto some = std::make_shared<const Subset>(pictures, evenly_spread(rows, most_pictures));
+  const int side = image.decode.side;
+  const DecodeImage decode{.crop = ResizeTo{.height = side, .width = side}};
   Loader loader = Pipeline::from(some)
-                      .then(DecodeImage{.crop = ResizeTo{.height = side, .width = side}})
+                      .then(decode)
+                      .then(make_prepare(image.prepare, decode.schema(some->fields()), {}))
                       .named("statistics")
                       .batch({.size = 16, .tail = Tail::shorter})
                       .build();

@@ -19,10 +19,11 @@ struct ChannelStatistics {
 /// ImageNet's.
 ChannelStatistics imagenet_statistics();
 
-/// Those of pictures at these rows, at most 1000 of them, evenly spread, each resized to `side`.
+/// Those of pictures at these rows, at most 1000 of them, evenly spread, each resized to the size
+/// of `image` and prepared as it says.
 /// Reads and decodes them on all usable cores. Throws what reading throws.
 ChannelStatistics statistics_of(const std::shared_ptr<const Source>& pictures,
-                                const std::vector<std::int64_t>& rows, int side);
+                                const std::vector<std::int64_t>& rows, const ImageSettings& image);
 
 /// "mean 0.485 0.456 0.406, std 0.229 0.224 0.225": for a checkpoint's notes.
 std::string to_text(const ChannelStatistics& statistics);

@@ -14,6 +14,7 @@ void describe(Fields& fields, ImageSettings& image, bool crops) {
              pixels("of the square that whole pictures are decoded to for the list augment; 0: "
                     "size, or the crop that leads the list, made while a picture is decoded",
                     0.0));
+  describe_prepare(fields, image.prepare);
   fields.tagged(
       "normalise", image.normalise,
       std::vector<Tag<Normalise>>{
@@ -50,6 +51,13 @@ void describe(Fields& fields, ImageSettings& image, bool crops) {
               .max = 1.0,
               .used_if = [&image] { return image.decode.decode == Device::Kind::cuda; },
               .used_when = "image.decode is cuda"});
+}
+
+void check(const ImageSettings& image) {
+  for (const int side : {image.decode.side, image.decode.resize})
+    if (side > 0)
+      make_prepare(image.prepare, {FieldSpec::fixed("image", DType::uint8, Shape{side, side, 3})},
+                   {});
 }
 
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/feed/augment.h>
 #include <headrace/apps/feed/loader_config.h>
 
 #include <array>
@@ -25,12 +26,16 @@ using Normalise =
 
 /// The section `image` of a task.
 struct ImageSettings {
-  ImageConfig decode{};  ///< its `side` is the key `size`
+  ImageConfig decode{};   ///< its `side` is the key `size`
+  AugmentList prepare{};  ///< done to every picture alike (`feed/prepare_pictures.h`)
   Normalise normalise{};
   double crop = 0.875;  ///< of the shorter side, what an evaluation looks at
 };
 
 /// Its keys; `crops`: whether an evaluation looks at the middle alone.
 void describe(Fields& fields, ImageSettings& image, bool crops);
+
+/// Throws ConfigError for a `prepare` that does not suit pictures of these sizes.
+void check(const ImageSettings& image);
 
 }  // namespace headrace::inline v1::app

@@ -37,6 +37,7 @@ void require_size(const Schema& fields, int side) {
 ListedSamples listed_samples(const TaskFeed& feed, const std::shared_ptr<const Source>& records) {
   if (feed.arrays) return array_samples(feed, records, true);
   return picture_samples({.image = feed.task.image.decode,
+                          .prepare = feed.task.image.prepare,
                           .augment = feed.task.augment,
                           .cache = feed.task.data.cache,
                           .decode = feed.task.data.decode,
@@ -93,10 +94,13 @@ Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFe
   decode.check_first_epoch = false;
   take_masks(decode, feed.mask, *records);
   const bool mapped = !decode.masks.empty() && feed.mask.map.has_value();
+  const PreparePictures prepare =
+      make_prepare(feed.task.image.prepare, decode.schema(records->fields()), decode.masks);
   Pipeline pipeline = Pipeline::from(std::move(records));
   if (feed.whole) pipeline = std::move(pipeline).then(PictureSize{});
   pipeline = std::move(pipeline).then(std::move(decode));
   if (mapped) pipeline = std::move(pipeline).then(*feed.mask.map);
+  if (!prepare.empty()) pipeline = std::move(pipeline).then(prepare);
   return in_batches(std::move(pipeline)).then(feed.normalize);
 }
 

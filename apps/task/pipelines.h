@@ -33,16 +33,16 @@ struct TaskFeed {
 Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                             const Batching& batching, Device device);
 
-/// Records to train on: decoded, the list augment, batches in a fresh order every epoch, normalised
-/// on the device. Batches: `image`, or `array` [N, ...] as the records have it, and with classes
-/// `label` int64 [N], with masks `mask` uint8 [N, H, W]. `labels` are those of `records`, for a
-/// balanced sampler.
+/// Records to train on: decoded, prepared, the list augment, batches in a fresh order every epoch,
+/// normalised on the device. Batches: `image`, or `array` [N, ...] as the records have it, and with
+/// classes `label` int64 [N], with masks `mask` uint8 [N, H, W]. `labels` are those of `records`,
+/// for a balanced sampler.
 Pipeline training_pipeline(std::shared_ptr<const Source> records,
                            const std::vector<std::int64_t>& labels, const TaskFeed& feed,
                            std::int64_t batch, Device device);
 
 /// The same records in order and without the list: the middle of each picture, with masks all of
-/// it, and the size that it is kept in (`task/picture_size.h`).
+/// it, and the size that it is kept in (`task/picture_size.h`); prepared as in training.
 Pipeline evaluation_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                              std::int64_t batch, Device device);
 

@@ -80,6 +80,7 @@ void check(const TaskSettings& task, std::span<const std::string> figures) {
     check(task.volume);
     check(task.predict.volume);
   }
+  check(task.image);
   check(task.model);
   check(task.imbalance);
   check_loss(task.loss);

@@ -136,14 +136,17 @@ TEST_CASE("statistics of pictures are those of their pixels") {
   const test::TemporaryFolder root;
   test::write_png_pictures(root / "p", 4);
   const auto source = std::make_shared<const ImageFolder>(root / "p");
-  const app::ChannelStatistics all = app::statistics_of(source, {0, 1, 2, 3}, 16);
-  const app::ChannelStatistics one = app::statistics_of(source, {0}, 16);
+  app::ImageSettings image{.decode = {.side = 16}};
+  const app::ChannelStatistics all = app::statistics_of(source, {0, 1, 2, 3}, image);
+  const app::ChannelStatistics one = app::statistics_of(source, {0}, image);
   REQUIRE(all.mean.size() == 3);
   CHECK(all.mean != one.mean);
   double sum = 0.0;
   for (std::int64_t row = 0; row < 4; ++row)
-    sum += app::statistics_of(source, {row}, 16).mean[1];
+    sum += app::statistics_of(source, {row}, image).mean[1];
   CHECK(all.mean[1] == doctest::Approx(sum / 4).epsilon(1e-5));
+  image.prepare = app::prepare_list("[{flatten_sharpen: {brightness: 0, contrast: 0}}]");
+  CHECK(app::statistics_of(source, {0, 1}, image).mean[1] == doctest::Approx(128 / 255.0));
 }
 
 TEST_CASE("masks mean what the section says: values, places in the list, colours") {

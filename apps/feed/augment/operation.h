@@ -56,16 +56,19 @@ class AugmentBuilder {
   void on_samples(Op op, StepOptions options = {}) {
     require_samples();
     steps_.fields = op.schema(steps_.fields);
+    if (context_.prepares) return prepare(std::move(op));
     add_on_samples(std::move(op), std::move(options));
   }
   template <class Op>
   void on_batches(Op op) {
+    if (context_.prepares) refuse_to_prepare("works on batches");
     steps_.fields = op.schema(steps_.fields);
     steps_.on_batches.push_back([op](Pipeline pipeline) { return std::move(pipeline).then(op); });
   }
   /// Adds a step that makes a field of no other, also where samples are row numbers.
   template <class Op>
   void draws_on_samples(Op op) {
+    if (context_.prepares) refuse_to_prepare("draws at random");
     steps_.fields = op.schema(steps_.fields);
     add_on_samples(std::move(op), {});
   }
@@ -78,6 +81,14 @@ class AugmentBuilder {
     steps_.on_samples.push_back(
         [op, options](Pipeline pipeline) { return std::move(pipeline).then(op, options); });
   }
+  template <class Op>
+  void prepare(Op op) {
+    if constexpr (PlainSampleOperation<Op>)
+      steps_.prepare.add(std::move(op));
+    else
+      refuse_to_prepare("draws at random");
+  }
+  [[noreturn]] static void refuse_to_prepare(const std::string& what);
   void require_samples() const;
   void require_order(const AugmentEntry& entry);
   void require_shapes() const;
