@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/glaucoma/fashion_mnist.h>
+#include <headrace/apps/feed/fashion_mnist.h>
 #include <headrace/apps/jobs/glaucoma/file.h>
 #include <headrace/apps/jobs/glaucoma/names.h>
 #include <headrace/apps/jobs/glaucoma/prepare.h>

@@ -38,6 +38,7 @@ void describe(Fields& fields, VoteSettings& vote) {
 
 RetinopathyConfig::RetinopathyConfig() {
   task.image.crop = 1.0;
+  task.image.prepare = augment_list("[{clahe: 2.5}]");
   task.augment = augment_list(
       "[{rotate: 10}, {flip: 0.3}, {color_jitter: {brightness: 0.05, contrast: 0.05, "
       "saturation: 0, hue: 0}}]");

@@ -24,7 +24,4 @@ struct PackRecord {
 PackRecord make_pack_record(const ListedImages& source, std::int64_t index,
                             const PackOptions& options);
 
-/// RGB pixels as a JPEG, 4:2:0, tables made for the image.
-std::vector<std::byte> encode_jpeg(const std::uint8_t* rgb, int width, int height, int quality);
-
 }  // namespace headrace::inline v1::detail
