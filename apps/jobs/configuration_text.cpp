@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* loader_kind = "loader";
 constexpr const char* augment_key = "augment";
+constexpr const char* prepare_key = "image.prepare";  // a list of the same operations
 
 std::vector<KeyDoc> keys_of(const std::vector<Job>& jobs, const std::string& kind) {
   Fields fields;
@@ -65,7 +66,7 @@ class Page {
   }
 
   void entry(const std::string& path, const KeyDoc& key) {
-    if (path == augment_key) return;  // a page of its own
+    if (path == augment_key || path == prepare_key) return;  // a page of their own
     for (const KeyDoc& kind : key.kinds) {
       KeyDoc said = kind;
       if (!kind.main.empty())
