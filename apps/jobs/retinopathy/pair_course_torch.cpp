@@ -18,10 +18,13 @@ PictureCourse::Parts of_label(PictureCourse::Parts parts) {
 
 }  // namespace
 
-PairCourse::PairCourse(Parts all, const models::ClassPair& pair, std::int64_t classes)
+PairCourse::PairCourse(Parts all, const models::ClassPair& pair,
+                       const std::vector<std::string>& classes)
     : PictureCourse(of_label(std::move(all))),
       pair_(pair),
-      unpack_(unpack_of(parts(), "label", classes)) {}
+      names_{classes.at(static_cast<std::size_t>(pair.first)),
+             classes.at(static_cast<std::size_t>(pair.second))},
+      unpack_(unpack_of(parts(), "label", static_cast<std::int64_t>(classes.size()))) {}
 
 training::Example PairCourse::example(const Batch& batch, const training::Moment& moment) const {
   training::Example example = unpack_(batch, moment.device);

@@ -3,8 +3,9 @@
 #include <headrace/apps/jobs/class_course_torch.h>
 #include <headrace/models/metrics/one_vs_one.h>
 
-#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -12,7 +13,8 @@ namespace headrace::inline v1::app {
 /// others, as at a whole test, they do not count, and have scores.
 class PairCourse final : public PictureCourse {
  public:
-  PairCourse(Parts parts, const models::ClassPair& pair, std::int64_t classes);
+  /// `classes` are the names of all of them.
+  PairCourse(Parts parts, const models::ClassPair& pair, const std::vector<std::string>& classes);
 
   /// Input as a ClassCourse has it. Targets `label` float [N, 1], 1 for the second class of the
   /// pair, 0 for the first and -1 for others; and of an evaluation `grade` int64 [N], the class
@@ -20,11 +22,14 @@ class PairCourse final : public PictureCourse {
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
   /// Probabilities of the first and the second, [N, 2].
   at::Tensor scores(const training::Output& output) const override;
+  /// Those of the two.
+  std::vector<std::string> class_names() const override { return names_; }
   std::unique_ptr<training::Metric> metric(training::Split split,
                                            const training::TensorMap& fitted) const override;
 
  private:
   models::ClassPair pair_;
+  std::vector<std::string> names_;
   training::Unpack unpack_;
 };
 

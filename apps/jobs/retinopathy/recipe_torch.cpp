@@ -155,7 +155,7 @@ std::unique_ptr<training::Course> RetinopathyRecipe::begin(const training::Membe
                                           {counts[static_cast<std::size_t>(pair.second)]},
                                           static_cast<std::int64_t>(member.train.size()), true));
   }
-  return std::make_unique<PairCourse>(std::move(all), pair, class_count());
+  return std::make_unique<PairCourse>(std::move(all), pair, classes());
 }
 
 std::map<std::string, std::string> RetinopathyRecipe::notes() const {

@@ -24,7 +24,8 @@ std::unique_ptr<PairCourse> course_of(const models::ClassPair& pair) {
   auto config = std::make_shared<app::RetinopathyConfig>();
   config->task.image.decode.side = 8;
   app::PictureCourse::Parts parts{.config = config, .feed = {.task = config->task}};
-  return std::make_unique<PairCourse>(std::move(parts), pair, 3);
+  return std::make_unique<PairCourse>(std::move(parts), pair,
+                                      std::vector<std::string>{"none", "mild", "severe"});
 }
 
 training::Example example_of(const PairCourse& course, bool training) {
@@ -67,6 +68,10 @@ TEST_CASE("scores of a pair are the sigmoid of its one output and what is left o
   const at::Tensor scores =
       course_of({1, 2})->scores({.main = at::tensor({0.F, 2.F}).unsqueeze(1)});
   CHECK(at::allclose(scores, at::tensor({.5F, .5F, .11920292F, .88079708F}).view({2, 2})));
+}
+
+TEST_CASE("a pair's matrix is of its own two classes") {
+  CHECK(course_of({0, 2})->class_names() == std::vector<std::string>{"none", "severe"});
 }
 
 TEST_CASE("figures of a pair leave absent rows out, and its validation fits a temperature") {
