@@ -84,8 +84,8 @@ void in_bfloat16(const c10::OperatorHandle& op, Stack* stack) {
 
 TORCH_LIBRARY_IMPL(aten, Meta, meta) {
   for (const char* operation :
-       {"_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fused_adamw_", "abs.out",
-        "convolution", "convolution_backward", "index_select", "log_sigmoid_backward",
+       {"_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fused_adam_", "_fused_adamw_",
+        "abs.out", "convolution", "convolution_backward", "index_select", "log_sigmoid_backward",
         "log_sigmoid_forward", "logical_not.out", "native_batch_norm", "native_batch_norm_backward",
         "where.self"})
     meta.impl(operation, torch::CppFunction::makeFromBoxedFunction<&shape_on_host>());

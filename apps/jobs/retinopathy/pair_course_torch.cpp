@@ -19,11 +19,12 @@ PictureCourse::Parts of_label(PictureCourse::Parts parts) {
 }  // namespace
 
 PairCourse::PairCourse(Parts all, const models::ClassPair& pair,
-                       const std::vector<std::string>& classes)
+                       const std::vector<std::string>& classes, bool sees_others)
     : PictureCourse(of_label(std::move(all))),
       pair_(pair),
       names_{classes.at(static_cast<std::size_t>(pair.first)),
              classes.at(static_cast<std::size_t>(pair.second))},
+      sees_others_(sees_others),
       unpack_(unpack_of(parts(), "label", static_cast<std::int64_t>(classes.size()))) {}
 
 training::Example PairCourse::example(const Batch& batch, const training::Moment& moment) const {
@@ -38,7 +39,7 @@ training::Example PairCourse::example(const Batch& batch, const training::Moment
   const at::Tensor of_pair =
       at::where(grade == pair_.second, 1.0, at::where(grade == pair_.first, 0.0, -1.0));
   label->second = of_pair.to(at::kFloat).unsqueeze(1);
-  if (moment.training) return example;
+  if (moment.training || !sees_others_) return example;
   example.targets.emplace(grade_target, grade);
   const at::Tensor inside = of_pair >= 0.0;
   example.present = example.present.defined() ? example.present & inside : inside;

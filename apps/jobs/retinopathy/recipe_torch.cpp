@@ -155,7 +155,10 @@ std::unique_ptr<training::Course> RetinopathyRecipe::begin(const training::Membe
                                           {counts[static_cast<std::size_t>(pair.second)]},
                                           static_cast<std::int64_t>(member.train.size()), true));
   }
-  return std::make_unique<PairCourse>(std::move(all), pair, classes());
+  const bool sees_others =
+      !member.test.empty() &&
+      rows_of(pair, member.test, labels_at(*records().test.source, member.test)) != member.test;
+  return std::make_unique<PairCourse>(std::move(all), pair, classes(), sees_others);
 }
 
 std::map<std::string, std::string> RetinopathyRecipe::notes() const {

@@ -20,12 +20,12 @@ using app::PairMetric;
 
 namespace {
 
-std::unique_ptr<PairCourse> course_of(const models::ClassPair& pair) {
+std::unique_ptr<PairCourse> course_of(const models::ClassPair& pair, bool sees_others = true) {
   auto config = std::make_shared<app::RetinopathyConfig>();
   config->task.image.decode.side = 8;
   app::PictureCourse::Parts parts{.config = config, .feed = {.task = config->task}};
-  return std::make_unique<PairCourse>(std::move(parts), pair,
-                                      std::vector<std::string>{"none", "mild", "severe"});
+  return std::make_unique<PairCourse>(
+      std::move(parts), pair, std::vector<std::string>{"none", "mild", "severe"}, sees_others);
 }
 
 training::Example example_of(const PairCourse& course, bool training) {
@@ -58,10 +58,11 @@ TEST_CASE("a pair is told its second class from its first, and others do not cou
   CHECK_FALSE(example.rows.has_value());
 }
 
-TEST_CASE("training asks no device which rows count: they are all of the pair") {
+TEST_CASE("no device is asked which rows count where all are of the pair") {
   const training::Example example = example_of(*course_of({0, 2}), true);
   CHECK_FALSE(example.present.defined());
   CHECK_FALSE(example.targets.contains("grade"));
+  CHECK_FALSE(example_of(*course_of({0, 2}, false), false).present.defined());
 }
 
 TEST_CASE("scores of a pair are the sigmoid of its one output and what is left of it") {

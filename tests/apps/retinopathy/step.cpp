@@ -10,8 +10,8 @@ JobStep retinopathy_step(c10::Device device) {
   config->task.image.decode.side = 64;
   app::PictureCourse::Parts parts{.config = config, .feed = {.task = config->task}};
   return job_step(std::make_shared<app::PairCourse>(std::move(parts), models::ClassPair{0, 1},
-                                                    std::vector<std::string>{"0", "1", "2"}),
-                  device, zero_rows(FieldSpec::fixed("image", DType::float32, {64, 64, 3}), 3));
+                                                    std::vector<std::string>{"0", "1", "2"}, false),
+                  device, zero_rows(FieldSpec::fixed("image", DType::float32, {64, 64, 3}), 2));
 }
 
 }  // namespace headrace::test
