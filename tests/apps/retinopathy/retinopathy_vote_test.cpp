@@ -1,16 +1,11 @@
-#include <headrace/apps/jobs/jobs.h>
-#include <headrace/apps/jobs/read_job.h>
-#include <headrace/apps/jobs/retinopathy/recipe_torch.h>
 #include <headrace/apps/jobs/retinopathy/scheme_metric_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/temperature.h>
-#include <headrace/tests/apps/retinopathy/grades.h>
-#include <headrace/tests/support/temporary_folder.h>
+#include <headrace/tests/apps/retinopathy/pairs_of_grades.h>
 
 #include "../../support/torch_doctest.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,35 +14,12 @@
 #include <ATen/ops/tensor.h>
 
 using namespace headrace;
-using app::RetinopathyConfig;
-using app::RetinopathyRecipe;
 
 namespace {
 
 // Three grades of pictures, and the recipe of their three pairs.
-class Grades {
- public:
-  explicit Grades(const std::vector<std::string>& settings = {}) {
-    test::write_grades(folder_.path(), 3, 8);
-    const auto part = [&](const std::string& name) {
-      return "{source: images, folder: " + (folder_.path() / name).string() + "}";
-    };
-    const std::string yaml =
-        "kind: retinopathy\nimage: {size: 32}\nmodel: {name: resnet18}\ndata: {train: " +
-        part("train") + ", validation: " + part("val") + ", test: " + part("test") +
-        ", listings: ''}\ntraining: {batch: 4}\n";
-    config_ = std::dynamic_pointer_cast<const RetinopathyConfig>(
-        app::read_training_text(app::jobs(), yaml, "job.yaml", settings).config);
-    recipe_ = std::make_unique<RetinopathyRecipe>(config_, Device::cpu());
-    recipe_->plan();
-  }
-
-  const RetinopathyRecipe& recipe() const { return *recipe_; }
-
- private:
-  test::TemporaryFolder folder_;
-  std::shared_ptr<const RetinopathyConfig> config_;
-  std::unique_ptr<RetinopathyRecipe> recipe_;
+struct Grades : test::PairsOfGrades {
+  explicit Grades(const std::vector<std::string>& settings = {}) : PairsOfGrades(3, 8, settings) {}
 };
 
 training::Cases says(std::int64_t member, const std::vector<float>& second,
