@@ -55,7 +55,7 @@ TEST_CASE("every key of the section training is looked at by a test of this file
       "epochs", "batch", "evaluation_batch", "accumulation", "optimizer", "learning_rate",
       "weight_decay", "decay_vectors", "groups", "pattern", "rate_factor", "schedule", "clip",
       "ema", "frozen_norms", "unfreeze", "at", "patterns", "warmup", "checkpointed", "precision",
-      "channels_last", "cudnn_benchmark", "deterministic", "early_stopping", "min_delta",
+      "channels_last", "cudnn_benchmark", "deterministic", "early_stopping", "min_delta", "stop_at",
       "non_finite", "checkpoint_every", "member", "stages", "name", "start",
       // of optimizer, schedule and non_finite
       "beta1", "beta2", "epsilon", "momentum", "nesterov", "warmup_epochs", "lowest",
@@ -282,6 +282,12 @@ TEST_CASE("patience ends a training whose figure does not get better by enough")
   CHECK(folder.train({"epochs=5", "early_stopping=2"}).epochs() == 5);
   CHECK(folder.train({"epochs=5", "early_stopping=2", "min_delta=100"}).epochs() == 3);
   CHECK(folder.train({"epochs=5", "early_stopping=0", "min_delta=100"}).epochs() == 5);
+}
+
+TEST_CASE("a loss that is good enough ends a training") {
+  const KeyFolder folder;
+  CHECK(folder.train({"epochs=4", "early_stopping=0", "stop_at=100"}).epochs() == 1);
+  CHECK(folder.train({"epochs=4", "early_stopping=0", "stop_at=0"}).epochs() == 4);
 }
 
 TEST_CASE("checkpoints come every so many steps") {

@@ -79,6 +79,7 @@ class ChangedCourse final : public training::Course {
                                            const training::TensorMap& fitted) const override {
     return course_->metric(split, fitted);
   }
+  std::vector<std::string> class_names() const override { return course_->class_names(); }
   training::Selection selected_by() const override { return course_->selected_by(); }
 
  private:
