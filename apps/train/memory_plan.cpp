@@ -24,6 +24,11 @@ std::uint64_t with_instead(std::uint64_t total, std::uint64_t of, std::uint64_t 
   return total - std::min(total, of) + instead;
 }
 
+// "out of memory with 2 rows": what was said of it then stands below the table.
+std::string first_words(const std::string& ended) {
+  return ended.substr(0, ended.find(": "));
+}
+
 // Divisors of n, largest first.
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> all;
@@ -90,6 +95,13 @@ std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows) {
                                 1);
 }
 
+std::int64_t least_rows(const PlannedStage& stage) {
+  std::int64_t least = stage.batch;
+  for (const std::int64_t rows : divisors(stage.batch))
+    if (rows >= stage.measured.least_rows) least = rows;
+  return least;
+}
+
 bool fits(const MemoryPlan& plan, const PlannedStage& stage) {
   return !ran_out(stage.measured, stage.batch) &&
          fits(plan, {.host = stage.host.total(), .device = stage.device.total()});
@@ -154,9 +166,10 @@ void MemoryPlan::require(const std::string& way_out) const {
   const bool of_host = !device_limit || !stage->host.fits(host_limit.bytes);
   const MemoryLimit& limit = of_host ? host_limit : *device_limit;
   const std::uint64_t total = (of_host ? stage->host : stage->device).total();
-  const std::string got = total > limit.bytes ? fmt::format("{}, {} too much", format_bytes(total),
-                                                            format_bytes(total - limit.bytes))
-                                              : "no memory for a step: " + stage->measured.ended;
+  const std::string got =
+      total > limit.bytes
+          ? fmt::format("{}, {} too much", format_bytes(total), format_bytes(total - limit.bytes))
+          : "no memory for a step: " + first_words(stage->measured.ended);
   throw ResourceError(
       fmt::format("[memory] stage {} must fit the limit of {}{} ({}), got {}; {}\n{}", stage->name,
                   of_host ? "" : "the GPU's memory, ", format_bytes(limit.bytes), limit.source, got,

@@ -65,6 +65,10 @@ bool fits(const MemoryPlan& plan, const SplitBytes& total);
 /// Rows of a batch of the evaluation beside batches of other sizes: as many more or fewer.
 std::int64_t evaluation_rows(const PlannedStage& stage, std::int64_t rows);
 
+/// Rows of the smallest micro-batch that a stage's batch can be put together of: its least divisor
+/// that the network takes, as was measured.
+std::int64_t least_rows(const PlannedStage& stage);
+
 /// Smaller micro-batches, more of them, or a smaller batch of the evaluation, with which a stage
 /// would fit; zeros: as they are.
 struct StageChange {

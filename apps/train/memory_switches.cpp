@@ -2,11 +2,15 @@
 #include <headrace/apps/config/moved_keys.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/plan_run.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,28 +24,110 @@ std::string text_at(const TrainingJob& job, const std::string& path) {
   return node == nullptr ? std::string() : node->text;
 }
 
-// Half the side, or less: a multiple that every network of pictures takes.
-std::string half_size(const std::string& side) {
+struct Share {
+  std::int64_t of = 1;
+  std::int64_t parts = 1;
+};
+
+// A share of the side, or less: a multiple that every network of pictures takes.
+std::string size_of(const std::string& side, Share share) {
   constexpr std::int64_t multiple = 32;
-  const std::int64_t half = std::strtoll(side.c_str(), nullptr, 10) / 2;
-  return std::to_string(std::max(half / multiple, std::int64_t{1}) * multiple);
+  const std::int64_t wanted = std::strtoll(side.c_str(), nullptr, 10) * share.of / share.parts;
+  return std::to_string(std::max(wanted / multiple, std::int64_t{1}) * multiple);
 }
 
 std::string fewer(const std::string& count) {
   return std::to_string(std::max<std::int64_t>(std::strtoll(count.c_str(), nullptr, 10) - 2, 1));
 }
 
+TrainingJob switched_job(const SwitchCall& call, std::span<const MemorySwitch> changes) {
+  TrainingJob job = call.job;
+  for (const MemorySwitch& change : changes)
+    if (const auto yaml = yaml_with(job, change.path, change.value))
+      job = read_training_text(call.jobs, *yaml, change.setting());
+  return job;
+}
+
+// Without points where it could not be measured; `ended` says why.
+MeasuredStage measure_with(const SwitchCall& call, std::span<const MemorySwitch> changes) {
+  try {
+    MeasureOptions options = call.options;
+    options.stage = call.stage;
+    MeasuredMemory measured = measure_apart(switched_job(call, changes), options, call.member);
+    if (measured.stages.empty()) return {.ended = measured.failed};
+    return std::move(measured.stages.front());
+  } catch (const ConfigError& error) {
+    return {.ended = error.what()};
+  }
+}
+
+// Of one key only what changes most, which stands last.
+std::vector<MemorySwitch> together(const std::vector<MemorySwitch>& possible) {
+  std::vector<MemorySwitch> all;
+  for (const MemorySwitch& one : possible) {
+    std::erase_if(all, [&](const MemorySwitch& other) { return other.path == one.path; });
+    all.push_back(one);
+  }
+  return all;
+}
+
+struct SwitchesMeasured {
+  std::vector<MemorySwitch> changes;
+  MeasuredStage measured;
+};
+
+// What the machine's memory has room for, whatever a configuration or a card allows.
+std::uint64_t room_of_machine(MemoryPlan plan) {
+  const monitor::MemoryLimit machine = monitor::tightest_memory_limit(std::nullopt);
+  plan.host_limit.bytes = machine.bytes;
+  if (plan.device_limit)
+    plan.device_limit->bytes = std::max(plan.device_limit->bytes, machine.bytes);
+  return room_for_tensors(plan);
+}
+
+// A measurement with some switches; gives whether the stage fits with them.
+bool see(SwitchSearch& search, const MemoryPlan& plan, const PlannedStage& stage,
+         const SwitchesMeasured& tried) {
+  if (tried.measured.points.empty()) return false;
+  if (const auto rows = change_to_fit(plan, stage, tried.measured)) {
+    search.found = SwitchesThatFit{.changes = tried.changes, .rows = *rows};
+    return true;
+  }
+  const SplitBytes least = total_with(plan, stage, tried.measured, least_rows(stage),
+                                      stage.evaluation_batch > 0 ? 1 : 0);
+  if (!search.least || least.host + least.device < search.least->host + search.least->device) {
+    search.least = least;
+    search.of_least = tried.changes;
+  }
+  return false;
+}
+
+// With all that are possible, where none is enough: as each was tried, and where nothing could be
+// measured so, the fewest rows alone.
+void search_together(SwitchSearch& search, const SwitchCall& call, const MemoryPlan& plan,
+                     const PlannedStage& stage, const std::vector<MemorySwitch>& all) {
+  fmt::print(stderr, "stage {} does not fit: trying all of these together\n", stage.name);
+  if (see(search, plan, stage, {all, measure_with(call, all)}) || search.least) return;
+  SwitchCall fewest = call;
+  fewest.options.rows = {least_rows(stage)};
+  fewest.options.limit = room_of_machine(plan);
+  see(search, plan, stage, {all, measure_with(fewest, all)});
+}
+
 }  // namespace
 
 std::vector<MemorySwitch> switches_of(const TrainingJob& job) {
-  const std::string smaller = half_size(text_at(job, "image.size"));
-  const std::vector<MemorySwitch> all{
+  const std::string side = text_at(job, "image.size");
+  const std::string smaller = size_of(side, {.of = 6, .parts = 7});
+  const std::string half = size_of(side, {.of = 1, .parts = 2});
+  std::vector<MemorySwitch> all{
       {"checkpointing of all blocks", "training.checkpointed", "['*']"},
       {"no averaged weights", "training.ema", "0.0"},
       {"precision bf16", "training.precision", "bf16"},
       {"no deep supervision", "model.deep_supervision", "false"},
-      {"fewer experts", "model.experts", fewer(text_at(job, "model.experts"))},
-      {"size " + smaller, "image.size", smaller}};
+      {"fewer experts", "model.experts", fewer(text_at(job, "model.experts"))}};
+  if (smaller != half) all.push_back({"size " + smaller, "image.size", smaller});
+  all.push_back({"size " + half, "image.size", half});
   std::vector<MemorySwitch> known;
   for (const MemorySwitch& one : all)
     if (yaml_with(job, one.path, one.value)) {
@@ -57,35 +143,39 @@ std::string MemorySwitch::advice() const {
 }
 
 SwitchedStage measure_switch(const SwitchCall& call, const MemorySwitch& change) {
-  SwitchedStage switched{.change = change};
-  try {
-    const TrainingJob job = read_training_text(
-        call.jobs, yaml_with(call.job, change.path, change.value).value(), change.setting());
-    MeasureOptions options = call.options;
-    options.stage = call.stage;
-    MeasuredMemory measured = measure_apart(job, options, call.member);
-    if (measured.stages.empty())
-      switched.failed = measured.failed;
-    else
-      switched.measured = std::move(measured.stages.front());
-    if (switched.failed.empty() && switched.measured.points.empty())
-      switched.failed = switched.measured.ended;
-  } catch (const ConfigError& error) {
-    switched.failed = error.what();
-  }
+  SwitchedStage switched{.change = change, .measured = measure_with(call, {&change, 1})};
+  if (switched.measured.points.empty()) switched.failed = switched.measured.ended;
   return switched;
 }
 
-std::optional<SwitchThatFits> switch_to_fit(const SwitchCall& call, const MemoryPlan& plan,
-                                            const PlannedStage& stage) {
+SwitchSearch switches_to_fit(const SwitchCall& call, const MemoryPlan& plan,
+                             const PlannedStage& stage) {
+  SwitchSearch search;
+  see(search, plan, stage, {{}, stage.measured});
+  std::vector<MemorySwitch> possible;
   for (const MemorySwitch& change : switches_of(call.job)) {
     fmt::print(stderr, "stage {} does not fit: trying {}\n", stage.name, change.what);
     const SwitchedStage switched = measure_switch(call, change);
-    if (!switched.failed.empty()) continue;
-    if (const auto rows = change_to_fit(plan, stage, switched.measured))
-      return SwitchThatFits{.change = change, .rows = *rows};
+    if (see(search, plan, stage, {{change}, switched.measured})) return search;
+    const bool ran_out = switched.measured.exceeded_rows > 0;
+    if (switched.failed.empty() || ran_out) possible.push_back(change);
   }
-  return std::nullopt;
+  search_together(search, call, plan, stage, together(possible));
+  return search;
+}
+
+std::string to_text(const std::vector<MemorySwitch>& changes) {
+  std::string text;
+  for (const MemorySwitch& change : changes)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", change.what);
+  return text;
+}
+
+std::string advice(const std::vector<MemorySwitch>& changes) {
+  std::string text;
+  for (const MemorySwitch& change : changes)
+    text += fmt::format("{}{}", text.empty() ? "" : " ", change.advice());
+  return text;
 }
 
 }  // namespace headrace::inline v1::app

@@ -45,14 +45,29 @@ struct SwitchCall {
 
 SwitchedStage measure_switch(const SwitchCall& call, const MemorySwitch& change);
 
-/// A switch, and the least change of the batches that fits with it, where none does without.
-struct SwitchThatFits {
-  MemorySwitch change{};
+/// Switches, and the least change of the batches that fits with them, where none does without.
+struct SwitchesThatFit {
+  std::vector<MemorySwitch> changes{};
   StageChange rows{};
 };
 
-/// The first switch with which the stage fits; tries them one after the other.
-std::optional<SwitchThatFits> switch_to_fit(const SwitchCall& call, const MemoryPlan& plan,
-                                            const PlannedStage& stage);
+/// What trying switches has shown.
+struct SwitchSearch {
+  std::optional<SwitchesThatFit> found{};  ///< the first that is enough, else all together
+  /// Where nothing is enough: the least that a micro-batch of least_rows() was measured to take,
+  /// and the switches that it took so little with; nothing where it could not be measured.
+  std::optional<SplitBytes> least{};
+  std::vector<MemorySwitch> of_least{};
+};
+
+/// Tries them one after the other, then together, at last with as few rows as can be and all of the
+/// machine's memory. Each is a process of its own; says on stderr what it tries.
+SwitchSearch switches_to_fit(const SwitchCall& call, const MemoryPlan& plan,
+                             const PlannedStage& stage);
+
+/// "checkpointing of all blocks, precision bf16".
+std::string to_text(const std::vector<MemorySwitch>& changes);
+/// How they are set: "--set training.checkpointed=['*'] --set training.precision=bf16".
+std::string advice(const std::vector<MemorySwitch>& changes);
 
 }  // namespace headrace::inline v1::app

@@ -86,7 +86,7 @@ class Profiler {
     for (const MemorySwitch& change : switches_of(job_))
       profile.switches.push_back(measure_switch(call_of(stage, {stage.batch}), change));
     if (!profile.most_rows)
-      profile.way_out = switch_to_fit(call_of(stage, {}), plan_, stage);
+      profile.search = switches_to_fit(call_of(stage, {}), plan_, stage);
     else if (options_.find_optimal)
       find_optimal(profile);
     return profile;

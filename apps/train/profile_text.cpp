@@ -1,3 +1,4 @@
+#include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/profile_text.h>
 #include <headrace/monitor/format.h>
 
@@ -100,6 +101,16 @@ std::string settings_of(const StageChange& change) {
   return settings;
 }
 
+// Nothing where a switch is set in a stage of a list.
+std::string settings_of(const SwitchesThatFit& found) {
+  std::string settings;
+  for (const MemorySwitch& change : found.changes) {
+    if (change.of_stages) return {};
+    settings += fmt::format("--set \"{}\" ", change.setting());
+  }
+  return settings + settings_of(found.rows);
+}
+
 // An evaluation that was tried with fewer rows fits with those.
 StageChange change_of(const PlannedStage& stage, const TriedBatch& tried) {
   const bool fewer = tried.evaluation_rows < stage.evaluation_batch;
@@ -137,21 +148,20 @@ Verdict verdict_alone(const MemoryPlan& plan, const StageProfile& profile) {
   if (const auto change = change_to_fit(plan, stage))
     return {fmt::format("{} is enough: {}", place, to_text(plan, stage, *change)),
             settings_of(*change)};
-  if (profile.way_out) {
-    const SwitchThatFits& found = *profile.way_out;
+  if (profile.search && profile.search->found) {
+    const SwitchesThatFit& found = *profile.search->found;
     const std::string rows = found.rows.needed() ? ", " + to_text(plan, stage, found.rows) : "";
-    return {fmt::format("{} is enough: {}{}", place, found.change.what, rows),
-            found.change.of_stages
-                ? std::string()
-                : fmt::format("--set \"{}\" {}", found.change.setting(), settings_of(found.rows))};
+    return {fmt::format("{} is enough: {}{}", place, to_text(found.changes), rows),
+            settings_of(found)};
   }
-  const std::int64_t least = std::min(stage.measured.least_rows, stage.batch);
-  const std::uint64_t needed = of_device(
-      plan, total_with(plan, stage, stage.measured, least, stage.evaluation_batch > 0 ? 1 : 0));
+  const std::uint64_t needed =
+      of_device(plan, total_with(plan, stage, stage.measured, least_rows(stage),
+                                 stage.evaluation_batch > 0 ? 1 : 0));
   const std::uint64_t limit = limit_of(plan).bytes;
-  return {
-      fmt::format("{} is not enough, by {}", place, format_bytes(needed - std::min(needed, limit))),
-      {}};
+  std::string words =
+      fmt::format("{} is not enough, by {}", place, format_bytes(needed - std::min(needed, limit)));
+  if (profile.search) words += "; " + memory_verdict(plan, stage, *profile.search);
+  return {words, {}};
 }
 
 // What is set for a stage of a list stands in the file, below training.stages.

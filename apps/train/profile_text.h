@@ -29,7 +29,7 @@ struct StageProfile {
   std::optional<TriedBatch> largest{};      ///< that fits, tried
   std::optional<TriedBatch> next{};         ///< the size above it
   std::optional<TriedBatch> fastest{};      ///< of all that were tried
-  std::optional<SwitchThatFits> way_out{};  ///< where not one row fits
+  std::optional<SwitchSearch> search{};     ///< where not one row fits
 };
 
 /// All of it for standard output: breakdown, what a batch takes by its rows, what switches would

@@ -10,6 +10,7 @@
 #include <headrace/apps/train/goals.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/smoke_report.h>
@@ -129,18 +130,15 @@ class TrainCommand {
                     : "raise the limit, or begin a new run with a smaller batch";
     }
     if (const std::optional<StageChange> change = change_to_fit(plan, stage))
-      return fmt::format("the nearest change that fits: {}; memory.fit=true makes it by itself",
-                         to_text(plan, stage, *change));
-    const auto found = switch_to_fit({.job = job_,
-                                      .jobs = jobs_,
-                                      .stage = stage.name,
-                                      .options = {.limit = room_for_tensors(plan)},
-                                      .member = options_.member},
-                                     plan, stage);
-    if (!found) return "raise the limit, or take a smaller network or smaller inputs";
-    const std::string rows =
-        found->rows.needed() ? ", with " + to_text(plan, stage, found->rows) : "";
-    return fmt::format("the nearest change that fits: {}{}", found->change.advice(), rows);
+      return fits_with(plan, stage, to_text(plan, stage, *change)) +
+             "; memory.fit=true makes it by itself";
+    return memory_verdict(plan, stage,
+                          switches_to_fit({.job = job_,
+                                           .jobs = jobs_,
+                                           .stage = stage.name,
+                                           .options = {.limit = room_for_tensors(plan)},
+                                           .member = options_.member},
+                                          plan, stage));
   }
 
   ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {

@@ -74,6 +74,21 @@ TEST_CASE("only what a configuration has, and has not yet, can be switched") {
         "training.ema=0.0 ");
 }
 
+TEST_CASE("pictures can be six sevenths of their size, or half, where that is not the same") {
+  const auto sizes = [](const std::string& size) {
+    const TrainingJob job = read_training_text(
+        jobs(), "kind: classification\ndata: {train: {folder: x}}\nimage: {size: " + size + "}\n",
+        "job.yaml");
+    std::string all;
+    for (const MemorySwitch& one : switches_of(job))
+      if (one.path == "image.size") all += one.what + ' ';
+    return all;
+  };
+  CHECK(sizes("224") == "size 192 size 96 ");
+  CHECK(sizes("64") == "size 32 ");
+  CHECK(sizes("32").empty());
+}
+
 TEST_CASE("memory is a size or a map of keys") {
   const TrainingJob size = job_of("memory: 10GiB\n");
   CHECK(size.config->memory.limit->value == 10ULL << 30);

@@ -115,7 +115,7 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
   const Finished refused = job.run(Job::train({"training.batch=1024", limit}));
   CHECK(refused.status == 4);
   CHECK(contains(refused.err,
-                 "the nearest change that fits: training.batch=512, "
+                 "more memory is not needed, the nearest change that fits: training.batch=512, "
                  "training.accumulation=2 (the same effective batch)"));
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
   const Finished fitted = job.run(Job::train({"training.batch=1024", fit}));
@@ -137,6 +137,23 @@ TEST_CASE("a run that goes on is not fitted anew, and keeps its configuration") 
       job.run({"train", "--resume", run, "--set", "memory.limit=" + memory_of(least).substr(7)});
   CHECK(little.status == 4);
   CHECK(content_of(job.only_run() / "config.yaml") == before);
+}
+
+TEST_CASE("where nothing fits it is said how much the least takes, and that this is not enough") {
+  const Job job;
+  // What is counted fits, what a step takes beside it does not.
+  const auto counted = job.profile({"--set", "memory.measure=false"})
+                           .at("stages")
+                           .at(0)
+                           .at("host_bytes")
+                           .get<double>();
+  const std::string limit = memory_of(counted + (1 << 20));
+  const Finished refused = job.run(Job::train({limit}));
+  CHECK(refused.status == 4);
+  CHECK_MESSAGE(contains(refused.err, "more memory is needed, "), refused.err);
+  CHECK_MESSAGE(contains(refused.err, " at least: even a batch of 2"), refused.err);
+  CHECK(contains(refused.err, "trying all of these together"));
+  CHECK(job.runs().empty());
 }
 
 TEST_CASE("one member stays one member where its stage is made to fit") {

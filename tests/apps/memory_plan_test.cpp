@@ -1,4 +1,5 @@
 #include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
 
@@ -216,4 +217,37 @@ TEST_CASE("without a measurement there is no change to propose, and the table sa
   plan.unmeasured = "memory.measure is false";
   CHECK(change_to_fit(plan, stage) == std::nullopt);
   CHECK(plan.table().ends_with("not in it: what activations take, memory.measure is false\n"));
+}
+
+TEST_CASE("the least micro-batch divides the batch, and is one that the network takes") {
+  PlannedStage stage = planned(32, 64);
+  CHECK(least_rows(stage) == 1);
+  stage.measured.least_rows = 2;
+  CHECK(least_rows(stage) == 2);
+  stage.batch = 7;
+  CHECK(least_rows(stage) == 7);
+}
+
+TEST_CASE("whether a larger card is needed is said of what is lacking, with what it takes") {
+  PlannedStage stage = planned(32, 64);
+  MemoryPlan plan = plan_of(stage, 1024 * mib);
+  plan.device_limit = {.bytes = 50 * mib, .source = "what the card has free"};
+  const SwitchSearch nothing{.least = SplitBytes{.host = 100 * mib, .device = 60 * mib},
+                             .of_least = {{.what = "precision bf16"}, {.what = "size 192"}}};
+  CHECK(memory_verdict(plan, stage, nothing) ==
+        "a larger card is needed, with 60.0 MiB free at least: even a batch of 1 with precision "
+        "bf16, size 192 takes that; raise the limit where there is more, or take a smaller network "
+        "or smaller inputs");
+  const SwitchSearch found{.found =
+                               SwitchesThatFit{.changes = {{.path = "image.size", .value = "192"}},
+                                               .rows = {.batch = 16, .accumulation = 2}}};
+  CHECK(memory_verdict(plan, stage, found) ==
+        "a larger card is not needed, the nearest change that fits: --set image.size=192, with "
+        "training.batch=16, training.accumulation=2 (the same effective batch)");
+  plan.host_limit.bytes = 80 * mib;
+  CHECK(
+      memory_verdict(plan, stage, nothing).starts_with("more memory is needed, 100 MiB at least"));
+  CHECK(memory_verdict(plan, stage, SwitchSearch{})
+            .find("could not be measured, not even of a "
+                  "batch of 1;") != std::string::npos);
 }
