@@ -31,6 +31,7 @@ Pipeline PictureCourse::train(const training::Stage& stage, const training::Feed
   const auto& rows = parts_.member.train;
   TaskFeed of_this = parts_.feed;
   of_this.task = of_stage(stage).task;
+  of_this.task.data.decode = task().data.decode;  // with its limit, which is the run's
   of_this.seed = of_stage(stage).seed;
   return training_pipeline(rows_of(parts_.records.train.source, rows),
                            labels_at(*parts_.records.train.source, rows), of_this, stage.batch,

@@ -104,6 +104,27 @@ TEST_CASE("networks whose kernels keep scratch fit what was said under RLIMIT_DA
   CHECK_MESSAGE(little.status == 4, little.err);
 }
 
+TEST_CASE("under a limit the decoders of a training take less, as those of an evaluation do") {
+  const headrace::test::TrainingFolder folder;
+  headrace::test::write_png_pictures(folder.path() / "data", 60);
+  std::ofstream(folder.path() / "job.yaml")
+      << "kind: classification\ndevice: cpu\ndata: {train: {folder: data}, listings: \"\"}\n"
+         "model: {name: resnet18}\nimage: {size: 32}\nmemory: {limit: 2GiB, measure: false}\n"
+         "threads: {loader: 2}\ntraining: {batch: 16}\n";
+  const Finished profiled = folder.run({"profile-memory", "job.yaml", "--json", "profile.json"});
+  REQUIRE_MESSAGE(profiled.status == 0, profiled.err);
+  const auto parts = nlohmann::json::parse(content_of(folder.path() / "profile.json"))
+                         .at("stages")
+                         .at(0)
+                         .at("parts")
+                         .at("host");
+  // An eighth of the memory, and what pictures of this size take beside it.
+  constexpr double mib = 1 << 20;
+  for (const char* loader : {"training", "evaluation"})
+    CHECK(parts.at(std::string(loader) + ": working memory of steps").get<double>() / mib ==
+          doctest::Approx(256.0).epsilon(0.02));
+}
+
 TEST_CASE("a stage that does not fit is made to with memory.fit, and the run keeps how") {
   // So many rows that half of them are far more than what the heap keeps unused, now and then.
   const Job job(1400);
