@@ -88,6 +88,7 @@ class StageProbe::Impl {
     most_data_ = 0;
     timed_ = 0;
     run_whole(trainer);
+    point.step_s /= static_cast<double>(stage.accumulation);
     std::size_t of_loaders = train.forecast().total();
     if (validation) of_loaders += validation->forecast().total();
     see_beside(point, of_loaders);

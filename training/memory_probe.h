@@ -26,8 +26,10 @@ struct ProbePoint {
   std::uint64_t beside = 0;
   /// What the figures keep in tensors of each row of an evaluation, to its end.
   std::uint64_t kept_of_row = 0;
-  double step_s = 0.0;     ///< the shortest step; of a GPU the mean behind the first
-  std::int64_t steps = 0;  ///< that were taken
+  /// Of a micro-batch, with its share of the optimiser's step: the shortest; of a GPU the mean
+  /// behind the first step.
+  double step_s = 0.0;
+  std::int64_t steps = 0;  ///< of the optimiser that were taken
 };
 
 /// What a process holds on the host that is no tensor of the CPU. Bytes.

@@ -28,6 +28,7 @@ struct PlannedStage {
   SplitBytes batch_bytes{};          ///< of both, what grows with the batch in the loader
   SplitBytes evaluation_bytes{};     ///< likewise of the evaluation's
   std::int64_t records = 0;          ///< to train on
+  std::int64_t epochs = 0;           ///< at most
   MeasuredStage measured{};
 };
 

@@ -185,6 +185,7 @@ class RecipeRun::StageMemory {
     const bool on_gpu = run_.device_.device.is_cuda();
     const Loader train = training_loader(stage);
     planned.records = train.samples_per_epoch();
+    planned.epochs = stage.epochs;
     planned.batch_bytes = {.host = add_loader_memory(planned.host, "training", train),
                            .device = train.forecast().device_bytes};
     std::optional<Loader> evaluation;

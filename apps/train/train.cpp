@@ -12,6 +12,7 @@
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/plan_run.h>
+#include <headrace/apps/train/plan_time.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/tensorboard_log.h>
@@ -70,7 +71,7 @@ class TrainCommand {
     TrainingRun* const run = planned.run.get();
     if (const PlannedStage* stage = plan.too_large()) plan.require(way_out(plan, *stage));
     if (options_.dry_run) {
-      fmt::print("{}", plan.table());
+      fmt::print("{}{}", plan.table(), time_text(plan, run->members().size()));
       return ExitCode::done;
     }
     if (!trial_) return run_in_folder(*run, device, planned);

@@ -1,5 +1,6 @@
 #include <headrace/apps/train/memory_plan.h>
 #include <headrace/apps/train/memory_verdict.h>
+#include <headrace/apps/train/plan_time.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
 
@@ -217,6 +218,27 @@ TEST_CASE("without a measurement there is no change to propose, and the table sa
   plan.unmeasured = "memory.measure is false";
   CHECK(change_to_fit(plan, stage) == std::nullopt);
   CHECK(plan.table().ends_with("not in it: what activations take, memory.measure is false\n"));
+}
+
+TEST_CASE("a dry run's time is of all micro-batches, epochs and members") {
+  PlannedStage stage = planned(32, 64);
+  stage.accumulation = 4;
+  stage.records = 1000;
+  stage.epochs = 30;
+  // 32 batches, the last not full, in 8 steps.
+  MemoryPlan plan = plan_of(stage, 1024 * mib);
+  CHECK(time_text(plan, 10) ==
+        "  time: a step takes about 400 ms (measured), an epoch of 8 steps about 3.20 s, all 30 "
+        "epochs of 10 members at most 16 min 0 s\n"
+        "  not in it: waits for data, evaluations\n");
+  plan.stages.push_back(stage);
+  plan.stages.back().name = "all";
+  const std::string both = time_text(plan, 1);
+  CHECK(both.find("time of stage all: a step") != std::string::npos);
+  CHECK(both.find("all 30 epochs at most 1 min 36 s\n") != std::string::npos);
+  CHECK(both.find("time of all stages: at most 3 min 12 s\n") != std::string::npos);
+  plan.stages.back().measured.points.clear();
+  CHECK(time_text(plan, 1).empty());
 }
 
 TEST_CASE("the least micro-batch divides the batch, and is one that the network takes") {

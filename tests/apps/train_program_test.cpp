@@ -293,13 +293,14 @@ TEST_CASE("a GPU that is asked for and absent ends with exit 7 before the first 
   CHECK(job.runs().empty());
 }
 
-TEST_CASE("a dry run forecasts memory and makes nothing") {
+TEST_CASE("a dry run forecasts memory and time, and makes nothing") {
   const Job job;
   Words words = Job::train({});
   words.emplace_back("--dry-run");
   const Finished finished = job.run(words);
   CHECK(finished.status == 0);
   CHECK(contains(finished.out, "total"));
+  CHECK(contains(finished.out, "  time: a step takes about "));
   CHECK(job.runs().empty());
 }
 
