@@ -34,13 +34,16 @@ double fit_temperature(std::span<const double> logits, std::span<const std::uint
   if (std::ranges::any_of(logits, [](double z) { return !std::isfinite(z); }))
     throw DataError("[temperature] logits must be numbers, got one that is not");
   const auto ones = std::ranges::count_if(labels, [](std::uint8_t label) { return label != 0; });
-  const bool both = ones > 0 && ones < static_cast<std::ptrdiff_t>(labels.size());
+  const auto zeros = static_cast<std::ptrdiff_t>(labels.size()) - ones;
+  const bool both = ones > 0 && zeros > 0;
   if (!both || std::ranges::all_of(logits, [](double z) { return z == 0.0; })) return 1.0;
+  const double of_one = static_cast<double>(ones + 1) / static_cast<double>(ones + 2);
+  const double of_zero = 1.0 / static_cast<double>(zeros + 2);
   // The loss is convex in 1 / T: its slope rises.
   const auto slope = [&](double inverse) {
     double sum = 0.0;
     for (std::size_t i = 0; i < logits.size(); ++i)
-      sum += (sigmoid(inverse * logits[i]) - (labels[i] != 0 ? 1.0 : 0.0)) * logits[i];
+      sum += (sigmoid(inverse * logits[i]) - (labels[i] != 0 ? of_one : of_zero)) * logits[i];
     return sum;
   };
   constexpr double most = 16.0;

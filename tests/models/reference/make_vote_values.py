@@ -22,9 +22,12 @@ def coupling(classes, second):
 
 
 def temperature(logits, labels):
+    ones, zeros = (labels == 1).sum(), (labels == 0).sum()
+    targets = np.where(labels == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+
     def loss(log_t):
         z = logits / np.exp(log_t)
-        return np.mean(np.logaddexp(0, z) - labels * z)
+        return np.mean(np.logaddexp(0, z) - targets * z)
 
     low, high = np.log(1 / 16), np.log(16)
     ratio = (np.sqrt(5) - 1) / 2
@@ -40,4 +43,5 @@ print("coupling of 5", coupling(5, [0.9, 0.2, 0.65, 0.3, 0.15, 0.4, 0.35, 0.8, 0
 places = np.arange(40)
 logits = 4 * np.sin(places) + 1
 print("temperature", temperature(logits, (places % 3 < 1 + (logits > 0)).astype(float)))
+print("temperature", temperature(np.array([-3.0, -2, 1, 4, 5]), np.array([0.0, 0, 1, 1, 1])))
 print("temperature", temperature(logits / 8, (places % 3 < 1 + (logits > 0)).astype(float)))
