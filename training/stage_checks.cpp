@@ -20,7 +20,7 @@ void require_validation(const Stage& stage) {
   if (stage.early_stopping && stage.early_stopping->patience > 0)
     refuse(stage, "early_stopping needs a validation, there is none; set it to 0");
   if (stage.early_stopping && stage.early_stopping->enough)
-    refuse(stage, "stop_at needs a validation, there is none; leave it out");
+    refuse(stage, "stop_at needs a validation, there is none; set it to null");
 }
 
 void require_parts(const Stage& stage, models::Network& network) {

@@ -94,10 +94,18 @@ monitor::MemoryForecast PictureRecipe::plan() {
   };
   if (!arrays()) check();
   records_ = open_records(task_.data, mask_.has_value(), config_->seed);
+  const std::string of_epoch = task_.data.epoch_size > 0 ? " (data.epoch_size)" : "";
   for (const training::Stage& stage : stages_of(*config_))
     for (const SplitParts& one : records_.members)
-      require_batch("", task_.data.samples_of(static_cast<std::int64_t>(one.train.size())),
+      require_batch(of_epoch, task_.data.samples_of(static_cast<std::int64_t>(one.train.size())),
                     stage.batch);
+  for (const training::Stage& stage : stages_of(*config_))
+    if (!task_.model.hidden.empty() && stage.batch < 2)
+      throw ConfigError(
+          "[config] training.batch must be at least 2 with model.hidden, whose layers normalise "
+          "over "
+          "the batch, got 1 in stage " +
+          stage.name);
   require_validation(records_, task_.predict);
   classes_ = class_names();
   if (arrays()) {

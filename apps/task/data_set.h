@@ -50,7 +50,7 @@ struct TaskData {
 
   /// Samples of an epoch over so many records.
   std::int64_t samples_of(std::int64_t records) const {
-    return epoch_size > 0 ? epoch_size : records;
+    return epoch_size > 0 && records > 0 ? epoch_size : records;
   }
 };
 

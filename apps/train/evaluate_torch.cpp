@@ -14,11 +14,16 @@
 namespace headrace::inline v1::app {
 namespace {
 
-void require_pictures(const EvaluateOptions& options, const Ensemble& ensemble, const Team& team) {
+void require_pictures(const EvaluateOptions& options, Ensemble& ensemble, const Team& team) {
   if (options.worst.empty()) return;
   if (!team.course().shows_pictures())
     throw ConfigError("[evaluate] --worst: the kind " + ensemble.job().name +
                       " has no pictures to draw; leave it out");
+  if (ensemble.recipe().metrics_of_vote(team.fitted()).empty())
+    throw ConfigError(
+        "[evaluate] --worst is of what all members say together, of which some are missing; name "
+        "the "
+        "run's folder, once all are trained");
   if (options.worst.extension() != ".png")
     throw ConfigError("[evaluate] --worst must be a file that ends in .png, got " +
                       options.worst.string());

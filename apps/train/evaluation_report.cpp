@@ -19,20 +19,23 @@ using Line = EvaluationReport::Line;
 
 constexpr std::size_t most_columns = 100;
 
-// Mean, lowest and highest of a figure; empty where no member has it as a number.
+// Mean, lowest and highest of a figure, of the members that have it as a number; empty where none
+// has.
 std::vector<std::string> spread(const std::vector<Line>& members, const std::string& name) {
   double sum = 0.0;
+  double count = 0.0;
   double lowest = HUGE_VAL;
   double highest = -HUGE_VAL;
   for (const Line& member : members) {
     const double value = figure(member.figures, name);
+    if (std::isnan(value)) continue;
     sum += value;
+    count += 1.0;
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
   }
-  if (lowest > highest) return {"", "", ""};
-  return {figure_text(sum / static_cast<double>(members.size())), figure_text(lowest),
-          figure_text(highest)};
+  if (count == 0.0) return {"", "", ""};
+  return {figure_text(sum / count), figure_text(lowest), figure_text(highest)};
 }
 
 std::vector<std::string> names_of(const EvaluationReport& report) {

@@ -11,7 +11,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-constexpr double tie = 1e-12;
+constexpr double tie = 1e-9;
 
 void fill(const char* what, std::vector<double>& values, std::size_t count) {
   if (values.empty()) values.assign(count, 1.0);
@@ -111,6 +111,7 @@ std::vector<double> OneVsOneVote::scores(VoteScheme scheme, std::span<const doub
 std::vector<double> OneVsOneVote::coupled(std::span<const double> second) const {
   constexpr double least = 1e-7;  // a certain pair would leave nothing to divide by
   constexpr int most_rounds = 1000;
+  constexpr double settled = 1e-13;
   const auto classes = static_cast<std::size_t>(options_.classes);
   Square q(classes);
   for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
@@ -126,7 +127,7 @@ std::vector<double> OneVsOneVote::coupled(std::span<const double> second) const 
     std::vector<double> qp = q.times(p);
     double whole = std::inner_product(p.begin(), p.end(), qp.begin(), 0.0);
     const bool done =
-        std::ranges::all_of(qp, [&](double one) { return std::abs(one - whole) < tie; });
+        std::ranges::all_of(qp, [&](double one) { return std::abs(one - whole) < settled; });
     if (done) break;
     for (std::size_t t = 0; t < classes; ++t) {
       qp = q.times(p);

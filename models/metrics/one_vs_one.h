@@ -51,7 +51,7 @@ class HEADRACE_API OneVsOneVote {
   /// `DataError` for another number of values and for one that is no probability.
   std::vector<double> scores(VoteScheme scheme, std::span<const double> second) const;
 
-  /// The class of the largest score. Of classes that tie (as doubles, to 1e-12) the one with the
+  /// The class of the largest score. Of classes that tie (to 1e-9) the one with the
   /// larger soft score wins, then the more frequent one, then the one with the lower number.
   std::int64_t winner(std::span<const double> scores, std::span<const double> second) const;
 

@@ -17,6 +17,8 @@ const std::array<std::string, 6> figures_of_pairs{
 const std::array<std::string, 7> figures_of_classes{
     "accuracy", "balanced_accuracy", "macro_f1", "weighted_f1", "auc", "qwk", "loss"};
 
+constexpr const char* original = "seresnext50_32x4d";
+
 void describe(Fields& fields, VoteSettings& vote) {
   fields.choice("by", vote.by,
                 {{"coupling", VoteScheme::coupling},
@@ -38,12 +40,12 @@ void describe(Fields& fields, VoteSettings& vote) {
 
 RetinopathyConfig::RetinopathyConfig() {
   task.image.crop = 1.0;
-  task.image.prepare = augment_list("[{clahe: 2.5}]");
+  task.image.prepare = prepare_list("[{clahe: 2.5}]");
   task.augment = augment_list(
       "[{rotate: 10}, {flip: 0.3}, {color_jitter: {brightness: 0.05, contrast: 0.05, "
       "saturation: 0, hue: 0}}]");
   task.loss = {LossEntry{.term = BinaryCrossEntropyTerm{}}};
-  task.model.name = "seresnext50_32x4d";
+  task.model.name = original;
   task.model.hidden = {512, 128};
   task.model.dropout = {0.4, 0.2, 0.2};
   task.selected_by = "accuracy";
@@ -77,11 +79,22 @@ void RetinopathyConfig::describe_keys(Fields& fields) {
                   .used_when = "method is one_vs_one"});
 }
 
+void RetinopathyConfig::be_plain(const Fields& read) {
+  if (!read.was_set("model.hidden") && !read.was_set("model.dropout")) {
+    task.model.hidden.clear();
+    task.model.dropout.clear();
+  }
+  if (!read.was_set("training.groups")) training.groups.clear();
+}
+
 void RetinopathyConfig::settle(const Fields& read) {
   if (holds_arrays(task.data) && !read.was_set("augment")) task.augment.clear();
+  if (task.model.name != original || !task.model.torchscript.empty()) be_plain(read);
+  if (task.selected_by == "loss" && !read.was_set("training.stop_at")) training.stop_at.reset();
   if (pairs()) return;
   if (!read.was_set("loss")) task.loss = {LossEntry{}};
-  if (read.was_set("model.hidden") || read.was_set("model.dropout")) return;
+  if (task.model.hidden.empty() || read.was_set("model.hidden") || read.was_set("model.dropout"))
+    return;
   task.model.hidden = {1024, 512, 256};
   task.model.dropout = {0.4, 0.4 / 2, 0.4 / 3, 0.4 / 4};
 }

@@ -30,11 +30,15 @@ struct RetinopathyConfig final : TaskConfig {
   bool pairs() const { return method == EnsembleMethod::one_vs_one; }
 
   void describe_keys(Fields& fields) override;
-  /// Loss and head are those of the method.
+  /// Loss and head are those of the method; head and rates are the original's with its network, and
+  /// none with another.
   void settle(const Fields& read) override;
   void check() const override;
   LoaderJob loader_job() const override;
   std::vector<DataPart> data_parts() const override;
+
+ private:
+  void be_plain(const Fields& read);
 };
 
 }  // namespace headrace::inline v1::app

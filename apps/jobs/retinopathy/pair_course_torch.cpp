@@ -39,8 +39,9 @@ training::Example PairCourse::example(const Batch& batch, const training::Moment
   const at::Tensor of_pair =
       at::where(grade == pair_.second, 1.0, at::where(grade == pair_.first, 0.0, -1.0));
   label->second = of_pair.to(at::kFloat).unsqueeze(1);
-  if (moment.training || !sees_others_) return example;
+  if (moment.training) return example;
   example.targets.emplace(grade_target, grade);
+  if (!sees_others_) return example;
   const at::Tensor inside = of_pair >= 0.0;
   example.present = example.present.defined() ? example.present & inside : inside;
   example.rows.reset();

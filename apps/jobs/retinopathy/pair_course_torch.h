@@ -19,8 +19,8 @@ class PairCourse final : public PictureCourse {
              bool sees_others);
 
   /// Input as a ClassCourse has it. Targets `label` float [N, 1], 1 for the second class of the
-  /// pair, 0 for the first and -1 for others; where there are others also `grade` int64 [N], the
-  /// class among all.
+  /// pair, 0 for the first and -1 for others; and of an evaluation `grade` int64 [N], the class
+  /// among all.
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
   /// Probabilities of the first and the second, [N, 2].
   at::Tensor scores(const training::Output& output) const override;

@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/retinopathy/pair_metric_torch.h>
 #include <headrace/models/metrics/temperature.h>
 
+#include <limits>
 #include <vector>
 
 #include <ATen/ops/cat.h>
@@ -31,15 +32,19 @@ training::Figures PairMetric::result() {
   const training::KeptRows::OnHost rows = rows_.on_host();
   const at::Tensor second = rows.scores.select(1, 1).contiguous();
   const at::Tensor labels = rows.targets.to(at::kByte).contiguous();
+  fitted_ = {
+      {fitted_accuracy, at::scalar_tensor(training::figure(figures, "accuracy"), at::kDouble)}};
+  if (!second.isfinite().all().item<bool>()) {
+    figures.emplace_back(fitted_temperature, std::numeric_limits<double>::quiet_NaN());
+    return figures;
+  }
   std::vector<double> logits;
   for (const float p : training::values_of<float>(second))
     logits.push_back(models::logit_of(static_cast<double>(p)));
   const double temperature =
       models::fit_temperature(logits, training::values_of<std::uint8_t>(labels));
   figures.emplace_back(fitted_temperature, temperature);
-  fitted_ = {
-      {fitted_temperature, at::scalar_tensor(temperature, at::kDouble)},
-      {fitted_accuracy, at::scalar_tensor(training::figure(figures, "accuracy"), at::kDouble)}};
+  fitted_.emplace(fitted_temperature, at::scalar_tensor(temperature, at::kDouble));
   return figures;
 }
 

@@ -14,7 +14,7 @@ inline constexpr const char* fitted_accuracy = "accuracy";
 /// Figures of a network of one output that tells two classes apart: those of a SingleLabelMetric,
 /// and of a validation the temperature that suits its scores best. Takes the target `label`, float
 /// [N, 1]: 1 for the second class of the pair, 0 for the first; rows that are of neither are
-/// absent.
+/// absent. Scores that are no numbers fit no temperature; the figure is then none, too.
 class PairMetric final : public training::Metric {
  public:
   /// `fits`: it is of a validation, and says what it has chosen.

@@ -5,6 +5,7 @@
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/image/jpeg_writer.h>
 #include <headrace/loaders/image/resize.h>
@@ -78,6 +79,7 @@ void add(CLI::App& line, PrepareOptions& options) {
 
 constexpr std::array parts{"train", "val", "test"};
 constexpr std::string_view record = "recipe.txt";
+constexpr std::string_view read_me = "README.txt";
 constexpr std::string_view record_begins = "retinopathy 1: ";
 
 void say(std::string_view line) {
@@ -119,16 +121,20 @@ class PrepareRetinopathy {
       : options_(options),
         output_(whole_path(options.output)),
         work_(output_.string() + ".unfinished"),
+        replaced_(output_.string() + ".replaced"),
         files_(find_fashion_mnist(say)) {}
 
   ExitCode run() {
-    if (read_whole_text(output_ / record, "prepare") == record_text(output_)) {
-      say(fmt::format("{} holds the pictures already, made by the same recipe; kept",
-                      options_.output.string()));
-      return ExitCode::done;
-    }
-    require_own(output_);
-    require_own(work_);
+    if (is_done()) return ExitCode::done;
+    for (const fs::path& folder : {output_, work_, replaced_})
+      require_own(folder);
+    make_folder("prepare", work_);
+    const FolderLock lock(work_);
+    if (lock.refused())
+      throw ConfigError(fmt::format(
+          "[prepare] {} must be made by one program at a time, another is at it; wait for that",
+          output_.string()));
+    if (is_done()) return ExitCode::done;  // by one that has ended meanwhile
     begin();
     const std::vector<Garment> garments = choose();
     Progress progress("prepare retinopathy", static_cast<std::int64_t>(garments.size()),
@@ -145,6 +151,13 @@ class PrepareRetinopathy {
   std::int64_t largest() const {
     const std::int64_t left = pool - options_.validation;
     return options_.limit == 0 ? left : std::min<std::int64_t>(options_.limit, left);
+  }
+
+  bool is_done() const {
+    if (read_whole_text(output_ / record, "prepare") != record_text(output_)) return false;
+    say(fmt::format("{} holds the pictures already, made by the same recipe; kept",
+                    options_.output.string()));
+    return true;
   }
 
   /// The recipe, and how many files of how many bytes each folder has.
@@ -173,18 +186,23 @@ class PrepareRetinopathy {
     std::error_code none;
     if (!fs::exists(folder, none) || (fs::is_directory(folder, none) && fs::is_empty(folder, none)))
       return;
-    if (read_whole_text(folder / record, "prepare").starts_with(record_begins)) return;
+    const auto own = [](const fs::directory_entry& entry) {
+      const std::string name = entry.path().filename().string();
+      return name == record || name == read_me || std::ranges::find(parts, name) != parts.end();
+    };
+    if (read_whole_text(folder / record, "prepare").starts_with(record_begins) &&
+        std::all_of(fs::directory_iterator(folder, none), fs::directory_iterator(), own))
+      return;
     throw ConfigError(
-        fmt::format("[prepare] {} must be empty, or made by prepare retinopathy, got "
-                    "something else; name another folder",
+        fmt::format("[prepare] {} must be empty, or made by prepare retinopathy and hold nothing "
+                    "else, got something else; name another folder",
                     folder.string()));
   }
 
   /// Made beside the folder and renamed at the end: nobody takes a half for a data set.
   void begin() const {
-    std::error_code none;
-    fs::remove_all(work_, none);
-    make_folder("prepare", work_);
+    for (const char* part : parts)
+      remove(work_ / part);
     write_file_atomically(work_ / record, fmt::format("{}not finished\n", record_begins),
                           {.who = "prepare"});
     for (const char* part : parts)
@@ -243,18 +261,31 @@ class PrepareRetinopathy {
     const auto write_text = [&](std::string_view name, const std::string& text) {
       write_file_atomically(work_ / name, text, {.who = "prepare"});
     };
-    write_text("README.txt", readme());
+    write_text(read_me, readme());
     write_text(record, record_text(work_));
     if (const int folder = ::open(work_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
       ::syncfs(folder);  // the pictures before their name
       ::close(folder);
     }
+    remove(replaced_);
     std::error_code failed;
-    fs::remove_all(output_, failed);
+    if (fs::exists(output_)) fs::rename(output_, replaced_, failed);
     if (!failed) fs::rename(work_, output_, failed);
     if (failed)
       throw ResourceError(fmt::format("[prepare] {} must be replaced by {}, which failed: {}",
                                       output_.string(), work_.string(), failed.message()));
+    remove(replaced_);
+  }
+
+  /// The record last: what is left of it after an interrupt is still known for what it is.
+  static void remove(const fs::path& folder) {
+    std::error_code failed;
+    for (const char* part : parts)
+      if (!failed) fs::remove_all(folder / part, failed);
+    if (!failed) fs::remove_all(folder, failed);
+    if (failed)
+      throw ResourceError(fmt::format("[prepare] {} must be removed, which failed: {}",
+                                      folder.string(), failed.message()));
   }
 
   static std::string readme() {
@@ -269,6 +300,7 @@ class PrepareRetinopathy {
   const PrepareOptions& options_;
   fs::path output_;
   fs::path work_;
+  fs::path replaced_;
   FashionMnistFiles files_;
   Tensor train_{};
   Tensor test_{};

@@ -4,6 +4,7 @@
 #include <headrace/apps/jobs/retinopathy/scheme_metric_torch.h>
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
+#include <headrace/apps/run/data_log.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/temperature.h>
 #include <headrace/training/checkpoint_error.h>
@@ -41,6 +42,23 @@ std::vector<std::int64_t> rows_of(const ClassPair& pair, const std::vector<std::
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (labels[i] == pair.first || labels[i] == pair.second) of_pair.push_back(rows[i]);
   return of_pair;
+}
+
+void require_each(const char* key, const std::vector<double>& values, std::size_t classes) {
+  if (values.empty() || values.size() == classes) return;
+  throw ConfigError(std::string("[config] ") + key + " must have a value for each of " +
+                    std::to_string(classes) + " classes, got " + std::to_string(values.size()));
+}
+
+// Of a pair whose network gives no number on some case nothing is known there.
+void settle_missing(const at::Tensor& pairs, const std::vector<ClassPair>& names) {
+  const at::Tensor missing = pairs.isnan().sum(0);
+  for (std::size_t pair = 0; pair < names.size(); ++pair)
+    if (const auto count = missing[static_cast<std::int64_t>(pair)].item<std::int64_t>(); count > 0)
+      log_data(LogLevel::warning,
+               "[vote] " + name_of(names[pair]) + " gives no number for " + std::to_string(count) +
+                   " of " + std::to_string(pairs.size(0)) + " cases; it counts as undecided there");
+  pairs.nan_to_num_(0.5);
 }
 
 double fitted_value(const training::TensorMap& fitted, const char* name, double otherwise) {
@@ -117,6 +135,8 @@ void RetinopathyRecipe::check_task() const {
     throw ConfigError("[config] method: one_vs_one needs three classes or more, there are " +
                       std::to_string(class_count()) + "; set method: multi_class");
   require_loss(task().loss, true, "a pair's network has one output (method: one_vs_one)");
+  require_each("vote.class_weights", config_->vote.class_weights, classes().size());
+  require_each("vote.boosts", config_->vote.boosts, classes().size());
   if (!std::holds_alternative<PlainThreshold>(task().predict.threshold))
     throw ConfigError(
         "[config] predict.threshold: must be none with method: one_vs_one, whose networks vote; "
@@ -124,14 +144,22 @@ void RetinopathyRecipe::check_task() const {
 }
 
 void RetinopathyRecipe::require_records() const {
+  const std::string of_epoch = task().data.epoch_size > 0 ? " (data.epoch_size)" : "";
+  const bool validates = !records().members.front().validation.empty();
+  const std::vector<ClassPair> pairs = models::class_pairs(class_count());
   for (const training::Member& pair : pairs_) {
+    const auto samples = task().data.samples_of(static_cast<std::int64_t>(pair.train.size()));
     for (const training::Stage& stage : stages_of(*config_))
-      require_batch(" of " + pair.name,
-                    task().data.samples_of(static_cast<std::int64_t>(pair.train.size())),
-                    stage.batch);
-    if (pair.validation.empty() && !records().members.front().validation.empty())
-      throw ConfigError("[config] data.split.validation: " + pair.name +
-                        " must have a record to validate with, has none; raise the share");
+      require_batch(" of " + pair.name + of_epoch, samples, stage.batch);
+    const auto counts = count_classes(*records().validation.source, pair.validation);
+    const ClassPair of = pairs.at(static_cast<std::size_t>(pair.index));
+    for (const std::int64_t one : {of.first, of.second})
+      if (validates && counts[static_cast<std::size_t>(one)] == 0)
+        throw ConfigError(
+            "[config] data.validation: must have a record of each class, has none of \"" +
+            classes()[static_cast<std::size_t>(one)] + "\", so that " + pair.name +
+            " would be judged by one class alone; add some, or raise "
+            "data.split.validation");
   }
 }
 
@@ -171,7 +199,9 @@ void RetinopathyRecipe::recall(const std::map<std::string, std::string>& notes) 
   ClassRecipe::recall(notes);
   if (!config_->pairs()) return;
   const nlohmann::json counts = nlohmann::json::parse(note_of(notes, class_counts), nullptr, false);
-  if (!counts.is_array() || counts.size() != classes().size())
+  const auto is_count = [](const nlohmann::json& one) { return one.is_number_unsigned(); };
+  if (!counts.is_array() || counts.size() != classes().size() ||
+      !std::ranges::all_of(counts, is_count))
     throw training::CheckpointError(
         "[weights] note \"class_counts\" must be a number for each class, got " + counts.dump());
   frequency_ = counts.get<std::vector<std::int64_t>>();
@@ -203,6 +233,7 @@ training::Cases RetinopathyRecipe::vote(std::span<const training::Cases> of_memb
   for (const training::Cases& cases : of_members)
     second.push_back(cases.scores.select(1, 1));
   const at::Tensor pairs = at::stack(second, 1).to(at::kCPU, at::kDouble);
+  settle_missing(pairs, models::class_pairs(class_count()));
   if (config_->vote.calibrate) calibrate(pairs, fitted);
   training::Cases voted = of_members.front();
   voted.scores = scores_of(pairs, vote_with(fitted)).to(of_members.front().scores.device());
@@ -233,6 +264,7 @@ at::Tensor RetinopathyRecipe::scores_of(const at::Tensor& pairs,
 std::vector<training::VoteMetric> RetinopathyRecipe::metrics_of_vote(
     std::span<const training::TensorMap> fitted) const {
   if (!config_->pairs()) return ClassRecipe::metrics_of_vote(fitted);
+  if (fitted.size() != models::class_pairs(class_count()).size()) return {};
   constexpr std::array all{VoteScheme::coupling, VoteScheme::soft, VoteScheme::hard,
                            VoteScheme::confidence, VoteScheme::weighted};
   std::vector<VoteScheme> schemes{config_->vote.by};

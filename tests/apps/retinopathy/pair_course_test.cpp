@@ -7,6 +7,8 @@
 
 #include "../../support/torch_doctest.h"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -63,6 +65,7 @@ TEST_CASE("no device is asked which rows count where all are of the pair") {
   CHECK_FALSE(example.present.defined());
   CHECK_FALSE(example.targets.contains("grade"));
   CHECK_FALSE(example_of(*course_of({0, 2}, false), false).present.defined());
+  CHECK(example_of(*course_of({0, 2}, false), false).targets.contains("grade"));
 }
 
 TEST_CASE("scores of a pair are the sigmoid of its one output and what is left of it") {
@@ -89,6 +92,13 @@ TEST_CASE("figures of a pair leave absent rows out, and its validation fits a te
             .epsilon(1e-6));
   CHECK(metric.fitted().at(app::fitted_temperature).item<double>() == temperature);
   CHECK(metric.fitted().at(app::fitted_accuracy).item<double>() == .75);
+}
+
+TEST_CASE("a score that is no number fits no temperature and ends no run") {
+  PairMetric metric(true);
+  metric.add(cases_of({.9F, std::numeric_limits<float>::quiet_NaN()}, {1, 0}));
+  CHECK(std::isnan(training::figure(metric.result(), "temperature")));
+  CHECK_FALSE(metric.fitted().contains(app::fitted_temperature));
 }
 
 TEST_CASE("a test of a pair fits nothing") {

@@ -1,3 +1,4 @@
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/loaders/idx/idx_file.h>
 #include <headrace/loaders/image/decode_image.h>
 #include <headrace/loaders/image/image_folder.h>
@@ -155,4 +156,32 @@ TEST_CASE("what is damaged or not finished is made anew, and nobody else's folde
   CHECK(refused.status == 2);
   CHECK(contains(refused.err, "name another folder"));
   CHECK(names_in(other) == std::vector<std::string>{"thesis.txt"});
+}
+
+TEST_CASE("what a person has put into a prepared folder is not removed with it") {
+  if (!fs::exists(data_set)) return headrace::test::skip("needs dataset-fashion-mnist");
+  const TemporaryFolder folder;
+  REQUIRE(prepare(folder).status == 0);
+  const fs::path made = folder.path() / "out/data";
+  fs::create_directories(made / "eyepacs");
+  fs::remove(made / "test/2_dress" / names_in(made / "test/2_dress").front());
+  const Finished refused = prepare(folder);
+  CHECK(refused.status == 2);
+  CHECK(contains(refused.err, "hold nothing else"));
+  CHECK(fs::exists(made / "eyepacs"));
+}
+
+TEST_CASE("two programs do not prepare one folder at once") {
+  if (!fs::exists(data_set)) return headrace::test::skip("needs dataset-fashion-mnist");
+  const TemporaryFolder folder;
+  const fs::path work = folder.path() / "out/data.unfinished";
+  fs::create_directories(work);
+  {
+    const headrace::FolderLock other(work);
+    const Finished refused = prepare(folder);
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, "one program at a time"));
+    CHECK(fs::is_empty(work));
+  }
+  CHECK(prepare(folder).status == 0);
 }

@@ -42,6 +42,22 @@ TEST_CASE("one network for all classes has a loss and a head of its own, but not
   CHECK(plain->task.model.dropout.empty());
 }
 
+TEST_CASE("another network has its own classifier and one rate, unless keys say more") {
+  const auto other = read({"model.name=efficient_glaucoma_cnn"});
+  CHECK(other->task.model.hidden.empty());
+  CHECK(other->task.model.dropout.empty());
+  CHECK(other->training.groups.empty());
+  const auto said = read({"model.name=resnet18", "model.hidden=[8]", "model.dropout=[0.5]",
+                          "training.groups=[{pattern: fc., rate_factor: 2}]"});
+  CHECK(said->task.model.hidden == std::vector<std::int64_t>{8});
+  CHECK(said->training.groups.size() == 1);
+}
+
+TEST_CASE("a loss that selects ends no pair at 1") {
+  CHECK_FALSE(read({"selected_by=loss"})->training.stop_at.has_value());
+  CHECK(read({"selected_by=loss", "training.stop_at=0.01"})->training.stop_at == 0.01);
+}
+
 TEST_CASE("keys that would not be used, or not fit each other, are refused") {
   const auto refused = [](const std::vector<std::string>& settings, const char* said) {
     CHECK_THROWS_WITH_AS(read(settings), doctest::Contains(said), ConfigError);

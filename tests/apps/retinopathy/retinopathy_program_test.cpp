@@ -39,7 +39,7 @@ data:
   epoch_size: 48
 image: {size: 32, prepare: []}
 model: {name: resnet18, width: 0.25, hidden: [16], dropout: [0.2, 0.1]}
-training: {epochs: 2, batch: 4, evaluation_batch: 8, accumulation: 1, groups: [], learning_rate: 0.003}
+training: {epochs: 2, batch: 4, evaluation_batch: 8, accumulation: 1, learning_rate: 0.003}
 threads: {loader: 2, torch: 1}
 )";
 

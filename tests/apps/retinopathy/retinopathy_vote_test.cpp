@@ -6,6 +6,7 @@
 #include "../../support/torch_doctest.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -120,6 +121,30 @@ TEST_CASE("where classes tie the one that the rule prefers is the larger") {
   const training::Cases voted = grades.recipe().vote(circle, plain);
   CHECK(at::equal(grades.recipe().predicted(voted.scores, plain), at::tensor({2}, at::kLong)));
   CHECK(voted.scores[0][2].item<float>() == doctest::Approx(1.0 / 3));
+}
+
+TEST_CASE("a pair that gives no number is undecided, and the others still vote") {
+  const Grades grades({"vote.calibrate=false"});
+  std::vector<training::Cases> all = three();
+  all[1].scores.fill_(std::numeric_limits<float>::quiet_NaN());
+  const training::Cases voted = grades.recipe().vote(all, plain);
+  CHECK(voted.output.extra.at(app::pairs_of_vote)[0][1].item<double>() == .5);
+  CHECK(grades.recipe().predicted(voted.scores, plain)[0].item<std::int64_t>() == 1);
+}
+
+TEST_CASE("what cannot vote is known before the first pair is trained") {
+  CHECK_THROWS_WITH_AS(Grades({"vote.boosts=[1, 1]"}),
+                       doctest::Contains("vote.boosts must have a value for each of 3"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(Grades({"vote.class_weights=[1, 1, 1, 2]"}),
+                       doctest::Contains("vote.class_weights"), ConfigError);
+  CHECK_THROWS_WITH_AS(Grades({"training.batch=1", "model.hidden=[4]", "model.dropout=[0]"}),
+                       doctest::Contains("at least 2 with model.hidden"), ConfigError);
+}
+
+TEST_CASE("some of the pairs have no figures of a vote") {
+  const Grades grades;
+  CHECK(grades.recipe().metrics_of_vote({plain.data(), 2}).empty());
 }
 
 TEST_CASE("a vote without one of the pairs is refused by its name") {
