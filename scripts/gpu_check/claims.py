@@ -149,6 +149,19 @@ def by_data_wait(step, most):
     return judge
 
 
+def by_peak(step, most):
+    """The tensors of every training of a step held at most so many bytes."""
+    def judge(steps):
+        outcome = steps.get(step)
+        if not outcome or outcome.get("cpu_form") or outcome["state"] != "done" or not outcome["commands"]:
+            return not_run(steps, step)
+        peaks = [command["peak"] for command in outcome["commands"] if command["exit"] == 0 and command.get("peak")]
+        if len(peaks) < len(outcome["commands"]):
+            return "missed", "a training did not end, or says nothing of its peak"
+        return "held" if max(peaks) <= most else "missed", f"{max(peaks) / 1e9:.2f} GB"
+    return judge
+
+
 def by_mechanics(text, goal, section):
     """The same claim about both networks of the benchmark."""
     return [Claim(f"{text}: {name}", goal, by_rows("mechanics", f"^{network}.*: {section}"))
@@ -201,6 +214,9 @@ CLAIMS = [
     Claim("`DeviceTable` beside its gather kernel alone", ">= 0.90", by_rows("device", "^device table", "^gather|^device table")),
     Claim("ResNet-50-sized step at batch 256 behind 16 workers", "data wait < 1 %, exposed copy < 1 %", by_rows("step", "batch of 256")),
     Claim("3D U-Net step on patches of volumes behind 2 workers", "data wait < 1 %", by_data_wait("volumes", 0.01)),
+    Claim("retinopathy pair at full shapes, fp16, two batches of 64 a step: peak of tensors", "at most the original's 15.29 GB",
+          by_peak("retinopathy", 15.29e9)),
+    Claim("retinopathy pair at full shapes behind 16 workers", "data wait < 1 %", by_data_wait("retinopathy", 0.01)),
     Claim("loader on 16 threads beside bare threads, and beside 16 times one thread", ">= 0.9 both", by_rows("scaling", "")),
     Claim("JPEGs shared between device and CPU", "faster than the better of the two alone", by_rows("nvjpeg", "^shared beside")),
     Claim("leak job at batch 8192 beside the way of the job at 11 %", ">= 8 times its samples/s", by_rows("twin_leak", "beside the 11 % job", each_is_whole=True)),

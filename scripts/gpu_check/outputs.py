@@ -47,6 +47,13 @@ def step_budgets(runs):
             for sentence in re.findall(r"^\S+ info (step [\d.]+ \S+ = data [^(\n]*?) \(", log.read_text(), re.MULTILINE)]
 
 
+def tensor_peak(runs):
+    """The most bytes that tensors held in any phase of the runs in a folder; None where none says."""
+    peaks = [value for rows in sorted(runs.glob("*/metrics.jsonl")) for line in rows.read_text().splitlines()
+             for name, value in json.loads(line).items() if name.endswith("tensors_peak_bytes")]
+    return max(peaks, default=None)
+
+
 DURATION, MEMORY = "gpu__time_duration.sum", "dram__throughput.avg.pct_of_peak_sustained_elapsed"
 MICROSECONDS = {"n": 1e-3, "u": 1.0, "m": 1e3, "s": 1e6}  # by how a unit begins: ns or nsecond, us or usecond, ...
 

@@ -80,7 +80,7 @@ class Step:
         return ""
 
 
-HOW_TO_GET = {f"data/gpu-check/{name}": "scripts/gpu-data makes it" for name in ("leak/testing.h5", "surface/dataset.json")}
+HOW_TO_GET = {f"data/gpu-check/{name}": "scripts/gpu-data makes it" for name in ("leak/testing.h5", "surface/dataset.json", "retinopathy/recipe.txt")}
 
 
 def find_tool(name):
@@ -124,7 +124,7 @@ def training(context, label, config, settings):
     argv = context.place.program("headrace") + ["train", str(context.place.file(f"configs/{config}"))]
     for key, value in settings:
         argv += ["--set", f"{key}={value}"]
-    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs), "epochs": epochs})
+    return Command(label, argv, lambda text: {"budgets": outputs.step_budgets(runs), "epochs": epochs, "peak": outputs.tensor_peak(runs)})
 
 
 def volumes(context):
@@ -133,6 +133,17 @@ def volumes(context):
     return [training(context, "volumes", "segmentation/volumes.yaml",
                      [("data.train.folder", context.place.data / "surface"), ("volume.store", context.work / "prepared"),
                       ("data.split.validation", 0.5), ("threads.loader", 2), *context.option([], small)])]
+
+
+def retinopathy(context):
+    """The first pair at the original's shapes for 200 steps: two batches of 64 pictures each, half precision."""
+    folders = [(f"data.{part}.folder", context.place.data / "retinopathy" / name)
+               for part, name in (("train", "train"), ("validation", "val"), ("test", "test"))]
+    small = [("image.size", 32), ("training.batch", 4), ("training.evaluation_batch", 8), ("model.width", 0.125),
+             ("training.precision", "fp32")]
+    return [training(context, "retinopathy", "retinopathy/full.yaml",
+                     folders + [("model.weights", "''"), ("training.member", 0), ("data.epoch_size", context.option(12800, 32)),
+                                *context.option([], small)])]
 
 
 def device(context):
@@ -283,4 +294,6 @@ STEPS = [
     Step("malformed", 9, 50, "malformed JPEGs, last", malformed, ("tests/headrace_nvjpeg_device_tests",)),
     Step("volumes", 10, 120, "a 3D U-Net behind two workers", volumes, ("headrace",),
          files=("data/gpu-check/surface/dataset.json",)),
+    Step("retinopathy", 10, 170, "a pair of the retinopathy job at full shapes", retinopathy, ("headrace",),
+         files=("data/gpu-check/retinopathy/recipe.txt",)),
 ]

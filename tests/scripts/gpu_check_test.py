@@ -157,7 +157,7 @@ class Running(FakeBuild):
         self.program("apps/headrace", f'exec "{program}" "$@"')
         for cpu in (False, True):
             context = steps.Context(place.Place(self.build), self.folder, cpu)
-            for command in steps.trainings(context) + steps.volumes(context):
+            for command in steps.trainings(context) + steps.volumes(context) + steps.retinopathy(context):
                 self.assertEqual(command.argv[1], "train")
                 bench = [command.argv[0], "bench", "loader", *command.argv[2:], "--batches", "1"]  # as strict, without LibTorch
                 asked = subprocess.run(bench, capture_output=True, text=True)
@@ -408,6 +408,20 @@ class Judging(unittest.TestCase):
             found = self.step("volumes", {"label": "volumes", "exit": exit_status, "budgets": budgets, "epochs": 2})
             self.assertEqual(claims.by_data_wait("volumes", 0.01)(found)[0], state)
         self.assertEqual(claims.by_data_wait("volumes", 0.01)({})[0], "not run")
+
+    def test_the_peak_of_tensors_is_read_from_the_rows_of_a_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = pathlib.Path(folder)
+            self.assertIsNone(outputs.tensor_peak(runs))
+            (runs / "run").mkdir()
+            (runs / "run" / "metrics.jsonl").write_text('{"step": 1}\n{"training_tensors_peak_bytes": 7, "tensors_peak_bytes": 9}\n')
+            self.assertEqual(outputs.tensor_peak(runs), 9)
+
+    def test_a_peak_is_held_against_its_limit(self):
+        for exit_status, peak, state in ((0, 15e9, "held"), (0, 16e9, "missed"), (0, None, "missed"), (4, 1e9, "missed")):
+            found = self.step("retinopathy", {"label": "retinopathy", "exit": exit_status, "budgets": [], "peak": peak})
+            self.assertEqual(claims.by_peak("retinopathy", 15.29e9)(found)[0], state)
+        self.assertEqual(claims.by_peak("retinopathy", 15.29e9)({})[0], "not run")
 
     def test_a_training_without_budget_or_with_an_error_misses(self):
         two = ["step 1 ms", "step 1 ms"]
