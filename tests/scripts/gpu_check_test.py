@@ -161,7 +161,7 @@ class Running(FakeBuild):
                 self.assertEqual(command.argv[1], "train")
                 bench = [command.argv[0], "bench", "loader", *command.argv[2:], "--batches", "1"]  # as strict, without LibTorch
                 asked = subprocess.run(bench, capture_output=True, text=True)
-                self.assertNotIn("[config]", asked.stderr)  # data or a GPU may be missing
+                self.assertNotRegex(asked.stderr, r"\[config\](?!.* must be a folder that is there)")  # data or a GPU may be missing
 
     def test_without_a_gpu_nothing_runs_and_the_forms_for_the_cpu_prove_nothing(self):
         self.benchmark([row("device table 128 B", 0.97)])
