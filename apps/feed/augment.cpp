@@ -70,20 +70,25 @@ void describe_prepare(Fields& fields, AugmentList& list) {
            "predictions; []: none"});
 }
 
-AugmentList augment_list(const std::string& yaml) {
+namespace {
+
+AugmentList list_of(void (*describe)(Fields&, AugmentList&), const std::string& document,
+                    const std::string& place) {
   AugmentList list;
   Fields fields;
-  describe_augment(fields, list);
-  fields.read(parse_document("augment: " + yaml, "augment"));
+  describe(fields, list);
+  fields.read(parse_document(document, place));
   return list;
 }
 
+}  // namespace
+
+AugmentList augment_list(const std::string& yaml) {
+  return list_of(describe_augment, "augment: " + yaml, "augment");
+}
+
 AugmentList prepare_list(const std::string& yaml) {
-  AugmentList list;
-  Fields fields;
-  describe_prepare(fields, list);
-  fields.read(parse_document("prepare: " + yaml, "image"));
-  return list;
+  return list_of(describe_prepare, "prepare: " + yaml, "image");
 }
 
 AugmentList before_normalizing(AugmentList list) {

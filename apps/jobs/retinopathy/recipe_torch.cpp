@@ -87,13 +87,15 @@ void put_first(std::span<float> scores, std::int64_t winner) {
 
 void require_all(std::span<const training::Cases> of_members, const std::vector<ClassPair>& pairs) {
   std::string missing;
+  int count = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i)
-    if (std::ranges::count(of_members, static_cast<std::int64_t>(i), &training::Cases::member) != 1)
-      missing += (missing.empty() ? "" : ", ") + name_of(pairs[i]);
-  if (missing.empty() && of_members.size() == pairs.size()) return;
+    if (std::ranges::find(of_members, static_cast<std::int64_t>(i), &training::Cases::member) ==
+        of_members.end())
+      missing += (count++ == 0 ? "" : ", ") + name_of(pairs[i]);
+  if (count == 0) return;
   throw ConfigError("[vote] the networks of all " + std::to_string(pairs.size()) +
                     " pairs must vote, got " + std::to_string(of_members.size()) + ": " + missing +
-                    (of_members.size() == 1 ? " are" : " is") +
+                    (count > 1 ? " are" : " is") +
                     " missing; train all of them, and name the run's folder");
 }
 
