@@ -102,6 +102,7 @@ class MemberRun {
         build(course_->train(stage, {.batch = stage.batch, .device = options_.deliver_to}));
     std::optional<Loader> validation = evaluation_loader(Split::validation, stage);
     Optimizer optimizer(parameter_groups(stage, network_->parameters()), stage.optimizer);
+    if (stage.keep_moments && !last) optimizer.adopt_state(std::exchange(moments_, {}));
     Trainer trainer({.course = *course_,
                      .stage = stage,
                      .network = *network_,
@@ -122,6 +123,7 @@ class MemberRun {
     const bool last_stage = number + 1 == stages_.size();
     if (last_stage && result.status != RunStatus::interrupted && trainer.average() != nullptr)
       trainer.average()->swap();  // what is kept where no evaluation has selected any
+    if (!last_stage && stages_[number + 1].keep_moments) moments_ = optimizer.state();
     if (callbacks_.on_stage_end) callbacks_.on_stage_end();
     return result;
   }
@@ -232,6 +234,7 @@ class MemberRun {
   std::vector<Stage> stages_;
   CheckpointStore store_;
   std::unique_ptr<models::Network> network_;
+  TensorMap moments_;  // that the next stage goes on with
 };
 
 }  // namespace

@@ -174,4 +174,13 @@ void Optimizer::load_state(const std::map<std::string, at::Tensor>& state) {
   copy_by_name(state, this->state(), "[optimizer]");
 }
 
+void Optimizer::adopt_state(const std::map<std::string, at::Tensor>& of_another) {
+  std::map<std::string, at::Tensor> own = state();
+  std::map<std::string, at::Tensor> known;
+  for (const auto& [name, tensor] : of_another)
+    if (own.contains(name)) known.emplace(name, tensor);
+  std::erase_if(own, [&](const auto& one) { return !known.contains(one.first); });
+  copy_by_name(known, own, "[optimizer]");
+}
+
 }  // namespace headrace::inline v1::training

@@ -95,6 +95,10 @@ class HEADRACE_API Optimizer {
   /// another shape, before anything is changed.
   void load_state(const std::map<std::string, at::Tensor>& state);
 
+  /// Copies what another optimiser of the same rule knows of these parameters; the others keep
+  /// their own. Throws `CheckpointError` for another shape, before anything is changed.
+  void adopt_state(const std::map<std::string, at::Tensor>& of_another);
+
  private:
   struct Slot {
     std::string name;

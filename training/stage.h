@@ -36,6 +36,8 @@ struct Stage {
   double ema = 0.0;        ///< decay of averaged weights, see `WeightAverage`; 0: none
   std::vector<std::string> checkpointed = {};  ///< blocks whose activations are made again
   StartFrom start = StartFrom::last;  ///< of the stage before; each stage selects its best anew
+  /// The optimiser's state of parameters that the stage before trained, too, goes on.
+  bool keep_moments = false;
   std::vector<Unfreeze> unfreeze = {};
   std::optional<EarlyStoppingOptions> early_stopping = {};  ///< its goal is the selection's
   NonFinitePolicy non_finite = SkipStep{};

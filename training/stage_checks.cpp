@@ -23,6 +23,17 @@ void require_validation(const Stage& stage) {
     refuse(stage, "stop_at needs a validation, there is none; set it to null");
 }
 
+void require_moments(const Stage& stage, const std::vector<Stage>& stages) {
+  if (&stage == &stages.front())
+    refuse(stage, "keep_moments: they are of the stage before, the first has none; leave it out");
+  if (stage.start == StartFrom::best)
+    refuse(stage,
+           "keep_moments: they belong to the last weights of the stage before, got start: best; "
+           "start from last");
+  if ((&stage - 1)->optimizer.rule.index() != stage.optimizer.rule.index())
+    refuse(stage, "keep_moments: the optimiser must be that of the stage before, got another");
+}
+
 void require_parts(const Stage& stage, models::Network& network) {
   parameter_groups(stage, network.parameters());
   network.checkpoint(stage.checkpointed);
@@ -42,6 +53,7 @@ void check_stages(const Course& course, const std::vector<Stage>& stages,
       refuse(stage, "channels_last must be that of the stages before");
     if (stage.start == StartFrom::best && &stage == &stages.front())
       refuse(stage, "start: best is of the stage before, the first has none; leave it out");
+    if (stage.keep_moments) require_moments(stage, stages);
     if (!course.evaluates(Split::validation)) require_validation(stage);
   }
   for (const Stage& stage : stages)

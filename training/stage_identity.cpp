@@ -115,6 +115,7 @@ std::map<std::string, std::string> identity_of(const Stage& stage) {
           {"stage.clip_norm", word(stage.clip_norm)},
           {"stage.ema", word(stage.ema)},
           {"stage.start", stage.start == StartFrom::best ? "best" : "last"},
+          {"stage.keep_moments", word(stage.keep_moments)},
           {"stage.channels_last", word(stage.channels_last)}};
 }
 

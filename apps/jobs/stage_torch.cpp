@@ -22,6 +22,7 @@ training::Stage stage_of(const TrainingSettings& training) {
           .ema = training.ema,
           .checkpointed = training.checkpointed,
           .start = training.start,
+          .keep_moments = training.keep_moments,
           .unfreeze = training.unfreeze,
           .early_stopping = training::EarlyStoppingOptions{.patience = training.early_stopping,
                                                            .min_delta = training.min_delta,

@@ -94,6 +94,10 @@ void describe(Fields& fields, TrainingSettings& training) {
   fields.choice("start", training.start,
                 {{"last", training::StartFrom::last}, {"best", training::StartFrom::best}},
                 of_stage("weights of the stage before that a stage begins with"));
+  fields.key(
+      "keep_moments", training.keep_moments,
+      of_stage("the optimiser goes on with what it knows of parameters that the stage before "
+               "trained, too"));
   fields.key("epochs", training.epochs, {.doc = "at most", .min = 1.0, .max = 100000.0});
   fields.key("batch", training.batch, {.doc = "samples at once", .min = 1.0, .max = 1e6});
   fields.key("evaluation_batch", training.evaluation_batch,

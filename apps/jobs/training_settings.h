@@ -21,6 +21,7 @@ struct TrainingSettings {
   bool in_stage = false;       ///< one of a list: `name` and `start` are keys, `stages` is none
   std::string name = "train";  ///< of the stage
   training::StartFrom start = training::StartFrom::last;
+  bool keep_moments = false;  ///< of the stage before
   std::int64_t epochs = 10;
   std::int64_t batch = 32;
   std::int64_t evaluation_batch = 128;
