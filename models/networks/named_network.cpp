@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
+#include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/mlp.h>
 #include <headrace/models/networks/named_network.h>
@@ -39,6 +40,20 @@ NetworkTraits resnet_traits(const NetworkOptions& /*options*/) {
 NetworkTraits legacy_resnet_traits(const NetworkOptions& /*options*/) {
   return {.weights = {.head = "last_linear.", .first_convolution = "layer0.conv1.weight"},
           .least_side = 3,  // below, nothing is left to pool
+          .statistics = imagenet};
+}
+
+template <EdgeNeXtSize size>
+std::unique_ptr<Network> edgenext(const NetworkOptions& options) {
+  return make_edgenext(
+      {.encoder = {.size = size, .in_channels = options.in_channels, .width = options.width},
+       .classes = options.classes});
+}
+
+NetworkTraits edgenext_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "head.fc.", .first_convolution = "stem.0.weight"},
+          .least_side = 32,
+          .side_divisors = {32},
           .statistics = imagenet};
 }
 
@@ -157,6 +172,11 @@ constexpr std::array rows{
         true},
     Row{"legacy_seresnext50_32x4d", Task::classification, resnet<50, legacy_se_resnext>,
         legacy_resnet_traits, nullptr, true},
+    Row{"edgenext_xx_small", Task::classification, edgenext<EdgeNeXtSize::xx_small>,
+        edgenext_traits},
+    Row{"edgenext_x_small", Task::classification, edgenext<EdgeNeXtSize::x_small>, edgenext_traits},
+    Row{"edgenext_small", Task::classification, edgenext<EdgeNeXtSize::small>, edgenext_traits},
+    Row{"edgenext_base", Task::classification, edgenext<EdgeNeXtSize::base>, edgenext_traits},
     Row{"efficient_glaucoma_cnn", Task::classification, efficient_glaucoma_cnn,
         efficient_glaucoma_cnn_traits},
     Row{"mlp", Task::classification, mlp, mlp_traits},

@@ -145,7 +145,8 @@ TEST_CASE("networks start as those of timm and segmentation_models.pytorch do") 
 TEST_CASE("an unknown network, encoder or shape is refused with what there is") {
   CHECK_THROWS_WITH_AS(make_network({.name = "resnet19"}),
                        Contains("one of resnet18, resnet34, resnet50, seresnext50_32x4d, "
-                                "legacy_seresnext50_32x4d, efficient_glaucoma_cnn, mlp"),
+                                "legacy_seresnext50_32x4d, edgenext_xx_small, edgenext_x_small, "
+                                "edgenext_small, edgenext_base, efficient_glaucoma_cnn, mlp"),
                        ConfigError);
   CHECK_THROWS_WITH_AS(network_traits({.name = "resnet81"}),
                        Contains("got \"resnet81\"; did you mean \"resnet18\"?"), ConfigError);

@@ -1,14 +1,12 @@
 // ResNets and U-Nets beside timm's and segmentation_models.pytorch's, by values that
 // reference/make_network_values.py has stored.
 #include <headrace/models/networks/named_network.h>
-#include <headrace/tests/models/hashed_fill.h>
 #include <headrace/tests/models/host_bytes.h>
+#include <headrace/tests/models/peer_values.h>
 
 #include "../support/torch_doctest.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <sstream>
@@ -18,22 +16,9 @@
 #include <ATen/Functions.h>
 
 using namespace headrace::models;
-using headrace::test::hashed;
-using headrace::test::hashed_fill;
-using headrace::test::HostBytes;
+using namespace headrace::test;
 
 namespace {
-
-struct Summary {
-  double mean;
-  double mean_of_sizes;
-  std::array<double, 8> picks;
-};
-
-struct NamedValue {
-  std::string name;
-  double value;
-};
 
 struct Reference {
   std::string name;
@@ -61,44 +46,9 @@ NetworkOptions options_of(const Reference& reference) {
           .head = {.hidden = reference.hidden}};
 }
 
-at::Tensor tensor_of(const NamedTensors& tensors, const std::string& name) {
-  return std::ranges::find(tensors, name, &NamedTensor::name)->tensor;
-}
-
-std::uint64_t hash_of_shapes(const Network& network) {
-  std::vector<std::string> lines;
-  for (const NamedTensor& item : state_of(network)) {
-    std::string sides;
-    for (const std::int64_t side : item.tensor.sizes())
-      sides += (sides.empty() ? "" : ", ") + std::to_string(side);
-    lines.push_back(item.name + " [" + sides + "]\n");
-  }
-  std::ranges::sort(lines);
-  std::string text;
-  for (const std::string& line : lines)
-    text += line;
-  return hashed(text);
-}
-
-// What `state` of the maker gives.
-at::Tensor filled(const NamedTensor& item) {
-  const at::IntArrayRef sizes = item.tensor.sizes();
-  if (item.name.ends_with("num_batches_tracked")) return at::zeros_like(item.tensor);
-  if (sizes.size() > 1) {
-    const auto fan_in = static_cast<double>(item.tensor.numel() / sizes[0]);
-    return hashed_fill(item.name, sizes, 0.0, std::sqrt(2.0 / fan_in));
-  }
-  if (item.name.ends_with(".weight") || item.name.ends_with(".running_var"))
-    return hashed_fill(item.name, sizes, 1.0, .5);
-  return hashed_fill(item.name, sizes, 0.0, .1);
-}
-
 std::unique_ptr<Network> filled_network(const Reference& reference, at::ScalarType type) {
   auto network = make_network(options_of(reference));
-  for (const NamedTensor& item : state_of(*network)) {
-    const at::Tensor values = filled(item);
-    at::Tensor(item.tensor).set_data(values.is_floating_point() ? values.to(type) : values);
-  }
+  fill(*network, type);
   return network;
 }
 
@@ -106,22 +56,6 @@ at::Tensor images(const Reference& reference, at::ScalarType type) {
   const std::vector<std::int64_t> sizes{2, 3, 64, 96};
   const std::vector<std::int64_t> of_head{8, 3, 32, 48};
   return hashed_fill("images", reference.hidden.empty() ? sizes : of_head, 0.0, 1.5).to(type);
-}
-
-// Absolute up to 1 and relative above.
-void check_near(double got, double expected, double size, double tolerance) {
-  CHECK_MESSAGE(std::abs(got - expected) <= tolerance * std::max(1.0, size),
-                got << " is not " << expected);
-}
-
-void check_summary(const at::Tensor& output, const Summary& expected, double tolerance) {
-  const at::Tensor flat = output.detach().to(at::kDouble).contiguous().flatten();
-  const double size = expected.mean_of_sizes;
-  check_near(flat.mean().item<double>(), expected.mean, size, tolerance);
-  check_near(flat.abs().mean().item<double>(), size, size, tolerance);
-  for (std::int64_t i = 0; i < 8; ++i)
-    check_near(flat[i * (flat.numel() - 1) / 7].item<double>(),
-               expected.picks[static_cast<std::size_t>(i)], size, tolerance);
 }
 
 }  // namespace

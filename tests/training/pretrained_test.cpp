@@ -101,6 +101,23 @@ TEST_CASE("a head of another class count stays as it was, and so does one that i
   CHECK(loaded.left_out.empty());
 }
 
+TEST_CASE("weights of an EdgeNeXt come in by timm's names, for other classes and channels, too") {
+  const headrace::test::TemporaryFolder folder;
+  const auto path = folder / "edgenext.safetensors";
+  const TensorMap weights = weights_of({.name = "edgenext_xx_small", .classes = 7});
+  write_safetensors(path, {.tensors = weights});
+  const NetworkOptions options{.name = "edgenext_xx_small", .in_channels = 1, .classes = 3};
+  const auto network = make_network(options);
+  const LoadedWeights loaded = load(*network, options, read_safetensors(path).tensors);
+  CHECK((loaded.fresh == std::vector<std::string>{"head.fc.weight", "head.fc.bias"}));
+  const TensorMap now = snapshot(*network);
+  for (const char* name : {"stages.1.blocks.1.xca.temperature", "head.norm.weight", "stem.0.bias"})
+    CHECK(at::equal(now.at(name), weights.at(name)));
+  CHECK(at::allclose(now.at("stem.0.weight"), weights.at("stem.0.weight").sum(1, true)));
+  CHECK(refusal({.name = "edgenext_x_small", .classes = 3}, weights)
+            .find("these are weights of \"edgenext_xx_small\", width 1") != std::string::npos);
+}
+
 TEST_CASE("weights with one linear layer go below a head of hidden layers, which stays as it was") {
   NetworkOptions options = small;
   options.head = {.hidden = {16, 8}};

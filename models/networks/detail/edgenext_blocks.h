@@ -1,0 +1,96 @@
+#pragma once
+
+#include <headrace/models/networks/detail/cross_covariance_attention.h>
+#include <headrace/models/networks/detail/fourier_encoding.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+
+namespace headrace::inline v1::models::detail {
+
+/// A branch's result with single rows left out at that rate in training, and the others larger in
+/// turn (stochastic depth by sample). Draws from LibTorch's default generator of the device, unless
+/// nothing can be left out.
+at::Tensor drop_rows(const at::Tensor& branch, double rate, bool training);
+
+/// Two linear layers, `fc1` and `fc2`, around GELU, with four times the channels between them.
+/// Channels are the last axis.
+class Mlp : public torch::nn::Module {
+ public:
+  explicit Mlp(std::int64_t channels);
+
+  at::Tensor forward(const at::Tensor& values);
+
+ private:
+  torch::nn::Linear fc1_{nullptr};
+  torch::nn::Linear fc2_{nullptr};
+};
+
+/// A block of EdgeNeXt, maps `[N, C, H, W]` to the same. Its last part is `norm`, `mlp` and
+/// `gamma`, which scales the branch.
+class EdgeNeXtBlock : public torch::nn::Module {
+ public:
+  virtual at::Tensor forward(const at::Tensor& maps) = 0;
+
+ protected:
+  EdgeNeXtBlock(std::int64_t channels, double drop_path);
+
+  /// The last part of `values`, `[N, ..., C]`.
+  at::Tensor mixed_channels(const at::Tensor& values);
+  at::Tensor dropped(const at::Tensor& branch) const {
+    return drop_rows(branch, drop_path_, is_training());
+  }
+
+ private:
+  torch::nn::LayerNorm norm_{nullptr};
+  std::shared_ptr<Mlp> mlp_;
+  at::Tensor gamma_;
+  double drop_path_;
+};
+
+/// Around a depthwise convolution of that kernel, `conv_dw`.
+class ConvBlock final : public EdgeNeXtBlock {
+ public:
+  ConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path);
+
+  at::Tensor forward(const at::Tensor& maps) override;
+
+ private:
+  torch::nn::Conv2d conv_dw_{nullptr};
+};
+
+struct SdtaShape {
+  std::int64_t channels;
+  std::int64_t heads;
+  std::int64_t scales;      ///< groups of channels, at least two
+  bool positional = false;  ///< adds the positional encoding, `pos_embd`
+};
+
+/// Split depth-wise transpose attention: depthwise convolutions of groups of channels in cascade,
+/// `convs`, and attention across channels, `norm_xca`, `xca`, `gamma_xca`.
+class SdtaBlock final : public EdgeNeXtBlock {
+ public:
+  SdtaBlock(const SdtaShape& shape, double drop_path);
+
+  at::Tensor forward(const at::Tensor& maps) override;
+
+ private:
+  at::Tensor cascade(const at::Tensor& maps);
+
+  std::int64_t group_;  // channels; the last group may be smaller
+  torch::nn::ModuleList convs_;
+  std::shared_ptr<PositionalEncoding> pos_embd_;
+  torch::nn::LayerNorm norm_xca_{nullptr};
+  std::shared_ptr<CrossCovarianceAttention> xca_;
+  at::Tensor gamma_xca_;
+};
+
+}  // namespace headrace::inline v1::models::detail
