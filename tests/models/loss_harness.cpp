@@ -102,9 +102,11 @@ class Judge {
   }
 
   void see_far_logits() {
-    const double distance = registered_.saturates ? 6.0 : 1000.0;
+    const bool saturates = registered_.saturates || registered_.of_edges;
+    const double distance = saturates ? 6.0 : 1000.0;
     const at::Tensor logits = wrong_by(distance);
     see_gradient(text(" of logits ", distance, " apart"), logits);
+    if (registered_.of_edges) return;
     const at::Tensor given = gradient_of(one_, logits);
     // Of a softmax in fractions a wrong class may gain from another that is more wrong.
     const at::Tensor seen = registered_.saturates ? one_.toward > 0 : one_.toward != 0;

@@ -28,6 +28,8 @@ struct RegisteredLoss {
   /// A case with about `times` as many terms in each of its sums as the smallest.
   std::function<LossCase(std::int64_t times)> make;
   bool saturates = false;  ///< by the probabilities in it: large wrong logits have no gradient left
+  /// An opposite mask costs nothing: no gradient leads away from it.
+  bool of_edges = false;
   std::string defect = {};  ///< why it may fail, where that is known
 };
 

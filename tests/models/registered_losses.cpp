@@ -1,8 +1,10 @@
 #include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/edge_loss.h>
 #include <headrace/models/losses/focal_loss.h>
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/losses/region_loss.h>
+#include <headrace/models/losses/structure_loss.h>
 #include <headrace/tests/models/loss_harness.h>
 
 #include <utility>
@@ -241,6 +243,45 @@ void add_region(std::vector<RegisteredLoss>& all, const std::string& name, Funct
                       of_two_rows()));
 }
 
+// Masks that the logits lean to, so that every step towards them makes edges more alike.
+Make leaning_masks(const EdgeLossOptions& options) {
+  return [options](std::int64_t times) {
+    const std::int64_t width = 9 * times;
+    at::Tensor target = classes({2, 1, 7, width}, 2, 3).to(at::kDouble);
+    const at::Tensor logits = (target * 2 - 1) * .8 + values({2, 1, 7, width}, 4) * .2;
+    if (options.ignore) target.slice(2, 3, 4).slice(3, 0, width, 5).fill_(ignored);
+    return of_values([options](auto& z, auto& t) { return edge_loss(z, t, options).value; }, logits,
+                     target, options.of_samples);
+  };
+}
+
+void add_edge(std::vector<RegisteredLoss>& all) {
+  const auto add = [&](const char* options, Make make) {
+    all.push_back(
+        {.function = "edge_loss", .options = options, .make = std::move(make), .of_edges = true});
+  };
+  add("masks", leaning_masks({}));
+  add("rows and pixels without weight",
+      leaning_masks({.ignore = ignored, .of_samples = of_two_rows()}));
+}
+
+void add_structure(std::vector<RegisteredLoss>& all) {
+  for (const bool legacy : {false, true}) {
+    const auto with = [legacy](bool picky) {
+      StructureLossOptions options{.legacy = legacy};
+      if (picky) options.ignore = ignored;
+      if (picky) options.of_samples = of_two_rows();
+      return [options](const at::Tensor& z, const at::Tensor& t) {
+        return structure_loss(z, t, options).value;
+      };
+    };
+    const std::string form = legacy ? "legacy, " : "";
+    all.push_back({"structure_loss", form + "masks", plane_of_values(with(false), false)});
+    all.push_back({"structure_loss", form + "rows and pixels without weight",
+                   plane_of_values(with(true), true, of_two_rows())});
+  }
+}
+
 }  // namespace
 
 const std::vector<RegisteredLoss>& registered_losses() {
@@ -251,6 +292,8 @@ const std::vector<RegisteredLoss>& registered_losses() {
     add_leak(made);
     add_region(made, "soft_dice_loss", soft_dice_loss);
     add_region(made, "soft_iou_loss", soft_iou_loss);
+    add_edge(made);
+    add_structure(made);
     return made;
   }();
   return all;
