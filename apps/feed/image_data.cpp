@@ -31,8 +31,8 @@ ListingOptions listing_of(const ImageData& data) {
                                   clean_text(data.listings.native()), failed.message()));
   }
   const std::string subject =
-      fmt::format("{}\n{}\n{}\n{}", fs::absolute(data.data).native(), data.masks.native(),
-                  data.root.native(), data.mask_suffix);
+      fmt::format("{}\n{}\n{}\n{}{}", fs::absolute(data.data).native(), data.masks.native(),
+                  data.root.native(), data.mask_suffix, data.spare_masks ? "\nspare" : "");
   options.cache = data.listings / fmt::format("{:016x}.listing", hash_name(subject));
   return options;
 }
@@ -57,6 +57,7 @@ std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {
     return std::make_shared<const ImagePairs>(ImagePairsOptions{.images = data.data,
                                                                 .masks = data.masks,
                                                                 .mask_suffix = data.mask_suffix,
+                                                                .spare_masks = data.spare_masks,
                                                                 .listing = listing_of(data)});
   }
   std::error_code failed;

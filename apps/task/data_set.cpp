@@ -87,6 +87,10 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
                keys.only({pairs}, "pairs", "masks, laid out as the pictures are"));
     fields.key("mask_suffix", set.mask_suffix,
                keys.only({pairs}, "pairs", "of a mask's name, before its extension"));
+    fields.key("spare_masks", set.spare_masks,
+               keys.only({pairs}, "pairs",
+                         "masks without a picture are passed over, where one folder holds the "
+                         "masks of several parts; false: refused"));
   } else {
     fields.choice(
         "source", set.source,
@@ -140,8 +144,9 @@ void check_group(const TaskData& data) {
 
 // Keys of records without the place where they lie.
 void check_given(const DataSet& set, const char* section) {
-  if (set.is_given() || (set.data.empty() && set.labels.empty() && set.groups.empty() &&
-                         set.masks.empty() && set.mask_suffix.empty() && set.root.empty()))
+  if (set.is_given() ||
+      (set.data.empty() && set.labels.empty() && set.groups.empty() && set.masks.empty() &&
+       set.mask_suffix.empty() && !set.spare_masks && set.root.empty()))
     return;
   throw ConfigError(fmt::format(
       "[config] {0} must name its records ({0}.file or {0}.folder), got other keys alone",
@@ -296,6 +301,7 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
   return {.data = path,
           .masks = set.masks,
           .mask_suffix = set.mask_suffix,
+          .spare_masks = set.spare_masks,
           .root = set.root,
           .columns = std::move(columns),
           .listings = data.listings,

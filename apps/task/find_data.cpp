@@ -3,15 +3,18 @@
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/image/image_formats.h>
+#include <headrace/loaders/listing/data_split.h>
 #include <headrace/loaders/listing/split_folders.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -136,6 +139,83 @@ std::optional<FoundData> parts_of_tables(const fs::path& folder) {
   return found;
 }
 
+// "Test", and "TestDataset" as SINet calls it.
+std::optional<DataSplit> split_of_folder(const fs::path& folder) {
+  constexpr std::string_view data_set = "dataset";
+  std::string name = lower_case(folder.filename().native());
+  if (name.ends_with(data_set)) name.resize(name.size() - data_set.size());
+  return split_named(name);
+}
+
+// Folders by what they are for; nothing where none is to train on or two are for the same.
+using PartFolders = std::map<DataSplit, fs::path>;
+std::optional<PartFolders> part_folders(const std::vector<fs::path>& folders) {
+  PartFolders parts;
+  for (const fs::path& folder : folders) {
+    const auto split = split_of_folder(folder);
+    if (split && !parts.emplace(*split, folder).second) return std::nullopt;
+  }
+  if (!parts.contains(DataSplit::train)) return std::nullopt;
+  return parts;
+}
+
+void put(FoundData& found, DataSplit split, DataSet set) {
+  if (split == DataSplit::train) {
+    found.train = std::move(set);
+  } else {
+    (split == DataSplit::test ? found.test : found.validation) = std::move(set);
+  }
+}
+
+[[noreturn]] void refuse_several(const fs::path& folder, const std::vector<fs::path>& sets) {
+  std::string names;
+  for (const fs::path& set : sets)
+    names += (names.empty() ? "" : ", ") + set.filename().string();
+  throw ConfigError(fmt::format(
+      "[data] {}: must hold a folder of pictures and one of masks, holds several data sets ({}); "
+      "name the folder to train on and one of these to test on, each by itself",
+      folder.string(), names));
+}
+
+// Train/Image, Train/GT_Object, Test/Image and so on. Beside them may stand what holds no pairs, as
+// COD10K's Info.
+std::optional<FoundData> parts_of_pairs(const fs::path& data) {
+  const std::vector<fs::path> folders = folders_in(data);
+  const auto parts = part_folders(folders);
+  if (!parts) return std::nullopt;
+  FoundData found;
+  for (const fs::path& folder : folders) {
+    const auto split = split_of_folder(folder);
+    auto pairs = pairs_in(folder);
+    if (pairs && split) {
+      put(found, *split, std::move(*pairs));
+      continue;
+    }
+    if (pairs) return std::nullopt;
+    if (!split) continue;
+    std::vector<fs::path> sets = folders_in(folder);
+    std::erase_if(sets, [](const fs::path& set) { return !pairs_in(set); });
+    if (sets.empty()) return std::nullopt;
+    if (sets.size() > 1) refuse_several(folder, sets);
+    put(found, *split, *pairs_in(sets.front()));
+  }
+  return found;
+}
+
+// CAMO's Images/Train, Images/Test and one folder GT with the masks of both.
+std::optional<FoundData> parts_with_one_mask_folder(const fs::path& data) {
+  const auto masks = folder_called(data, mask_names);
+  const auto pictures = folder_called(data, picture_names);
+  if (!masks || !pictures || part_folders(folders_in(*masks))) return std::nullopt;
+  const auto parts = part_folders(folders_in(*pictures));
+  if (!parts) return std::nullopt;
+  FoundData found;
+  for (const auto& [split, folder] : *parts)
+    put(found, split,
+        {.source = RecordsIn::pairs, .folder = folder, .masks = *masks, .spare_masks = true});
+  return found;
+}
+
 // The folder itself, or its parts.
 FoundData find(const fs::path& data,
                const std::function<std::optional<DataSet>(const fs::path&)>& look,
@@ -198,6 +278,11 @@ FoundData find_classes(const fs::path& data) {
 FoundData find_masks(const fs::path& data, const fs::path& masks) {
   if (!masks.empty())
     return {.train = {.source = RecordsIn::pairs, .folder = data, .masks = masks}};
+  std::error_code failed;
+  if (fs::is_directory(data, failed)) {
+    if (auto parts = parts_of_pairs(data)) return std::move(*parts);
+    if (auto parts = parts_with_one_mask_folder(data)) return std::move(*parts);
+  }
   return find(
       data, pairs_in,
       "a folder with a folder of pictures and one of masks (images and masks; or folders "

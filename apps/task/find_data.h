@@ -29,7 +29,9 @@ FoundData find_classes(const std::filesystem::path& data);
 /// Of pictures with masks: a manifest, a pack, a folder with a folder of pictures and one of masks
 /// (images and masks, Imgs and GT_Object, JPEGImages and SegmentationClass and the like), a folder
 /// where masks lie beside their pictures (7.jpg, 7_mask.png), or one of folders train, validation
-/// and test of such. `masks`: their folder, where `data` is that of the pictures.
+/// and test (TrainDataset and so on, too) of such; or folders of pictures Images/Train, Images/Test
+/// and one of the masks of all of them, as CAMO has. `masks`: their folder, where `data` is that of
+/// the pictures.
 FoundData find_masks(const std::filesystem::path& data, const std::filesystem::path& masks = {});
 
 }  // namespace headrace::inline v1::app

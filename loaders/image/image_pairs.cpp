@@ -74,17 +74,30 @@ Files files_of(const Folders& folders, const std::string& suffix,
   return files;
 }
 
-detail::ImageListing list(const Folders& folders, const std::string& suffix,
-                          std::vector<detail::ListingProof>& proofs) {
-  const Files files = files_of(folders, suffix, proofs);
-  if (files.images.empty()) refuse(folders.images, "must hold an image, got none");
-  const ByStem image_of = by_stem(files.images, "");
-  const ByStem mask_of = by_stem(files.masks, suffix);
+/// Masks whose image is not there: refused, or said to be passed over.
+void look_at_spare(const Files& files, const ByStem& image_of, const ImagePairsOptions& options) {
+  std::size_t spare = 0;
   for (const detail::ListedFile& mask : files.masks) {
     std::string_view stem = stem_of(mask.path);
-    stem.remove_suffix(suffix.size());
-    if (!image_of.contains(stem)) refuse(mask.path, "this mask has no image; remove it");
+    stem.remove_suffix(options.mask_suffix.size());
+    if (image_of.contains(stem)) continue;
+    if (!options.spare_masks) refuse(mask.path, "this mask has no image; remove it");
+    ++spare;
   }
+  if (spare == 0 || !options.listing.log) return;
+  options.listing.log(LogLevel::info, "image pairs " + detail::printable(options.masks.native()) +
+                                          ": " + std::to_string(spare) + " of " +
+                                          std::to_string(files.masks.size()) +
+                                          " masks have no image here and are passed over");
+}
+
+detail::ImageListing list(const Folders& folders, const ImagePairsOptions& options,
+                          std::vector<detail::ListingProof>& proofs) {
+  const Files files = files_of(folders, options.mask_suffix, proofs);
+  if (files.images.empty()) refuse(folders.images, "must hold an image, got none");
+  const ByStem image_of = by_stem(files.images, "");
+  const ByStem mask_of = by_stem(files.masks, options.mask_suffix);
+  look_at_spare(files, image_of, options);
   detail::ImageListing listing;
   listing.images.root = folders.images;
   listing.masks.root = folders.masks;
@@ -109,11 +122,11 @@ std::shared_ptr<const detail::ImageListing> listing_of(const ImagePairsOptions& 
   const Folders folders = folders_of(options);
   const std::string name = "image pairs " + detail::printable(folders.images) + " and " +
                            detail::printable(folders.masks) + " " +
-                           detail::printable(options.mask_suffix);
-  return detail::cached_listing(options.listing, {.name = name},
-                                [&](std::vector<detail::ListingProof>& proofs) {
-                                  return list(folders, options.mask_suffix, proofs);
-                                });
+                           detail::printable(options.mask_suffix) +
+                           (options.spare_masks ? " with spare masks" : "");
+  return detail::cached_listing(
+      options.listing, {.name = name},
+      [&](std::vector<detail::ListingProof>& proofs) { return list(folders, options, proofs); });
 }
 
 }  // namespace

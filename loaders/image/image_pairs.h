@@ -14,6 +14,9 @@ struct ImagePairsOptions {
       masks{};  ///< folder of their masks, laid out the same; or that of the images
   /// What a mask's name has before its extension and its image's has not.
   std::string mask_suffix{};
+  /// Masks without an image are passed over and counted in the log: one folder may hold the masks
+  /// of several parts of a data set. False: refused.
+  bool spare_masks = false;
   ListingOptions listing{};
 };
 
@@ -23,8 +26,8 @@ struct ImagePairsOptions {
 class HEADRACE_API ImagePairs final : public ListedImages {
  public:
   /// Throws ConfigError where a folder is missing or empty, an image has no mask or a mask no
-  /// image, two files differ by extension only, or one folder holds both kinds and
-  /// there is no suffix.
+  /// image (but for spare_masks), two files differ by extension only, or one folder holds both
+  /// kinds and there is no suffix.
   explicit ImagePairs(const ImagePairsOptions& options);
 };
 

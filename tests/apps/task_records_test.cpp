@@ -70,6 +70,73 @@ TEST_CASE("data are found by what their folders are called") {
   CHECK(app::find_masks(root / "list.csv").train.source == app::RecordsIn::manifest);
 }
 
+TEST_CASE("COD10K, as it is unpacked, is found by its parts") {
+  const test::TemporaryFolder root;
+  for (const char* part : {"Train", "Test"}) {
+    touch(root.path() / part / "Image/COD10K-CAM-1-Aquatic-1-BatFish-1.jpg");
+    for (const char* kind : {"GT_Object", "GT_Instance", "GT_Edge"})
+      touch(root.path() / part / kind / "COD10K-CAM-1-Aquatic-1-BatFish-1.png");
+  }
+  touch(root / "Train/GT_Detection/COD10K-CAM-1-Aquatic-1-BatFish-1.txt");
+  touch(root / "Info/CAM_Instance_Train.txt");
+  const app::FoundData found = app::find_masks(root.path());
+  CHECK(found.train.source == app::RecordsIn::pairs);
+  CHECK(found.train.folder == root / "Train/Image");
+  CHECK(found.train.masks == root / "Train/GT_Object");
+  CHECK_FALSE(found.train.spare_masks);
+  CHECK_FALSE(found.validation.has_value());
+  REQUIRE(found.test.has_value());
+  CHECK(found.test->folder == root / "Test/Image");
+  CHECK(found.test->masks == root / "Test/GT_Object");
+}
+
+TEST_CASE("SINet's folders are found, and several data sets to test on are not taken for one") {
+  const test::TemporaryFolder root;
+  touch(root / "TrainDataset/Imgs/camourflage_00001.jpg");
+  touch(root / "TrainDataset/GT/camourflage_00001.png");
+  touch(root / "TrainDataset/Edge/camourflage_00001.png");
+  touch(root / "TestDataset/CAMO/Imgs/camourflage_00012.jpg");
+  touch(root / "TestDataset/CAMO/GT/camourflage_00012.png");
+  const app::FoundData found = app::find_masks(root.path());
+  CHECK(found.train.folder == root / "TrainDataset/Imgs");
+  CHECK(found.train.masks == root / "TrainDataset/GT");
+  REQUIRE(found.test.has_value());
+  CHECK(found.test->folder == root / "TestDataset/CAMO/Imgs");
+  touch(root / "TestDataset/CHAMELEON/Imgs/animal-1.jpg");
+  touch(root / "TestDataset/CHAMELEON/GT/animal-1.png");
+  CHECK(refusal([&] { app::find_masks(root.path()); }).find("(CAMO, CHAMELEON)") !=
+        std::string::npos);
+  CHECK(app::find_masks(root / "TrainDataset").train.folder == root / "TrainDataset/Imgs");
+  CHECK(app::find_masks(root / "TestDataset/CHAMELEON").train.masks ==
+        root / "TestDataset/CHAMELEON/GT");
+}
+
+TEST_CASE("CAMO's one folder of masks serves its two folders of pictures") {
+  const test::TemporaryFolder root;
+  touch(root / "Images/Train/camourflage_00001.jpg");
+  touch(root / "Images/Test/camourflage_00012.jpg");
+  touch(root / "GT/camourflage_00001.png");
+  touch(root / "GT/camourflage_00012.png");
+  const app::FoundData found = app::find_masks(root.path());
+  CHECK(found.train.folder == root / "Images/Train");
+  CHECK(found.train.masks == root / "GT");
+  CHECK(found.train.spare_masks);
+  REQUIRE(found.test.has_value());
+  CHECK(found.test->folder == root / "Images/Test");
+  CHECK(found.test->masks == root / "GT");
+  app::TaskData data;
+  data.train = found.train;
+  data.test = *found.test;
+  data.split.validation = 0.0;
+  data.listings.clear();
+  check(data);
+  const app::TaskRecords records = app::open_records(data, true, 1);
+  CHECK(records.members.at(0).test.size() == 1);
+  data.train.spare_masks = false;
+  CHECK(refusal([&] { app::open_records(data, true, 1); }).find("this mask has no image") !=
+        std::string::npos);
+}
+
 TEST_CASE("data of no known layout are refused with what they must look like") {
   const test::TemporaryFolder root;
   touch(root / "flat/1.png");

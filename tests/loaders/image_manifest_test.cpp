@@ -4,9 +4,11 @@
 #include <headrace/tests/loaders/gathered.h>
 #include <headrace/tests/support/temporary_folder.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -200,6 +202,32 @@ TEST_CASE("pairs in one folder are told apart by the masks' suffix") {
                  "a.jpg: has no mask in"));
   write(root / "c_mask.png", "mc");
   CHECK(contains(refusal(options), "c_mask.png: this mask has no image"));
+}
+
+TEST_CASE("spare masks are passed over where that is asked for, and counted") {
+  test::TemporaryFolder root;
+  write(root / "Images/Train/a.jpg", "a");
+  write(root / "GT/a.png", "ma");
+  write(root / "GT/b.png", "mb");
+  write(root / "GT/c.png", "mc");
+  std::vector<std::string> lines;
+  ImagePairsOptions options{
+      .images = root / "Images/Train", .masks = root / "GT", .spare_masks = true};
+  options.listing.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  const ImagePairs pairs(options);
+  REQUIRE(pairs.size() == 1);
+  CHECK(field_of(pairs, 0, "mask") == "ma");
+  CHECK(std::ranges::count_if(lines, [](const std::string& line) {
+          return contains(line, "2 of 3 masks have no image here");
+        }) == 1);
+  const auto refusal = [&] {
+    return test::message_of<ConfigError>([&] { ImagePairs opened(options); });
+  };
+  options.spare_masks = false;
+  CHECK(contains(refusal(), "b.png: this mask has no image"));
+  options.spare_masks = true;
+  write(root / "Images/Train/d.jpg", "d");
+  CHECK(contains(refusal(), "d.jpg: has no mask in"));
 }
 
 TEST_CASE("pairs join images and masks by name") {
