@@ -52,6 +52,11 @@ std::vector<std::byte> encode_palette_png(const std::uint8_t* indices, int width
   return encode(image, indices, palette.data());
 }
 
+std::vector<std::byte> encode_grey_png(const std::uint8_t* values, int width, int height) {
+  png_image image = image_of(width, height, PNG_FORMAT_GRAY);
+  return encode(image, values, nullptr);
+}
+
 std::vector<std::byte> encode_grey16_png(const std::uint16_t* values, int width, int height) {
   png_image image = image_of(width, height, PNG_FORMAT_LINEAR_Y);
   return encode(image, values, nullptr);

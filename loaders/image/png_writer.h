@@ -20,6 +20,10 @@ HEADRACE_API std::vector<std::byte> encode_palette_png(
     const std::uint8_t* indices, int width, int height,
     std::span<const std::array<std::uint8_t, 3>> palette);
 
+/// The same for values of 8 bits a pixel, which the file stores as a grey picture.
+HEADRACE_API std::vector<std::byte> encode_grey_png(const std::uint8_t* values, int width,
+                                                    int height);
+
 /// The same for values of 16 bits a pixel, which the file stores as a grey picture.
 HEADRACE_API std::vector<std::byte> encode_grey16_png(const std::uint16_t* values, int width,
                                                       int height);

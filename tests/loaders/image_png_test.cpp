@@ -1,10 +1,13 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/image/png_decoder.h>
+#include <headrace/loaders/image/png_reader.h>
+#include <headrace/loaders/image/png_writer.h>
 #include <headrace/tests/loaders/image_files.h>
 #include <headrace/tests/loaders/whole_picture.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -105,4 +108,28 @@ TEST_CASE("PNG files that are cut off, altered or beyond the limits are refused"
     }
   }
   CHECK(refused == 500);  // every chunk carries a checksum
+}
+
+TEST_CASE(
+    "a file with alpha comes back with it, and others are refused by the reader of cut-outs") {
+  const Pixels rgba = test::picture(40, 30, 4);
+  const Bytes file = test::encode_png({.colour = PNG_COLOR_TYPE_RGBA}, rgba, 160);
+  const RgbaPicture picture = decode_rgba_png(std::as_bytes(std::span(file)));
+  CHECK(picture.width == 40);
+  CHECK(picture.height == 30);
+  CHECK(picture.rgba == rgba);
+  const Bytes opaque = test::encode_png({}, test::picture(40, 30, 3), 120);
+  CHECK_THROWS_AS(decode_rgba_png(std::as_bytes(std::span(opaque))), DataError);
+  const auto half = std::as_bytes(std::span(file)).first(file.size() / 2);
+  CHECK_THROWS_AS(decode_rgba_png(half), DataError);
+}
+
+TEST_CASE("grey values are stored as they are") {
+  const Pixels grey = test::picture(40, 30, 1);
+  const auto file = encode_grey_png(grey.data(), 40, 30);
+  PngDecoder decoder;
+  CHECK(decoder.open(file).components == 1);
+  const Pixels rgb = whole(file);
+  for (std::size_t i = 0; i < grey.size(); ++i)
+    REQUIRE(rgb[3 * i] == grey[i]);
 }
