@@ -103,12 +103,12 @@ TEST_CASE("an encoder takes other sides and types in turn, and trains after eval
 }
 
 TEST_CASE("attention across channels does not divide by zero in half precision") {
-  parts::CrossCovarianceAttention attention(8, 2);
+  const auto attention = std::make_shared<parts::CrossCovarianceAttention>(8, 2);
   const at::NoGradGuard no_gradient;
-  for (const at::Tensor& parameter : attention.parameters())
+  for (const at::Tensor& parameter : attention->parameters())
     parameter.zero_();
-  attention.to(at::kHalf);
-  const at::Tensor mixed = attention.forward(at::ones({2, 5, 8}, at::kHalf));
+  attention->to(at::kHalf);
+  const at::Tensor mixed = attention->forward(at::ones({2, 5, 8}, at::kHalf));
   CHECK((mixed.scalar_type() == at::kHalf));
   CHECK(mixed.abs().max().item<double>() == 0.0);
 }

@@ -37,7 +37,7 @@ struct Reference {
   std::uint64_t shapes;  // hash of the sorted names and shapes
   double kept;           // values for the backward pass, for each pixel of the input
   Summary logits;
-  std::array<Summary, 4> maps;
+  std::vector<Summary> maps;
   std::vector<NamedValue> gradients;
 };
 

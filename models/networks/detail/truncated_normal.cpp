@@ -32,7 +32,7 @@ void start(Layer* layer) {
 }  // namespace
 
 void start_truncated_normal(torch::nn::Module& module) {
-  for (const auto& part : module.modules()) {
+  for (const auto& part : module.modules(false)) {
     start(part->as<torch::nn::Conv2d>());
     start(part->as<torch::nn::Linear>());
   }
