@@ -86,15 +86,15 @@ std::shared_ptr<Stage> stage_of(const StageShape& shape) {
   for (std::int64_t j = 0; j < shape.depth; ++j) {
     const double drop_path = shape.drop_step * static_cast<double>(shape.earlier + j);
     if (j < shape.depth - attention)
-      stage->add(
-          std::make_shared<detail::ConvBlock>(shape.channels, kernels[shape.number], drop_path));
+      stage->add(std::make_shared<detail::EdgeNeXtConvBlock>(shape.channels, kernels[shape.number],
+                                                             drop_path));
     else
-      stage->add(
-          std::make_shared<detail::SdtaBlock>(detail::SdtaShape{.channels = shape.channels,
-                                                                .heads = shape.heads,
-                                                                .scales = scales[shape.number],
-                                                                .positional = shape.number == 1},
-                                              drop_path));
+      stage->add(std::make_shared<detail::EdgeNeXtSdtaBlock>(
+          detail::EdgeNeXtSdtaShape{.channels = shape.channels,
+                                    .heads = shape.heads,
+                                    .scales = scales[shape.number],
+                                    .positional = shape.number == 1},
+          drop_path));
   }
   return stage;
 }

@@ -30,17 +30,17 @@ at::Tensor drop_rows(const at::Tensor& branch, double rate, bool training) {
   return branch * at::empty(sizes, branch.options()).bernoulli_(kept).div_(kept);
 }
 
-Mlp::Mlp(std::int64_t channels)
+EdgeNeXtMlp::EdgeNeXtMlp(std::int64_t channels)
     : fc1_(register_module("fc1", nn::Linear(channels, expansion * channels))),
       fc2_(register_module("fc2", nn::Linear(expansion * channels, channels))) {}
 
-at::Tensor Mlp::forward(const at::Tensor& values) {
+at::Tensor EdgeNeXtMlp::forward(const at::Tensor& values) {
   return fc2_(at::gelu(fc1_(values)));
 }
 
 EdgeNeXtBlock::EdgeNeXtBlock(std::int64_t channels, double drop_path)
     : norm_(register_module("norm", layer_norm(channels))),
-      mlp_(register_module("mlp", std::make_shared<Mlp>(channels))),
+      mlp_(register_module("mlp", std::make_shared<EdgeNeXtMlp>(channels))),
       gamma_(register_parameter("gamma", at::full({channels}, first_scale))),
       drop_path_(drop_path) {}
 
@@ -48,16 +48,16 @@ at::Tensor EdgeNeXtBlock::mixed_channels(const at::Tensor& values) {
   return mlp_->forward(norm_(values)) * gamma_;
 }
 
-ConvBlock::ConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path)
+EdgeNeXtConvBlock::EdgeNeXtConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path)
     : EdgeNeXtBlock(channels, drop_path),
       conv_dw_(register_module("conv_dw", depthwise(channels, kernel))) {}
 
-at::Tensor ConvBlock::forward(const at::Tensor& maps) {
+at::Tensor EdgeNeXtConvBlock::forward(const at::Tensor& maps) {
   const at::Tensor branch = mixed_channels(conv_dw_(maps).permute({0, 2, 3, 1}));
   return maps + dropped(branch.permute({0, 3, 1, 2}));
 }
 
-SdtaBlock::SdtaBlock(const SdtaShape& shape, double drop_path)
+EdgeNeXtSdtaBlock::EdgeNeXtSdtaBlock(const EdgeNeXtSdtaShape& shape, double drop_path)
     : EdgeNeXtBlock(shape.channels, drop_path),
       group_((shape.channels + shape.scales - 1) / shape.scales),
       convs_(register_module("convs", nn::ModuleList())),
@@ -71,7 +71,7 @@ SdtaBlock::SdtaBlock(const SdtaShape& shape, double drop_path)
     pos_embd_ = register_module("pos_embd", std::make_shared<PositionalEncoding>(shape.channels));
 }
 
-at::Tensor SdtaBlock::cascade(const at::Tensor& maps) {
+at::Tensor EdgeNeXtSdtaBlock::cascade(const at::Tensor& maps) {
   std::vector<at::Tensor> groups = maps.split(group_, 1);
   for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
     const at::Tensor input = i == 0 ? groups[i] : groups[i - 1] + groups[i];
@@ -80,7 +80,7 @@ at::Tensor SdtaBlock::cascade(const at::Tensor& maps) {
   return at::cat(groups, 1);
 }
 
-at::Tensor SdtaBlock::forward(const at::Tensor& maps) {
+at::Tensor EdgeNeXtSdtaBlock::forward(const at::Tensor& maps) {
   at::Tensor branch = cascade(maps);
   if (pos_embd_) branch = branch + pos_embd_->forward(maps);
   const at::Tensor pixels = branch.permute({0, 2, 3, 1});

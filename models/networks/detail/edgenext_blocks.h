@@ -23,9 +23,9 @@ at::Tensor drop_rows(const at::Tensor& branch, double rate, bool training);
 
 /// Two linear layers, `fc1` and `fc2`, around GELU, with four times the channels between them.
 /// Channels are the last axis.
-class Mlp : public torch::nn::Module {
+class EdgeNeXtMlp : public torch::nn::Module {
  public:
-  explicit Mlp(std::int64_t channels);
+  explicit EdgeNeXtMlp(std::int64_t channels);
 
   at::Tensor forward(const at::Tensor& values);
 
@@ -51,15 +51,15 @@ class EdgeNeXtBlock : public torch::nn::Module {
 
  private:
   torch::nn::LayerNorm norm_{nullptr};
-  std::shared_ptr<Mlp> mlp_;
+  std::shared_ptr<EdgeNeXtMlp> mlp_;
   at::Tensor gamma_;
   double drop_path_;
 };
 
 /// Around a depthwise convolution of that kernel, `conv_dw`.
-class ConvBlock final : public EdgeNeXtBlock {
+class EdgeNeXtConvBlock final : public EdgeNeXtBlock {
  public:
-  ConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path);
+  EdgeNeXtConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path);
 
   at::Tensor forward(const at::Tensor& maps) override;
 
@@ -67,7 +67,7 @@ class ConvBlock final : public EdgeNeXtBlock {
   torch::nn::Conv2d conv_dw_{nullptr};
 };
 
-struct SdtaShape {
+struct EdgeNeXtSdtaShape {
   std::int64_t channels;
   std::int64_t heads;
   std::int64_t scales;      ///< groups of channels, at least two
@@ -76,9 +76,9 @@ struct SdtaShape {
 
 /// Split depth-wise transpose attention: depthwise convolutions of groups of channels in cascade,
 /// `convs`, and attention across channels, `norm_xca`, `xca`, `gamma_xca`.
-class SdtaBlock final : public EdgeNeXtBlock {
+class EdgeNeXtSdtaBlock final : public EdgeNeXtBlock {
  public:
-  SdtaBlock(const SdtaShape& shape, double drop_path);
+  EdgeNeXtSdtaBlock(const EdgeNeXtSdtaShape& shape, double drop_path);
 
   at::Tensor forward(const at::Tensor& maps) override;
 
