@@ -41,11 +41,13 @@ Schema Affine::schema(const Schema& in) const {
   check_range("shear_y", shear_y, -80, 80);
   check_range("the first of translate", {0, translate[0]}, 0, 1);
   check_range("the second of translate", {0, translate[1]}, 0, 1);
+  detail::check_probability(p, name());
   detail::masked_field(in, field, masks, name());
   return in;
 }
 
 void Affine::operator()(Sample& sample, Random& random) const {
+  if (p < 1.0 && !random.chance(p)) return;
   const detail::Picture picture = detail::picture_of(sample[field], field);
   Parts parts{.angle = drawn(degrees, random)};
   parts.move_x = move(translate[0], picture.width, random);

@@ -28,6 +28,7 @@ struct HEADRACE_API Affine {
   std::string field = "image";
   std::vector<std::string> masks = {};  ///< fields that go along (engine/sample/mask.h)
   std::uint16_t mask_fill = 0;          ///< their label where nothing of the picture is
+  double p = 1.0;                       ///< probability of doing anything
 
   /// One drawn transform: degrees, pixels, a factor.
   struct Parts {
@@ -40,10 +41,10 @@ struct HEADRACE_API Affine {
   };
 
   std::string name() const { return "affine"; }
-  /// Throws ConfigError for ranges that cannot be right and for fields that are no pictures or
-  /// masks.
+  /// Throws ConfigError for ranges that cannot be right, a p outside [0, 1], and fields that are no
+  /// pictures or masks.
   Schema schema(const Schema& in) const;
-  /// Draws angle, moves, scale and shears, each of them always.
+  /// Draws whether, unless p is 1, then angle, moves, scale and shears, each of them always.
   void operator()(Sample& sample, Random& random) const;
   /// The same by given parts.
   void apply(Sample& sample, const Parts& parts) const;

@@ -37,11 +37,13 @@ Schema ColorJitter::schema(const Schema& in) const {
   check_range("contrast", contrast, 0, 1000);
   check_range("saturation", saturation, 0, 1000);
   check_range("hue", hue, -0.5, 0.5);
+  detail::check_probability(p, name());
   detail::colour_field(in, field, name());
   return in;
 }
 
 void ColorJitter::operator()(Sample& sample, Random& random) const {
+  if (p < 1.0 && !random.chance(p)) return;
   Factors factors;
   for (std::size_t i = factors.order.size(); i > 1; --i) {
     const auto j = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)));

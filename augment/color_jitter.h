@@ -22,6 +22,7 @@ struct HEADRACE_API ColorJitter {
   Range saturation = {1, 1};  ///< factors, 0 is grey; nothing happens to grey pictures
   Range hue = {0, 0};         ///< shares of the colour circle, -0.5 to 0.5; as saturation
   std::string field = "image";
+  double p = 1.0;  ///< probability of doing anything
 
   /// Ranges around "no change" as torchvision takes them: [max(0, 1 - b), 1 + b] and so on, and
   /// [-hue, hue].
@@ -40,10 +41,10 @@ struct HEADRACE_API ColorJitter {
   };
 
   std::string name() const { return "color jitter"; }
-  /// Throws ConfigError for ranges that cannot be right and for fields that are no pictures of 1 or
-  /// 3 channels.
+  /// Throws ConfigError for ranges that cannot be right, a p outside [0, 1], and fields that are no
+  /// pictures of 1 or 3 channels.
   Schema schema(const Schema& in) const;
-  /// Draws the order, then the factor of each range that is not left out.
+  /// Draws whether, unless p is 1, the order, then the factor of each range that is not left out.
   void operator()(Sample& sample, Random& random) const;
   /// The same by given factors.
   void adjust(Sample& sample, const Factors& factors) const;

@@ -6,14 +6,14 @@
 // The table: a line an operation, whose row is what augment/<name>.cpp says.
 #define HEADRACE_AUGMENT_TABLE(row)                                                                \
   row(random_resized_crop) row(resized_center_crop) row(center_crop) row(resize) row(flip)         \
-      row(vertical_flip) row(rotate) row(affine) row(color_jitter) row(rand_augment)               \
-          row(random_erasing) row(gaussian_blur) row(clahe) row(flatten_sharpen) row(log_mel)      \
-              row(spec_augment) row(spatial) row(volume_noise) row(volume_blur)                    \
-                  row(volume_brightness) row(volume_contrast) row(volume_low_resolution)           \
-                      row(volume_gamma) row(nnunet_intensity) row(slice_jitter) row(volume_cutout) \
-                          row(patch_dropout) row(distance_transform) row(skeleton)                 \
-                              row(deep_supervision_targets) row(mixup) row(cutmix)                 \
-                                  row(mixup_or_cutmix) row(normalize)
+      row(vertical_flip) row(rotate) row(rotate90) row(affine) row(color_jitter) row(rand_augment) \
+          row(random_erasing) row(gaussian_blur) row(gaussian_noise) row(motion_blur) row(degrade) \
+              row(clahe) row(flatten_sharpen) row(log_mel) row(spec_augment) row(spatial)          \
+                  row(volume_noise) row(volume_blur) row(volume_brightness) row(volume_contrast)   \
+                      row(volume_low_resolution) row(volume_gamma) row(nnunet_intensity)           \
+                          row(slice_jitter) row(volume_cutout) row(patch_dropout)                  \
+                              row(distance_transform) row(skeleton) row(deep_supervision_targets)  \
+                                  row(mixup) row(cutmix) row(mixup_or_cutmix) row(normalize)
 
 namespace headrace::inline v1::app {
 namespace operations {

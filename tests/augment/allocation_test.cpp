@@ -4,6 +4,7 @@
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
 #include <headrace/augment/color_jitter.h>
+#include <headrace/augment/degrade.h>
 #include <headrace/augment/flatten_sharpen.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/gaussian_blur.h>
@@ -11,6 +12,7 @@
 #include <headrace/augment/rand_augment.h>
 #include <headrace/augment/random_erasing.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/augment/rotate90.h>
 #include <headrace/augment/volume/deep_supervision_targets.h>
 #include <headrace/augment/volume/distance_transform.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
@@ -103,25 +105,39 @@ std::vector<Step> steps() {
   const VerticalFlip vertical{.p = 1, .masks = masks};
   const CenterCrop crop{.height = 20, .width = 20, .masks = masks};
   const Rotate rotate{.interpolation = Interpolation::bilinear, .masks = masks};
+  const Rotate90 rotate90{.p = 1, .masks = masks};
   const Affine affine{.scale = {0.5, 2}, .masks = masks};
   const ColorJitter jitter = ColorJitter::by(0.4, 0.4, 0.4, 0.1);
   const RandAugment augment{.ops = 3, .masks = masks};
   const RandomErasing erasing{.p = 1, .noise = true};
   const GaussianBlur blur{};
+  const GaussianNoise gaussian{};
+  const MotionBlur motion{.length = {7, 7}};
+  const Degrade degrade{.p = 1, .motion = motion};
   const Clahe clahe{};
   const FlattenSharpen flatten_sharpen{.block = 7};
   const Normalize normalize = Normalize::imagenet(DType::float16);
+  const auto square = [crop](auto op) {
+    return [op, crop](Sample& sample, Random& random) {
+      crop(sample);
+      op(sample, random);
+    };
+  };
   const auto plain = [](auto op) { return [op](Sample& sample, Random&) { op(sample); }; };
   return {{"flip", flip},
           {"marked flip", mark},
           {"vertical flip", vertical},
           {"centre crop", plain(crop)},
           {"rotate", rotate},
+          {"rotate90", square(rotate90)},
           {"affine", affine},
           {"colour jitter", jitter},
           {"rand augment", augment},
           {"erase", erasing},
           {"blur", blur},
+          {"noise", gaussian},
+          {"motion blur", motion},
+          {"degrade", degrade},
           {"clahe", plain(clahe)},
           {"flatten and sharpen", plain(flatten_sharpen)},
           {"normalize", plain(normalize)},

@@ -85,6 +85,17 @@ TEST_CASE("a jitter depends on its key alone, and no range at all changes nothin
   CHECK(jittered_by(ColorJitter{}, colours, 0) == colours);
 }
 
+TEST_CASE("a jitter comes as often as its p says") {
+  const Pixels colours = test::noise(13, 9, 3);
+  ColorJitter op = ColorJitter::by(0.4, 0.4, 0.4, 0.1);
+  op.p = 0.3;
+  int changed = 0;
+  for (int i = 0; i < 1000; ++i)
+    changed += jittered_by(op, colours, i) != colours ? 1 : 0;
+  CHECK(changed > 240);
+  CHECK(changed < 360);
+}
+
 TEST_CASE("colour jitter refuses what cannot be right") {
   const Schema in = test::picture_schema(8, 9, 3);
   CHECK(ColorJitter::by(0.1, 0.1, 0.1, 0.1).schema(in) == in);
@@ -92,6 +103,7 @@ TEST_CASE("colour jitter refuses what cannot be right") {
   CHECK_THROWS_AS((ColorJitter{.contrast = {1.2, 1.1}}.schema(in)), ConfigError);
   CHECK_THROWS_AS((ColorJitter{.hue = {-0.6, 0}}.schema(in)), ConfigError);
   CHECK_THROWS_AS((ColorJitter{}.schema(test::picture_schema(8, 9, 4))), ConfigError);
+  CHECK_THROWS_AS((ColorJitter{.p = 1.1}.schema(in)), ConfigError);
   CHECK_THROWS_AS((ColorJitter{.field = "label"}.schema(in)), ConfigError);
   Sample four = test::sample_of(test::noise(3, 2, 4), 2, 3, 4);
   CHECK_THROWS_AS(ColorJitter{}.adjust(four, {.hue = 0.1}), DataError);

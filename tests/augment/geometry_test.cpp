@@ -3,12 +3,14 @@
 #include <headrace/augment/detail/mirror.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/augment/rotate90.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/augment/pixels.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 
 #include <doctest/doctest.h>
 
@@ -112,6 +114,47 @@ TEST_CASE("quarter turns are exact and counter-clockwise") {
   }
   const Pixels six = test::picture(5, 5, 6);
   CHECK(turned({}, 180, turned({}, 180, six, 5, 5, 6), 5, 5, 6) == six);
+}
+
+TEST_CASE("turns by 90 degrees move every pixel whole, whatever its bytes") {
+  const Pixels square = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (const int channels : {1, 2, 3, 4, 5}) {
+    const auto wide = [channels](const Pixels& pixels) {
+      Pixels all;
+      for (const std::uint8_t level : pixels)
+        for (int c = 0; c < channels; ++c)
+          all.push_back(static_cast<std::uint8_t>(10 * c + level));
+      return all;
+    };
+    const auto by = [&](int quarters) {
+      Sample sample = test::sample_of(wide(square), 3, 3, channels);
+      Rotate90{}.turn(sample, quarters);
+      return test::pixels_of(sample);
+    };
+    CHECK(by(0) == wide(square));
+    CHECK(by(1) == wide({3, 6, 9, 2, 5, 8, 1, 4, 7}));
+    CHECK(by(2) == wide({9, 8, 7, 6, 5, 4, 3, 2, 1}));
+    CHECK(by(3) == wide({7, 4, 1, 8, 5, 2, 9, 6, 3}));
+    CHECK(by(-1) == by(3));
+    CHECK(by(8) == by(0));
+  }
+  Sample flat = test::sample_of({1, 2}, 1, 2, 1);
+  CHECK_THROWS_AS(Rotate90{}.turn(flat, 2), DataError);
+}
+
+TEST_CASE("turns by 90 degrees come as often as p says, each of the three as often") {
+  const Pixels square = {1, 2, 3, 4};
+  std::map<Pixels, int> seen;
+  for (int i = 0; i < 3000; ++i) {
+    Sample sample = test::sample_of(square, 2, 2, 1);
+    Random random(RandomKey{.seed = 5, .position = i});
+    Rotate90{.p = 0.3}(sample, random);
+    ++seen[test::pixels_of(sample)];
+  }
+  CHECK(seen.size() == 4);
+  CHECK(std::abs(seen[square] - 2100) < 130);
+  for (const Pixels& turned : {Pixels{2, 4, 1, 3}, {4, 3, 2, 1}, {3, 1, 4, 2}})
+    CHECK(std::abs(seen[turned] - 300) < 85);
 }
 
 TEST_CASE("angles are drawn from the whole range, and a range of zero changes nothing") {
@@ -227,6 +270,7 @@ TEST_CASE("masks are flipped, cropped and turned with their picture") {
   CHECK(agrees([&](Sample& s) { VerticalFlip{.p = 1, .masks = masks}(s, random); }));
   CHECK(agrees([&](Sample& s) { CenterCrop{.height = 4, .width = 6, .masks = masks}(s); }));
   CHECK(agrees([&](Sample& s) { Rotate{.masks = masks}.turn(s, 33); }));
+  CHECK(agrees([&](Sample& s) { Rotate90{.p = 1, .masks = masks}(s, random); }));
   CHECK(agrees([&](Sample& s) {
     Affine{.degrees = {20, 30}, .scale = {0.5, 0.6}, .masks = masks}(s, random);
   }));
@@ -255,6 +299,26 @@ TEST_CASE("drawn affine parts lie in their ranges and depend on the key alone") 
   CHECK(test::pixels_of(sample) == pixels);
 }
 
+TEST_CASE("an affine transform comes as often as its p says, and with p 1 draws nothing for it") {
+  const Pixels pixels = test::picture(13, 11, 3);
+  const auto moved = [&](double p, std::int64_t position) {
+    Sample sample = test::sample_of(pixels, 11, 13, 3);
+    Random random(RandomKey{.seed = 2, .position = position});
+    Affine{.degrees = {20, 40}, .p = p}(sample, random);
+    return test::pixels_of(sample);
+  };
+  int changed = 0;
+  for (int i = 0; i < 1000; ++i)
+    changed += moved(0.3, i) != pixels ? 1 : 0;
+  CHECK(changed > 240);
+  CHECK(changed < 360);
+  Sample sample = test::sample_of(pixels, 11, 13, 3);
+  Random random(RandomKey{.seed = 2});
+  const double angle = 20 + 20 * random.uniform();
+  Affine{}.apply(sample, {.angle = angle});
+  CHECK(moved(1.0, 0) == test::pixels_of(sample));
+}
+
 TEST_CASE("operations say what they make of the schema and refuse what cannot be right") {
   const Schema in = test::picture_schema(30, 40, 6);
   CHECK(HorizontalFlip{}.schema(in) == in);
@@ -267,7 +331,15 @@ TEST_CASE("operations say what they make of the schema and refuse what cannot be
   CHECK_THROWS_AS((Rotate{.field = "picture"}.schema(in)), ConfigError);
   CHECK(VerticalFlip{}.schema(in) == in);
   CHECK_THROWS_AS((VerticalFlip{.p = -0.1}.schema(in)), ConfigError);
+  CHECK_THROWS_WITH_AS(
+      Rotate90{}.schema(in),
+      "[rotate90] pictures must be square to be turned by 90 degrees, got image: uint8 [30, 40, "
+      "6]; crop them to squares, or take flip and vertical_flip, which together turn by 180",
+      ConfigError);
+  CHECK(Rotate90{}.schema(test::picture_schema(30, 30, 1)) == test::picture_schema(30, 30, 1));
+  CHECK_THROWS_AS((Rotate90{.p = 1.5}.schema(test::picture_schema(30, 30, 1))), ConfigError);
   CHECK(Affine{}.schema(in) == in);
+  CHECK_THROWS_AS((Affine{.p = -1}.schema(in)), ConfigError);
   CHECK_THROWS_AS((Affine{.degrees = {5, -5}}.schema(in)), ConfigError);
   CHECK_THROWS_AS((Affine{.translate = {1.5, 0}}.schema(in)), ConfigError);
   CHECK_THROWS_AS((Affine{.scale = {0, 1}}.schema(in)), ConfigError);

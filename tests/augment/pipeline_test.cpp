@@ -3,6 +3,7 @@
 #include <headrace/augment/center_crop.h>
 #include <headrace/augment/clahe.h>
 #include <headrace/augment/color_jitter.h>
+#include <headrace/augment/degrade.h>
 #include <headrace/augment/flatten_sharpen.h>
 #include <headrace/augment/flip.h>
 #include <headrace/augment/gaussian_blur.h>
@@ -10,6 +11,7 @@
 #include <headrace/augment/rand_augment.h>
 #include <headrace/augment/random_erasing.h>
 #include <headrace/augment/rotate.h>
+#include <headrace/augment/rotate90.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/pixels.h>
 
@@ -59,8 +61,13 @@ Bytes bytes_of(int threads, std::uint64_t seed) {
           .then(Affine{.translate = {0.1, 0.1}, .scale = {0.8, 1.2}, .masks = masks})
           .then(RandAugment{.masks = masks})
           .then(CenterCrop{.height = 32, .width = 32, .masks = masks})
+          .then(Rotate90{.masks = masks})
+          .then(Affine{.degrees = {-15, 15}, .masks = masks, .p = 0.5}, {.name = "second affine"})
           .then(ColorJitter::by(0.3, 0.3, 0.3, 0.1))
           .then(GaussianBlur{.p = 0.5})
+          .then(GaussianNoise{.p = 0.5})
+          .then(MotionBlur{.p = 0.5})
+          .then(Degrade{.p = 0.9})
           .then(Clahe{})
           .then(FlattenSharpen{.contrast = 1.0, .sharpness = 0.5})
           .then(RandomErasing{.noise = true})

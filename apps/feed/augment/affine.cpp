@@ -22,6 +22,7 @@ AugmentRow affine() {
         describe(fields, affine.interpolation);
         fields.key("fill", affine.fill, level("where nothing of the picture is"));
         fields.key("mask_fill", affine.mask_fill, {.doc = "label where nothing of the mask is"});
+        fields.key("p", affine.p, probability("probability of doing anything"));
       },
       add_with_masks<Affine>);
   row.make = [] { return std::any(Affine{.interpolation = Interpolation::bilinear}); };

@@ -10,6 +10,7 @@ struct Strength {
   double contrast = 0.0;
   double saturation = 0.0;
   double hue = 0.0;
+  double p = 1.0;
 };
 
 }  // namespace
@@ -27,11 +28,13 @@ AugmentRow color_jitter() {
         fields.key("saturation", strength.saturation, factor("likewise"));
         fields.key("hue", strength.hue,
                    {.doc = "either way, as a share of the circle", .min = 0.0, .max = 0.5});
+        fields.key("p", strength.p, probability("probability of doing anything"));
       },
       [](const Strength& strength, AugmentBuilder& builder) {
-        add_to_picture(ColorJitter::by(strength.brightness, strength.contrast, strength.saturation,
-                                       strength.hue),
-                       builder);
+        ColorJitter jitter = ColorJitter::by(strength.brightness, strength.contrast,
+                                             strength.saturation, strength.hue);
+        jitter.p = strength.p;
+        add_to_picture(std::move(jitter), builder);
       });
 }
 
