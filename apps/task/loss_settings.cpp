@@ -7,7 +7,8 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::array<const char*, 4> names{"cross_entropy", "bce", "dice", "iou"};
+constexpr std::array<const char*, 6> names{"cross_entropy", "bce",  "dice",
+                                           "iou",           "edge", "structure"};
 
 KeyOptions focus() {
   return {.doc = "of the focal form, by which what is right already counts less; 0: none",
@@ -41,6 +42,13 @@ void describe(Fields& fields, IouTerm& term) {
   fields.key("smooth", term.smooth, {.doc = "added above and below", .min = 0.0, .max = 1000.0});
 }
 
+void describe(Fields& /*fields*/, EdgeTerm& /*term*/) {}
+
+void describe(Fields& fields, StructureTerm& term) {
+  fields.key("legacy", term.legacy,
+             {.doc = "the published code's form, whose cross entropy is not weighted"});
+}
+
 template <class Term>
 Tag<LossEntry> tag(std::string main, std::string doc) {
   constexpr std::size_t index = decltype(LossEntry::term)(Term{}).index();
@@ -53,10 +61,24 @@ Tag<LossEntry> tag(std::string main, std::string doc) {
                          LossEntry& entry) { describe(fields, std::get<Term>(entry.term)); }};
 }
 
-void describe_beside(Fields& fields, LossEntry& entry) {
+void describe_beside(Fields& fields, LossEntry& entry, bool masks) {
   fields.key("factor", entry.factor, {.doc = "of this term in the sum", .above = 0.0, .max = 1e6});
   fields.key("on", entry.on,
              {.doc = "the output that it judges: main, deep (all of deep supervision), or a name"});
+  fields.choice("shares", entry.shares,
+                {{"halving", DeepShares::halving}, {"equal", DeepShares::equal}},
+                {.doc = "of deep outputs: each half as much as the finer one and the coarsest of "
+                        "several nothing, or all the same; in all 1",
+                 .used_if = [&entry] { return entry.on == "deep"; },
+                 .used_when = "on is deep"});
+  if (!masks) return;
+  fields.choice(
+      "resize", entry.resize,
+      {{"nearest", TargetResize::nearest}, {"bilinear", TargetResize::bilinear}},
+      {.doc = "how masks of pictures become those of an output of another size; bilinear: "
+              "soft values, where scores are of sigmoids",
+       .used_if = [&entry] { return entry.on != "main"; },
+       .used_when = "on is not main"});
 }
 
 }  // namespace
@@ -68,10 +90,18 @@ void describe_loss(Fields& fields, LossList& list, bool masks) {
   if (masks) {
     tags.push_back(tag<DiceTerm>("smooth", "soft Dice (nnU-Net's form)"));
     tags.push_back(tag<IouTerm>("smooth", "soft intersection over union"));
+    tags.push_back(tag<EdgeTerm>(
+        "", "squared difference of the Sobel magnitudes of masks by sigmoids; beside other terms"));
+    tags.push_back(tag<StructureTerm>(
+        "",
+        "structure loss (F3Net's): binary cross entropy and IoU of masks by sigmoids, weighted "
+        "at edges"));
   }
-  fields.tagged_list("loss", list, std::move(tags),
-                     std::function<void(Fields&, LossEntry&)>(describe_beside),
-                     {.doc = "terms, whose sum is minimised"});
+  fields.tagged_list(
+      "loss", list, std::move(tags),
+      std::function<void(Fields&, LossEntry&)>(
+          [masks](Fields& beside, LossEntry& entry) { describe_beside(beside, entry, masks); }),
+      {.doc = "terms, whose sum is minimised"});
 }
 
 std::string name_of(const LossEntry& entry) {
@@ -79,7 +109,9 @@ std::string name_of(const LossEntry& entry) {
 }
 
 bool is_binary(const LossEntry& entry) {
-  return std::holds_alternative<BinaryCrossEntropyTerm>(entry.term);
+  return std::holds_alternative<BinaryCrossEntropyTerm>(entry.term) ||
+         std::holds_alternative<EdgeTerm>(entry.term) ||
+         std::holds_alternative<StructureTerm>(entry.term);
 }
 
 }  // namespace headrace::inline v1::app

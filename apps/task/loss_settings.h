@@ -28,26 +28,47 @@ struct IouTerm {
   bool background = false;
   double smooth = 1.0;
 };
+/// Squared difference of the Sobel magnitudes of masks, by the sigmoid.
+struct EdgeTerm {};
+/// The structure loss of F3Net, by the sigmoid.
+struct StructureTerm {
+  bool legacy = false;  ///< the published code's form
+};
+
+/// What each output of deep supervision has of a term on all of them; in all 1.
+enum class DeepShares : unsigned char {
+  halving,  ///< nnU-Net's: half as much as the finer one, the coarsest of several nothing
+  equal,    ///< the mean
+};
+
+/// How a target of pictures becomes one of an output of another size.
+enum class TargetResize : unsigned char {
+  nearest,   ///< one of its pixels
+  bilinear,  ///< soft values between, of masks by the sigmoid
+};
 
 /// An entry of the list `loss`.
 struct LossEntry {
-  std::variant<CrossEntropyTerm, BinaryCrossEntropyTerm, DiceTerm, IouTerm> term{};
+  std::variant<CrossEntropyTerm, BinaryCrossEntropyTerm, DiceTerm, IouTerm, EdgeTerm, StructureTerm>
+      term{};
   double factor = 1.0;
-  /// "main", "deep" (every output of deep supervision, the finer the more), or another output's
-  /// name.
+  /// "main", "deep" (every output of deep supervision), or another output's name.
   std::string on = "main";
+  DeepShares shares = DeepShares::halving;      ///< where `on` is "deep"
+  TargetResize resize = TargetResize::nearest;  ///< where `on` is not "main"
   Place place{};
 };
 
 using LossList = std::vector<LossEntry>;
 
-/// The key `loss` of a task; `masks`: Dice and IoU are for it, too.
+/// The key `loss` of a task; `masks`: its targets are such, so there are terms for them, too.
 void describe_loss(Fields& fields, LossList& list, bool masks);
 
 /// The word of an entry's kind: "cross_entropy".
 std::string name_of(const LossEntry& entry);
 
-/// Whether its term is one of labels that do not exclude each other.
+/// Whether its term is one of labels or masks that do not exclude each other: the network's scores
+/// are then those of sigmoids.
 bool is_binary(const LossEntry& entry);
 
 }  // namespace headrace::inline v1::app

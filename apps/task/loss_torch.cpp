@@ -2,7 +2,9 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
+#include <headrace/models/losses/edge_loss.h>
 #include <headrace/models/losses/region_loss.h>
+#include <headrace/models/losses/structure_loss.h>
 
 #include <cmath>
 #include <optional>
@@ -10,7 +12,9 @@
 #include <variant>
 
 #include <ATen/ops/_upsample_nearest_exact3d.h>
+#include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/upsample_nearest2d.h>
+#include <ATen/ops/where.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -22,24 +26,33 @@ struct Judged {
   std::string word{};
 };
 
-// nnU-Net's: each output half as much as the finer one, the coarsest nothing where there are
-// several, in all 1.
-std::vector<Judged> deep_outputs(const std::vector<at::Tensor>& deep) {
-  const std::size_t counted = deep.size() > 1 ? deep.size() - 1 : deep.size();
+// Of the outputs that count, in all 1.
+std::vector<double> shares_of(DeepShares shares, std::size_t outputs) {
+  if (shares == DeepShares::equal)
+    return std::vector<double>(outputs, 1.0 / static_cast<double>(outputs));
+  const std::size_t counted = outputs > 1 ? outputs - 1 : outputs;
   double sum = 0.0;
   for (std::size_t i = 0; i < counted; ++i)
     sum += std::pow(0.5, static_cast<double>(i));
-  std::vector<Judged> judged;
+  std::vector<double> each;
   for (std::size_t i = 0; i < counted; ++i)
+    each.push_back(std::pow(0.5, static_cast<double>(i)) / sum);
+  return each;
+}
+
+std::vector<Judged> deep_outputs(const std::vector<at::Tensor>& deep, DeepShares shares) {
+  const std::vector<double> each = shares_of(shares, deep.size());
+  std::vector<Judged> judged;
+  for (std::size_t i = 0; i < each.size(); ++i)
     judged.push_back({.output = deep[i],
-                      .share = std::pow(0.5, static_cast<double>(i)) / sum,
-                      .word = "_deep" + (counted > 1 ? std::to_string(i + 1) : std::string())});
+                      .share = each[i],
+                      .word = "_deep" + (each.size() > 1 ? std::to_string(i + 1) : std::string())});
   return judged;
 }
 
 std::vector<Judged> judged_outputs(const LossEntry& entry, const training::Output& output) {
   if (entry.on == "main") return {{.output = output.main}};
-  if (entry.on == "deep" && !output.deep.empty()) return deep_outputs(output.deep);
+  if (entry.on == "deep" && !output.deep.empty()) return deep_outputs(output.deep, entry.shares);
   const auto found = output.extra.find(entry.on);
   if (found != output.extra.end()) return {{.output = found->second, .word = "_" + entry.on}};
   std::string known = output.deep.empty() ? "main" : "main, deep";
@@ -50,17 +63,54 @@ std::vector<Judged> judged_outputs(const LossEntry& entry, const training::Outpu
                     '"');
 }
 
-bool of_size(const at::Tensor& target, const at::Tensor& output) {
-  return target.sizes().slice(1) == output.sizes().slice(2);
+at::IntArrayRef sides_of(const at::Tensor& output) {
+  return output.sizes().slice(2);
 }
 
-// Masks [N, H, W] or labels [N, Z, Y, X] in the size of an output of deep supervision.
+// A mask for each channel, `[N, K, H, W]`; else targets have no axis of channels.
+bool has_channels(const at::Tensor& target, const at::Tensor& output) {
+  return target.dim() == 4 && output.dim() == 4;
+}
+
+// Of pixels or voxels, one for each place of some output.
+bool is_spatial(const at::Tensor& target, const at::Tensor& output) {
+  const bool outputs = output.dim() == 4 || output.dim() == 5;
+  return outputs && (target.dim() + 1 == output.dim() || has_channels(target, output));
+}
+
+bool of_size(const at::Tensor& target, const at::Tensor& output) {
+  const at::IntArrayRef sides = sides_of(output);
+  return target.sizes().slice(static_cast<std::size_t>(target.dim()) - sides.size()) == sides;
+}
+
+// Masks or labels in the size of an output of deep supervision, by nearest pixels or voxels.
 at::Tensor resized(const at::Tensor& target, const at::Tensor& output) {
-  const at::Tensor values = target.unsqueeze(1).to(at::kFloat);
-  const at::IntArrayRef sides = output.sizes().slice(2);
-  const at::Tensor made = target.dim() == 4 ? at::_upsample_nearest_exact3d(values, sides)
+  const bool channels = has_channels(target, output);
+  const at::Tensor values = (channels ? target : target.unsqueeze(1)).to(at::kFloat);
+  const at::IntArrayRef sides = sides_of(output);
+  const at::Tensor made = output.dim() == 5 ? at::_upsample_nearest_exact3d(values, sides)
                                             : at::upsample_nearest2d(values, sides);
-  return made.squeeze(1).to(target.scalar_type());
+  return (channels ? made : made.squeeze(1)).to(target.scalar_type());
+}
+
+// Masks of pictures as soft values in the size of an output; `ignore` where a pixel that is ignored
+// has a part in one.
+at::Tensor softened(const at::Tensor& target, const at::Tensor& output,
+                    std::optional<std::int64_t> ignore) {
+  const bool channels = has_channels(target, output);
+  const at::Tensor values = (channels ? target : target.unsqueeze(1)).to(at::kFloat);
+  const auto blended = [&output](const at::Tensor& maps) {
+    return at::upsample_bilinear2d(maps, sides_of(output), /*align_corners=*/false);
+  };
+  at::Tensor made;
+  if (ignore) {
+    const at::Tensor unknown = values == *ignore;
+    made = at::where(blended(unknown.to(at::kFloat)) > 0, static_cast<float>(*ignore),
+                     blended(at::where(unknown, 0.0, values)));
+  } else {
+    made = blended(values);
+  }
+  return channels ? made : made.squeeze(1);
 }
 
 class TermMaker {
@@ -72,7 +122,8 @@ class TermMaker {
   }
 
   models::MeanLoss make(const LossEntry& entry, const at::Tensor& output) const {
-    const at::Tensor target = target_for(output);
+    require_sigmoid(entry);
+    const at::Tensor target = target_for(output, entry.resize);
     return std::visit([&](const auto& term) { return loss(term, output, target); }, entry.term);
   }
 
@@ -85,10 +136,20 @@ class TermMaker {
                       "\" to learn from, got none");
   }
 
-  at::Tensor target_for(const at::Tensor& output) const {
-    const std::int64_t axes = target_.dim() + 1;
-    const bool spatial = axes == 4 || axes == 5;
-    if (!spatial || output.dim() != axes || of_size(target_, output)) return target_;
+  void require_sigmoid(const LossEntry& entry) const {
+    const bool soft = entry.resize == TargetResize::bilinear;
+    if (context_.sigmoid || (!soft && !is_binary(entry)) ||
+        std::holds_alternative<BinaryCrossEntropyTerm>(entry.term))
+      return;
+    throw ConfigError("[config] " + entry.place.text() + ": loss " + name_of(entry) +
+                      (is_binary(entry) ? "" : " with resize: bilinear") +
+                      " judges masks of sigmoids, but these scores are of a softmax over classes; "
+                      "take bce or structure for the masks, or leave it out");
+  }
+
+  at::Tensor target_for(const at::Tensor& output, TargetResize resize) const {
+    if (!is_spatial(target_, output) || of_size(target_, output)) return target_;
+    if (resize == TargetResize::bilinear) return softened(target_, output, ignore_);
     const std::string smaller = context_.target + "_";
     for (const auto& [name, target] : targets_)
       if (name.starts_with(smaller) && target.dim() == target_.dim() && of_size(target, output))
@@ -127,6 +188,17 @@ class TermMaker {
   models::MeanLoss loss(const IouTerm& term, const at::Tensor& output,
                         const at::Tensor& target) const {
     return models::soft_iou_loss(output, target, region(term.background, term.smooth));
+  }
+
+  models::MeanLoss loss(const EdgeTerm& /*term*/, const at::Tensor& output,
+                        const at::Tensor& target) const {
+    return models::edge_loss(output, target, {.ignore = ignore_, .of_samples = present_});
+  }
+
+  models::MeanLoss loss(const StructureTerm& term, const at::Tensor& output,
+                        const at::Tensor& target) const {
+    return models::structure_loss(
+        output, target, {.legacy = term.legacy, .ignore = ignore_, .of_samples = present_});
   }
 
   models::RegionLossOptions region(bool background, double smooth) const {

@@ -27,8 +27,11 @@ struct LossContext {
 /// The terms of a list, each by its name ("cross_entropy", with others of its kind and another
 /// output "dice_deep"). A target [N, H, W] or [N, Z, Y, X] that has no smaller one of an output's
 /// size is judged at the nearest of its pixels, or of its voxels as nnU-Net takes them
-/// (nearest-exact). Computed on the device of the output, without waiting for it. Throws
-/// ConfigError for an output that the network does not give, and where there is no such target.
+/// (nearest-exact); so are masks [N, K, H, W] of sigmoids. With `resize: bilinear` it is the whole
+/// target blended to soft values, of which those with a part of an ignored pixel are ignored, too.
+/// Computed on the device of the output, without waiting for it. Throws
+/// ConfigError for an output that the network does not give, where there is no such target, and for
+/// a term or soft target of sigmoids where scores are of a softmax.
 std::vector<training::Term> loss_terms(const LossList& list, const training::Output& output,
                                        const training::Example& example,
                                        const LossContext& context);

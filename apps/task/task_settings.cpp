@@ -32,9 +32,29 @@ void check_loss(const LossList& loss) {
   });
   if (binary != loss.end() && classes != loss.end())
     throw ConfigError(fmt::format(
-        "[config] {}: bce judges every label by itself, cross_entropy ({}) classes that exclude "
+        "[config] {}: {} judges every label by itself, cross_entropy ({}) classes that exclude "
         "each other; take one of them",
-        binary->place.text(), classes->place.text()));
+        binary->place.text(), name_of(*binary), classes->place.text()));
+  if (std::all_of(loss.begin(), loss.end(), [](const LossEntry& entry) {
+        return std::holds_alternative<EdgeTerm>(entry.term);
+      }))
+    throw ConfigError(fmt::format(
+        "[config] {}: edge takes a mask for its opposite, which has the same edges; put another "
+        "term beside it, such as bce",
+        loss.front().place.text()));
+}
+
+// Between classes that exclude each other there is nothing.
+void check_resize(const LossList& loss, bool of_volumes) {
+  for (const LossEntry& entry : loss) {
+    if (entry.resize == TargetResize::nearest) continue;
+    const bool classes = std::holds_alternative<CrossEntropyTerm>(entry.term);
+    if (!of_volumes && !classes) continue;
+    throw ConfigError(fmt::format(
+        "[config] {}: resize: bilinear makes soft masks of pictures, for scores of sigmoids; {} "
+        "have none, take nearest",
+        entry.place.text(), of_volumes ? "volumes" : "the classes of cross_entropy"));
+  }
 }
 
 }  // namespace
@@ -84,6 +104,7 @@ void check(const TaskSettings& task, std::span<const std::string> figures) {
   check(task.model);
   check(task.imbalance);
   check_loss(task.loss);
+  check_resize(task.loss, holds_volumes(task.data));
   check_figure("selected_by", task.selected_by, figures);
   if (!flipped_axes(task.predict).empty() && holds_arrays(task.data))
     throw ConfigError(

@@ -71,10 +71,11 @@ std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, std::i
 
 void VolumeRecipe::check_before_reading() const {
   const TaskSettings& task = config_->task;
-  if (are_sigmoids(*config_))
-    throw ConfigError(
-        "[config] loss: bce judges masks of pictures; the classes of volumes exclude each other, "
-        "take cross_entropy, dice or iou");
+  for (const LossEntry& entry : task.loss)
+    if (is_binary(entry))
+      throw ConfigError("[config] loss: " + name_of(entry) +
+                        " judges masks of pictures; the classes of volumes exclude each other, "
+                        "take cross_entropy, dice or iou");
   require_figure("selected_by", task.selected_by);
   for (const training::Stage& stage : stages_of(*config_))
     if (const auto* plateau = std::get_if<training::PlateauOptions>(&stage.schedule))
