@@ -1,6 +1,7 @@
 // On cut-outs and photographs made here; nothing is fetched.
 #include <headrace/apps/jobs/camouflage/cod_name.h>
 #include <headrace/apps/jobs/camouflage/prepare.h>
+#include <headrace/apps/jobs/camouflage/split_sources.h>
 #include <headrace/apps/task/find_data.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/folder_lock.h>
@@ -24,6 +25,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -70,7 +72,9 @@ struct Sources {
                    ellipse(120 + static_cast<int>(seed % 5) * 10, seed));
       }
     }
-    write_rgba(animals / "birds/birdsant-2.png", ellipse(140, 99));
+    for (const char* kind : {"ant", "bee", "cat", "doe"})
+      write_rgba(animals / "birds" / (std::string("birds") + kind + "-2.png"),
+                 ellipse(140, ++seed));
     write_rgba(animals / "birds/small.png", ellipse(60, 98));
     RgbaPicture opaque = ellipse(120, 97);
     for (std::size_t i = 3; i < opaque.rgba.size(); i += 4)
@@ -181,12 +185,15 @@ TEST_CASE("the README says which animals and backgrounds each part has, and none
     for (std::string word; words >> word;)
       ++met[word];
   }
-  CHECK(met.size() == 17 + 6);
+  CHECK(met.size() == 20 + 6);
   for (const auto& [word, times] : met)
     CHECK_MESSAGE(times == 1, word);
   // Two pictures of one kind are on one side.
-  for (const std::string& line : animals)
-    CHECK(says(line, "birds/birdsant_1.png") == says(line, "birds/birdsant-2.png"));
+  for (const std::string& line : animals) {
+    for (const std::string kind : {"ant", "bee", "cat", "doe"})
+      CHECK(says(line, ("birds/birds" + kind + "_1.png").c_str()) ==
+            says(line, ("birds/birds" + kind + "-2.png").c_str()));
+  }
   for (const char* word : {"birds/", "mammals/mammals"})
     for (const std::string& line : animals)
       CHECK(says(line, word));
@@ -211,6 +218,35 @@ TEST_CASE(
   for (const auto& [name, content] : one)
     same += name.ends_with(".jpg") && twin.contains(name) && twin.at(name) == content ? 1 : 0;
   CHECK(same == 0);
+}
+
+TEST_CASE("pictures depend on the seed, too, where it divides the sources alike") {
+  const Sources sources;
+  for (const char* folder : {"fish", "mammals"})
+    fs::remove_all(sources.animals / folder);
+  for (int i = 4; i <= 6; ++i)
+    fs::remove(sources.backgrounds / (std::to_string(i) + ".png"));
+  app::CamouflageOptions options = sources.options("one");
+  app::prepare_camouflage(options);
+  const auto one = files_of(options.output);
+  const auto split = [](std::uint64_t seed) {
+    std::vector<app::SourceToSplit> kinds;
+    for (const char* kind : {"birdsant", "birdsbee", "birdscat", "birdsdoe"})
+      kinds.push_back({.kind = kind, .super_class = 2});
+    return std::pair(app::split_animals(kinds, seed), app::split_backgrounds(3, seed));
+  };
+  options.seed = 43;
+  while (split(options.seed) != split(42))
+    ++options.seed;
+  options.output = sources.root / "twin";
+  app::prepare_camouflage(options);
+  const auto twin = files_of(options.output);
+  CHECK(twin.at("README.txt") == one.at("README.txt"));
+  std::set<std::string> pictures;
+  for (const auto& files : {one, twin})
+    for (const auto& [name, content] : files)
+      if (name.ends_with(".jpg")) pictures.insert(content);
+  CHECK(pictures.size() == 100);
 }
 
 TEST_CASE(
