@@ -70,14 +70,15 @@ void shape_on_host(const c10::OperatorHandle& op, Stack* stack) {
   }
 }
 
-void in_bfloat16(const c10::OperatorHandle& op, Stack* stack) {
+template <at::ScalarType type>
+void in_type(const c10::OperatorHandle& op, Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard once(c10::DispatchKey::AutocastPrivateUse1);
   const std::size_t arguments = op.schema().arguments().size();
   for (std::size_t i = stack->size() - arguments; i < stack->size(); ++i) {
     c10::IValue& value = (*stack)[i];
     if (!value.isTensor() || !value.toTensor().defined()) continue;
     const at::Tensor tensor = value.toTensor();
-    if (tensor.is_floating_point()) value = tensor.to(at::kBFloat16);
+    if (tensor.is_floating_point()) value = tensor.to(type);
   }
   op.callBoxed(stack);
 }
@@ -87,7 +88,7 @@ TORCH_LIBRARY_IMPL(aten, Meta, meta) {
        {"_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fused_adam_", "_fused_adamw_",
         "abs.out", "convolution", "convolution_backward", "index_select", "log_sigmoid_backward",
         "log_sigmoid_forward", "logical_not.out", "native_batch_norm", "native_batch_norm_backward",
-        "where.self"})
+        "native_layer_norm_backward", "where.self"})
     meta.impl(operation, torch::CppFunction::makeFromBoxedFunction<&shape_on_host>());
 }
 
@@ -97,10 +98,11 @@ TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, lower) {
 
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, lower) {
   for (const char* operation : {"addmm", "conv2d"})
-    lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_bfloat16>());
+    lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_type<at::kBFloat16>>());
+  lower.impl("layer_norm", torch::CppFunction::makeFromBoxedFunction<&in_type<at::kFloat>>());
 }
 
-// Lets in_bfloat16 see tensors of `meta`.
+// Lets in_type see tensors of `meta`.
 class Lowering {
  public:
   Lowering() { at::autocast::set_autocast_enabled(at::kPrivateUse1, true); }
