@@ -31,8 +31,9 @@ ListingOptions listing_of(const ImageData& data) {
                                   clean_text(data.listings.native()), failed.message()));
   }
   const std::string subject =
-      fmt::format("{}\n{}\n{}\n{}{}", fs::absolute(data.data).native(), data.masks.native(),
-                  data.root.native(), data.mask_suffix, data.spare_masks ? "\nspare" : "");
+      fmt::format("{}\n{}\n{}\n{}{}{}", fs::absolute(data.data).native(), data.masks.native(),
+                  data.root.native(), data.mask_suffix, data.spare_masks ? "\nspare" : "",
+                  data.spare_images ? "\nspare images" : "");
   options.cache = data.listings / fmt::format("{:016x}.listing", hash_name(subject));
   return options;
 }
@@ -58,6 +59,7 @@ std::shared_ptr<const ListedImages> open_listed_images(const ImageData& data) {
                                                                 .masks = data.masks,
                                                                 .mask_suffix = data.mask_suffix,
                                                                 .spare_masks = data.spare_masks,
+                                                                .spare_images = data.spare_images,
                                                                 .listing = listing_of(data)});
   }
   std::error_code failed;

@@ -20,6 +20,7 @@ struct ImageData {
   std::filesystem::path masks{};       ///< the masks' folder, laid out as `data` is
   std::string mask_suffix{};           ///< of a mask's name before its extension
   bool spare_masks = false;            ///< masks without an image are passed over
+  bool spare_images = false;           ///< images without a mask are passed over
   std::filesystem::path root{};        ///< of a manifest's paths; default: its folder
   ManifestColumns columns{};           ///< of a manifest
   std::vector<std::string> classes{};  ///< fixed by other data: of a folder and a manifest

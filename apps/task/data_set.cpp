@@ -91,6 +91,10 @@ void describe(Fields& fields, DataSet& set, const std::string& section, bool mas
                keys.only({pairs}, "pairs",
                          "masks without a picture are passed over, where one folder holds the "
                          "masks of several parts; false: refused"));
+    fields.key("spare_pictures", set.spare_pictures,
+               keys.only({pairs}, "pairs",
+                         "pictures without a mask are passed over, where a data set leaves out the "
+                         "masks of those that show nothing; false: refused"));
   } else {
     fields.choice(
         "source", set.source,
@@ -146,7 +150,7 @@ void check_group(const TaskData& data) {
 void check_given(const DataSet& set, const char* section) {
   if (set.is_given() ||
       (set.data.empty() && set.labels.empty() && set.groups.empty() && set.masks.empty() &&
-       set.mask_suffix.empty() && !set.spare_masks && set.root.empty()))
+       set.mask_suffix.empty() && !set.spare_masks && !set.spare_pictures && set.root.empty()))
     return;
   throw ConfigError(fmt::format(
       "[config] {0} must name its records ({0}.file or {0}.folder), got other keys alone",
@@ -302,6 +306,7 @@ ImageData image_data_of(const DataSet& set, const TaskData& data, const std::str
           .masks = set.masks,
           .mask_suffix = set.mask_suffix,
           .spare_masks = set.spare_masks,
+          .spare_images = set.spare_pictures,
           .root = set.root,
           .columns = std::move(columns),
           .listings = data.listings,

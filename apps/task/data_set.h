@@ -23,6 +23,7 @@ struct DataSet {
   std::filesystem::path masks{};  ///< pairs: the masks
   std::string mask_suffix{};      ///< pairs: of a mask's name before its extension
   bool spare_masks = false;       ///< pairs: masks without a picture are passed over
+  bool spare_pictures = false;    ///< pairs: pictures without a mask are passed over
   std::filesystem::path file{};   ///< manifest, pack, hdf5; npy: a list of files, or the features
   std::filesystem::path root{};   ///< of a list's paths; empty: its own folder
   ManifestColumns columns{};      ///< of a list

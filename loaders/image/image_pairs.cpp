@@ -74,8 +74,21 @@ Files files_of(const Folders& folders, const std::string& suffix,
   return files;
 }
 
+/// Says how many files of a folder are passed over.
+void say_spare(const ListingOptions& listing, std::string_view folder, const std::string& count,
+               std::string_view what) {
+  if (!listing.log) return;
+  listing.log(LogLevel::info, "image pairs " + detail::printable(folder) + ": " + count + " " +
+                                  std::string(what) + " and are passed over");
+}
+
+std::string share_of(std::size_t spare, std::size_t all) {
+  return std::to_string(spare) + " of " + std::to_string(all);
+}
+
 /// Masks whose image is not there: refused, or said to be passed over.
-void look_at_spare(const Files& files, const ByStem& image_of, const ImagePairsOptions& options) {
+void look_at_spare_masks(const Files& files, const ByStem& image_of,
+                         const ImagePairsOptions& options) {
   std::size_t spare = 0;
   for (const detail::ListedFile& mask : files.masks) {
     std::string_view stem = stem_of(mask.path);
@@ -84,11 +97,33 @@ void look_at_spare(const Files& files, const ByStem& image_of, const ImagePairsO
     if (!options.spare_masks) refuse(mask.path, "this mask has no image; remove it");
     ++spare;
   }
-  if (spare == 0 || !options.listing.log) return;
-  options.listing.log(LogLevel::info, "image pairs " + detail::printable(options.masks.native()) +
-                                          ": " + std::to_string(spare) + " of " +
-                                          std::to_string(files.masks.size()) +
-                                          " masks have no image here and are passed over");
+  if (spare == 0) return;
+  say_spare(options.listing, options.masks.native(), share_of(spare, files.masks.size()),
+            "masks have no image here");
+}
+
+/// Images whose mask is not there, likewise; there must be others.
+void look_at_spare_images(const Folders& folders, const Files& files, const ByStem& mask_of,
+                          const ImagePairsOptions& options) {
+  std::size_t spare = 0;
+  for (const detail::ListedFile& image : files.images) {
+    if (mask_of.contains(stem_of(image.path))) continue;
+    if (!options.spare_images) {
+      refuse(image.path, "has no mask in " + detail::printable(folders.masks) +
+                             "; add it, have spare images passed over, or leave the image out by "
+                             "a manifest");
+    }
+    ++spare;
+  }
+  if (spare == files.images.size()) {
+    refuse(folders.images, "must hold an image with a mask in " + detail::printable(folders.masks) +
+                               ", got none among " + std::to_string(spare) + " images and " +
+                               std::to_string(files.masks.size()) +
+                               " masks; name the folder whose masks are called as the images are");
+  }
+  if (spare == 0) return;
+  say_spare(options.listing, options.images.native(), share_of(spare, files.images.size()),
+            "images have no mask");
 }
 
 detail::ImageListing list(const Folders& folders, const ImagePairsOptions& options,
@@ -97,16 +132,14 @@ detail::ImageListing list(const Folders& folders, const ImagePairsOptions& optio
   if (files.images.empty()) refuse(folders.images, "must hold an image, got none");
   const ByStem image_of = by_stem(files.images, "");
   const ByStem mask_of = by_stem(files.masks, options.mask_suffix);
-  look_at_spare(files, image_of, options);
+  look_at_spare_masks(files, image_of, options);
+  look_at_spare_images(folders, files, mask_of, options);
   detail::ImageListing listing;
   listing.images.root = folders.images;
   listing.masks.root = folders.masks;
   for (const detail::ListedFile& image : files.images) {
     const auto mask = mask_of.find(stem_of(image.path));
-    if (mask == mask_of.end()) {
-      refuse(image.path, "has no mask in " + detail::printable(folders.masks) +
-                             "; add it, or leave the image out by a manifest");
-    }
+    if (mask == mask_of.end()) continue;
     listing.images.add(image.path, image.bytes);
     listing.masks.add(mask->second->path, mask->second->bytes);
   }
@@ -123,7 +156,8 @@ std::shared_ptr<const detail::ImageListing> listing_of(const ImagePairsOptions& 
   const std::string name = "image pairs " + detail::printable(folders.images) + " and " +
                            detail::printable(folders.masks) + " " +
                            detail::printable(options.mask_suffix) +
-                           (options.spare_masks ? " with spare masks" : "");
+                           (options.spare_masks ? " with spare masks" : "") +
+                           (options.spare_images ? " with spare images" : "");
   return detail::cached_listing(
       options.listing, {.name = name},
       [&](std::vector<detail::ListingProof>& proofs) { return list(folders, options, proofs); });

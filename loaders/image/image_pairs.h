@@ -17,6 +17,9 @@ struct ImagePairsOptions {
   /// Masks without an image are passed over and counted in the log: one folder may hold the masks
   /// of several parts of a data set. False: refused.
   bool spare_masks = false;
+  /// Images without a mask are passed over and counted likewise: a data set may leave out the masks
+  /// of pictures that show nothing. False: refused.
+  bool spare_images = false;
   ListingOptions listing{};
 };
 
@@ -25,9 +28,9 @@ struct ImagePairsOptions {
 /// Fields: "image" and "mask", the files' bytes (ragged uint8).
 class HEADRACE_API ImagePairs final : public ListedImages {
  public:
-  /// Throws ConfigError where a folder is missing or empty, an image has no mask or a mask no
-  /// image (but for spare_masks), two files differ by extension only, or one folder holds both
-  /// kinds and there is no suffix.
+  /// Throws ConfigError where a folder is missing or empty, an image has no mask (but for
+  /// spare_images) or a mask no image (but for spare_masks), no pair is left, two files differ by
+  /// extension only, or one folder holds both kinds and there is no suffix.
   explicit ImagePairs(const ImagePairsOptions& options);
 };
 

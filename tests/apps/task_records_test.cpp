@@ -137,6 +137,36 @@ TEST_CASE("CAMO's one folder of masks serves its two folders of pictures") {
         std::string::npos);
 }
 
+TEST_CASE("pictures without a mask are passed over where that is asked for") {
+  const test::TemporaryFolder root;
+  for (const char* part : {"Train", "Test"}) {
+    touch(root.path() / part / "Image/COD10K-CAM-1-Aquatic-1-BatFish-1.jpg");
+    touch(root.path() / part / "Image/COD10K-NonCAM-5-Background-1-Sky-1.jpg");
+    touch(root.path() / part / "GT_Object/COD10K-CAM-1-Aquatic-1-BatFish-1.png");
+  }
+  const app::FoundData found = app::find_masks(root.path());
+  app::TaskData data;
+  data.train = found.train;
+  data.test = *found.test;
+  data.split.validation = 0.0;
+  data.listings = root / "listings";
+  const auto refused = [&] { return refusal([&] { app::open_records(data, true, 1); }); };
+  CHECK(refused().find("has no mask in") != std::string::npos);
+  data.train.spare_pictures = true;
+  CHECK(refused().find("Test/GT_Object; add it") != std::string::npos);
+  data.test.spare_pictures = true;
+  const app::TaskRecords records = app::open_records(data, true, 1);
+  CHECK(records.members.at(0).train.size() == 1);
+  CHECK(records.members.at(0).test.size() == 1);
+  data.train.spare_pictures = false;
+  CHECK(refused().find("Train/GT_Object; add it") != std::string::npos);
+
+  app::TaskData keys;
+  keys.train = found.train;
+  keys.test = {.source = app::RecordsIn::pairs, .spare_pictures = true};
+  CHECK(refusal([&] { check(keys); }).find("data.test must name its records") != std::string::npos);
+}
+
 TEST_CASE("data of no known layout are refused with what they must look like") {
   const test::TemporaryFolder root;
   touch(root / "flat/1.png");

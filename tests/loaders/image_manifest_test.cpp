@@ -230,6 +230,41 @@ TEST_CASE("spare masks are passed over where that is asked for, and counted") {
   CHECK(contains(refusal(), "d.jpg: has no mask in"));
 }
 
+TEST_CASE("spare images are passed over where that is asked for, and counted") {
+  test::TemporaryFolder root;
+  for (const char* name : {"a", "b", "c"})
+    write(root / "Image" / (std::string(name) + ".jpg"), name);
+  write(root / "GT/b.png", "mb");
+  std::vector<std::string> lines;
+  ImagePairsOptions options{.images = root / "Image", .masks = root / "GT", .spare_images = true};
+  options.listing.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  const auto said = [&](std::string_view text) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return contains(line, std::string(text)); });
+  };
+  const ImagePairs pairs(options);
+  REQUIRE(pairs.size() == 1);
+  CHECK(field_of(pairs, 0, "image") == "b");
+  CHECK(field_of(pairs, 0, "mask") == "mb");
+  CHECK(said("2 of 3 images have no mask") == 1);
+  const auto refusal = [&] {
+    return test::message_of<ConfigError>([&] { ImagePairs opened(options); });
+  };
+  options.spare_images = false;
+  CHECK(contains(refusal(), "a.jpg: has no mask in"));
+  options.spare_images = true;
+  write(root / "GT/d.png", "md");
+  CHECK(contains(refusal(), "d.png: this mask has no image"));
+  options.spare_masks = true;
+  lines.clear();
+  CHECK(ImagePairs(options).size() == 1);
+  CHECK(said("2 of 3 images have no mask") == 1);
+  CHECK(said("1 of 2 masks have no image here") == 1);
+  fs::remove(root / "GT/b.png");
+  CHECK(contains(refusal(), "must hold an image with a mask in"));
+  CHECK(contains(refusal(), "got none among 3 images and 1 masks"));
+}
+
 TEST_CASE("pairs join images and masks by name") {
   test::TemporaryFolder root;
   write(root / "images/x/b.jpg", "b");

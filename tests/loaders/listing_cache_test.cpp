@@ -328,3 +328,19 @@ TEST_CASE("listings of pairs and of files without classes are used again, too") 
     CHECK(log.has("listed") != again);
   }
 }
+
+TEST_CASE("a listing that passed over spare images is not used where they are refused") {
+  test::TemporaryFolder root;
+  for (const char* file : {"data/Image/a.jpg", "data/Image/b.jpg", "data/GT/a.png"})
+    write(root / file, "x");
+  age(root / "data");
+  ImagePairsOptions options{
+      .images = root / "data/Image", .masks = root / "data/GT", .spare_images = true};
+  options.listing.cache = root / "listing";
+  CHECK(ImagePairs(options).size() == 1);
+  REQUIRE(fs::exists(options.listing.cache));
+  CHECK(ImagePairs(options).size() == 1);
+  options.spare_images = false;
+  CHECK(contains(test::message_of<ConfigError>([&] { ImagePairs opened(options); }),
+                 "b.jpg: has no mask in"));
+}
