@@ -5,6 +5,40 @@
 
 namespace headrace::inline v1::app {
 
+namespace {
+
+constexpr const char* lean = "camoxpert_lean";
+
+void describe_mixtures(Fields& fields, ModelSettings& model) {
+  const auto of_mixtures = [&model](KeyOptions options) {
+    options.used_if = [&model] { return has_mixtures(model); };
+    options.used_when = "model.name is camoxpert or camoxpert_lean";
+    return options;
+  };
+  fields.key("experts", model.experts,
+             of_mixtures({.doc = "of each mixture, of which a picture takes half, at least two; at "
+                                 "most 4 of camoxpert_lean; null: 7, or 4 of camoxpert_lean",
+                          .min = 2.0,
+                          .max = 7.0}));
+  fields.key("deep_supervision", model.deep_supervision,
+             of_mixtures({.doc = "heads at coarser maps, for losses with on: deep"}));
+  fields.key("balance", model.balance,
+             of_mixtures({.doc = "factor of the loss that keeps experts evenly used; 0: none",
+                          .min = 0.0,
+                          .max = 1e3}));
+  fields.key("capacity", model.capacity,
+             of_mixtures({.doc = "in training an expert takes at most so many times its even share "
+                                 "of a batch, and the others go without it; 0: no limit",
+                          .min = 0.0,
+                          .max = 1e3}));
+}
+
+}  // namespace
+
+bool has_mixtures(const ModelSettings& model) {
+  return model.torchscript.empty() && (model.name == "camoxpert" || model.name == lean);
+}
+
 void describe(Fields& fields, ModelSettings& model) {
   const auto named = [&model] { return model.torchscript.empty(); };
   const auto of_a_name = [&](KeyOptions options) {
@@ -50,9 +84,16 @@ void describe(Fields& fields, ModelSettings& model) {
                  .min = 0.0,
                  .below = 1.0}));
   fields.key("encoder", model.encoder,
-             {.doc = "of unet: resnet18, resnet34 or resnet50",
-              .used_if = [&model] { return model.torchscript.empty() && model.name == "unet"; },
-              .used_when = "model.name is unet"});
+             {.doc = "of unet: resnet18, resnet34 or resnet50; of the others edgenext_xx_small, "
+                     "edgenext_x_small, edgenext_small or edgenext_base; null: resnet18 of unet, "
+                     "edgenext_base of camoxpert, edgenext_xx_small of camoxpert_lean",
+              .used_if =
+                  [&model] {
+                    return has_mixtures(model) ||
+                           (model.torchscript.empty() && model.name == "unet");
+                  },
+              .used_when = "model.name is unet, camoxpert or camoxpert_lean"});
+  describe_mixtures(fields, model);
   fields.key("frozen", model.frozen,
              {.doc = "parameters that are not trained, by parts of their names (* for anything)"});
   fields.key("allow_random_frozen", model.allow_random_frozen,
@@ -70,6 +111,10 @@ void check(const ModelSettings& model) {
     throw ConfigError(
         "[config] model.name must name a network (docs/networks.md), or model.torchscript a file "
         "with one; got neither");
+  if (model.name == lean && model.experts.value_or(2) > 4)
+    throw ConfigError(fmt::format(
+        "[config] model.experts must be 2 to 4 of camoxpert_lean, which has four kinds, got {}",
+        *model.experts));
   if (!model.frozen.empty() && model.weights.empty() && model.torchscript.empty() &&
       !model.allow_random_frozen)
     throw ConfigError(

@@ -24,6 +24,16 @@ void require_word(const char* key, const std::string& word, const std::vector<st
                     word + '"' + did_you_mean(word, known));
 }
 
+// Empty where there is no choice. Of unet ours is the smallest.
+std::string encoder_of(const ModelSettings& model) {
+  const std::vector<std::string> encoders = models::network_encoders(model.name);
+  if (encoders.empty()) return {};
+  const std::string encoder =
+      model.encoder.value_or(model.name == "unet" ? "resnet18" : encoders.front());
+  require_word("model.encoder", encoder, encoders);
+  return encoder;
+}
+
 models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape& shape) {
   models::NetworkOptions options{.name = model.name,
                                  .in_channels = shape.channels,
@@ -32,10 +42,12 @@ models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape
                                  .head = {.hidden = model.hidden, .dropout = model.dropout}};
   if (!shape.sides.empty()) options.sides = shape.sides;
   options.spacing = shape.spacing;
-  const std::vector<std::string> encoders = models::network_encoders(model.name);
-  if (encoders.empty()) return options;
-  require_word("model.encoder", model.encoder, encoders);
-  options.encoder = model.encoder;
+  options.encoder = encoder_of(model);
+  if (has_mixtures(model))
+    options.mixture = {.experts = model.experts,
+                       .balance = model.balance,
+                       .deep_supervision = model.deep_supervision,
+                       .capacity = model.capacity};
   return options;
 }
 
@@ -237,8 +249,10 @@ std::map<std::string, std::string> network_notes(const ModelSettings& model) {
     return {{"network", model.torchscript.filename().string()},
             {"torchscript", model.torchscript.string()}};
   std::string words = model.name;
-  if (!models::network_encoders(model.name).empty()) words += " of " + model.encoder;
+  if (const std::string encoder = encoder_of(model); !encoder.empty()) words += " of " + encoder;
   if (model.width != 1.0) words += (std::ostringstream() << ", width " << model.width).str();
+  if (has_mixtures(model) && model.experts) words += ", experts " + std::to_string(*model.experts);
+  if (has_mixtures(model) && !model.deep_supervision) words += ", no deep supervision";
   words += in_brackets("hidden", model.hidden) + in_brackets("dropout", model.dropout);
   return {{"network", words}};
 }

@@ -57,8 +57,8 @@ void try_task_network(const ModelSettings& model, const NetworkShape& shape,
 ChannelStatistics statistics_of_weights(const ModelSettings& model);
 
 /// For a checkpoint's notes: "network", such as "resnet18", "unet of resnet18, width 0.5",
-/// "resnet18, hidden [512, 128], dropout [0.4, 0.2, 0.2]" or "net.pt"; and of a network from
-/// TorchScript "torchscript", its file.
+/// "camoxpert of edgenext_base, experts 5", "resnet18, hidden [512, 128], dropout [0.4, 0.2, 0.2]"
+/// or "net.pt"; and of a network from TorchScript "torchscript", its file.
 std::map<std::string, std::string> network_notes(const ModelSettings& model);
 
 }  // namespace headrace::inline v1::app

@@ -36,8 +36,9 @@ std::string size_of(const std::string& side, Share share) {
   return std::to_string(std::max(wanted / multiple, std::int64_t{1}) * multiple);
 }
 
+// At least two, of which a mixture makes its choice; of a network's own number, null, these.
 std::string fewer(const std::string& count) {
-  return std::to_string(std::max<std::int64_t>(std::strtoll(count.c_str(), nullptr, 10) - 2, 1));
+  return std::to_string(std::max<std::int64_t>(std::strtoll(count.c_str(), nullptr, 10) - 2, 2));
 }
 
 TrainingJob switched_job(const SwitchCall& call, std::span<const MemorySwitch> changes) {

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
+#include <headrace/models/networks/camoxpert.h>
 #include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/mlp.h>
@@ -155,6 +156,33 @@ NetworkTraits residual_encoder_unet_traits(const NetworkOptions& options) {
   return nnunet_traits(options, "encoder.stem.convs.0.conv.weight");
 }
 
+template <std::unique_ptr<Network> (*make)(const CamoXpertOptions&)>
+std::unique_ptr<Network> camoxpert(const NetworkOptions& options) {
+  const std::string encoder =
+      options.encoder.empty() ? network_encoders(options.name).front() : options.encoder;
+  return make({.encoder = edgenext_size_of(encoder),
+               .in_channels = options.in_channels,
+               .classes = options.classes,
+               .width = options.width,
+               .mixture = options.mixture});
+}
+
+NetworkTraits camoxpert_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "head.",
+                      .first_convolution = "backbone.stem.0.weight",
+                      .encoder = "backbone.",
+                      .encoder_head = "head."},
+          .least_side = 32,
+          .side_divisors = {32},
+          .statistics = imagenet};
+}
+
+std::vector<std::string> largest_first() {
+  std::vector<std::string> names = edgenext_names();
+  std::ranges::reverse(names);
+  return names;
+}
+
 struct Row {
   std::string_view name;
   Task task;
@@ -162,6 +190,7 @@ struct Row {
   NetworkTraits (*traits)(const NetworkOptions&);
   std::vector<std::string> (*encoders)() = nullptr;
   bool takes_head = false;
+  bool takes_mixture = false;
 };
 
 constexpr std::array rows{
@@ -184,6 +213,10 @@ constexpr std::array rows{
     Row{"plain_conv_unet", Task::segmentation, plain_conv_unet, plain_conv_unet_traits},
     Row{"residual_encoder_unet", Task::segmentation, residual_encoder_unet,
         residual_encoder_unet_traits},
+    Row{"camoxpert", Task::segmentation, camoxpert<make_camoxpert>, camoxpert_traits, largest_first,
+        false, true},
+    Row{"camoxpert_lean", Task::segmentation, camoxpert<make_camoxpert_lean>, camoxpert_traits,
+        edgenext_names, false, true},
 };
 
 std::string listed(const std::vector<std::string>& names) {
@@ -216,9 +249,20 @@ void refuse_head(const NetworkOptions& options) {
                     "; leave them out, or take one of " + listed(others));
 }
 
+void refuse_mixture(const NetworkOptions& options) {
+  std::vector<std::string> others;
+  for (const Row& row : rows)
+    if (row.takes_mixture) others.emplace_back(row.name);
+  throw ConfigError("[network] \"" + options.name +
+                    "\" has no mixtures of experts and takes no options for them; leave them as "
+                    "they are, or take one of " +
+                    listed(others));
+}
+
 const Row& row_for(const NetworkOptions& options) {
   const Row& row = row_of(options.name);
   if (!row.takes_head && options.head != HeadOptions{}) refuse_head(options);
+  if (!row.takes_mixture && options.mixture != MixtureOptions{}) refuse_mixture(options);
   if (options.encoder.empty()) return row;
   const std::vector<std::string> encoders = network_encoders(options.name);
   if (encoders.empty())

@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/export.h>
 #include <headrace/models/networks/classifier_head.h>
+#include <headrace/models/networks/mixture_options.h>
 #include <headrace/models/networks/network.h>
 #include <headrace/models/networks/weight_names.h>
 
@@ -24,9 +25,10 @@ struct NetworkOptions {
   std::string name = {};         ///< one of `network_names`
   std::int64_t in_channels = 3;  ///< of networks for vectors, their length
   std::int64_t classes = 2;
-  double width = 1.0;        ///< factor of all channel counts, see `scaled_channels`
-  std::string encoder = {};  ///< one of `network_encoders`, default the first
-  HeadOptions head = {};     ///< of ResNets for classification
+  double width = 1.0;           ///< factor of all channel counts, see `scaled_channels`
+  std::string encoder = {};     ///< one of `network_encoders`, default the first
+  HeadOptions head = {};        ///< of ResNets for classification
+  MixtureOptions mixture = {};  ///< of networks with mixtures of experts
   /// Sides of the images, for networks that are planned for them (nnU-Net's); two or three.
   std::vector<std::int64_t> sides = {256, 256};
   /// Distance of neighbouring voxels along each of these sides, for the same networks; empty: the
@@ -64,8 +66,8 @@ HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
 /// take.
 HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
 
-/// Throws `ConfigError` for an unknown name or encoder, for a width factor or a head where there is
-/// none, and for sides that no network is planned for.
+/// Throws `ConfigError` for an unknown name or encoder, for a width factor, a head or a mixture
+/// where there is none, and for sides that no network is planned for.
 HEADRACE_API NetworkTraits network_traits(const NetworkOptions& options);
 
 }  // namespace headrace::inline v1::models

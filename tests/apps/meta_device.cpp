@@ -87,7 +87,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, meta) {
   for (const char* operation :
        {"_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fused_adam_", "_fused_adamw_",
         "abs.out", "convolution", "convolution_backward", "index_select", "log_sigmoid_backward",
-        "log_sigmoid_forward", "logical_not.out", "native_batch_norm", "native_batch_norm_backward",
+        "log_sigmoid_forward", "logical_and.out", "logical_not.out", "native_batch_norm",
+        "native_batch_norm_backward", "native_group_norm", "native_group_norm_backward",
         "native_layer_norm_backward", "where.self"})
     meta.impl(operation, torch::CppFunction::makeFromBoxedFunction<&shape_on_host>());
 }
@@ -99,7 +100,8 @@ TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, lower) {
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, lower) {
   for (const char* operation : {"addmm", "conv2d"})
     lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_type<at::kBFloat16>>());
-  lower.impl("layer_norm", torch::CppFunction::makeFromBoxedFunction<&in_type<at::kFloat>>());
+  for (const char* operation : {"group_norm", "layer_norm"})
+    lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_type<at::kFloat>>());
 }
 
 // Lets in_type see tensors of `meta`.

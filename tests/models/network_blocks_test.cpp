@@ -45,7 +45,8 @@ std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (const NetworkOptions& options : networks_of_any_side())
     all.push_back({options.name + options.encoder, [options] { return make_network(options); },
-                   input_sizes(options, 64), options.name == "unet"});
+                   input_sizes(options, 64),
+                   options.name == "unet" || options.name.starts_with("camoxpert")});
   all.push_back({"leak_cnn", [] { return make_leak_cnn(); }, {2, 1, 64, 9}, false});
   for (const Reference& reference : references)
     all.push_back({reference.name,
@@ -68,6 +69,8 @@ at::Tensor loss_of(Network& network, const at::Tensor& input) {
   at::Tensor loss = output.main.square().mean();
   for (const at::Tensor& deep : output.deep)
     loss = loss + deep.square().mean();
+  for (const NamedTensor& inside : output.losses)
+    loss = loss + inside.tensor;
   return loss;
 }
 
@@ -161,9 +164,10 @@ TEST_CASE("a checkpointed step of every network is the plain one") {
 TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
   for (const Case& one : all_cases()) {
     CAPTURE(one.name);
-    // LibTorch 2.11 on a CPU: of one of its weights two plain steps have different gradients, up to
-    // infinity.
-    if (one.name == "plain 3D, anisotropic") continue;
+    // LibTorch 2.11 on a CPU: of one of its weights (of camoxpert, whose kernels are larger than
+    // its coarsest map, the last spatial attention's) two plain steps have different gradients, up
+    // to infinity.
+    if (one.name == "plain 3D, anisotropic" || one.name.starts_with("camoxpertedge")) continue;
     const at::Tensor input = at::rand(one.sizes);
     const auto plain = made(one, at::kFloat);
     const auto checkpointed = made(one, at::kFloat);
@@ -172,7 +176,9 @@ TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
     // The order of sums matters much less than that numbers have 8 bits: of it 0.03 at most.
     const double rounding =
         off_by(step_of(*made(one, at::kFloat), input).gradients, expected.gradients);
-    check_same(step_of(*checkpointed, input, true), expected, one.joins ? 0.05 * rounding : 0.0);
+    // Maps that four experts take have their gradients summed in bfloat16.
+    const double share = one.name.starts_with("camoxpert_lean") ? 1.0 : 0.05;
+    check_same(step_of(*checkpointed, input, true), expected, one.joins ? share * rounding : 0.0);
   }
 }
 
@@ -270,7 +276,8 @@ TEST_CASE("every network takes less memory in a checkpointed step") {
   for (Case& one : cases) {
     CAPTURE(one.name);
     if (one.sizes.size() == 2) one.sizes[0] = 4096;
-    if (one.name.find("resne") != std::string::npos || one.name.starts_with("unet"))
+    if (one.name.find("resne") != std::string::npos || one.name.starts_with("unet") ||
+        one.name.starts_with("camoxpert"))
       one.sizes = {2, 3, 128, 128};
     if (one.name == "leak_cnn") one.sizes[0] = 32;
     const auto network = made(one, at::kFloat);

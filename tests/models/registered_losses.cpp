@@ -1,6 +1,7 @@
 #include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
 #include <headrace/models/losses/edge_loss.h>
+#include <headrace/models/losses/expert_balance.h>
 #include <headrace/models/losses/focal_loss.h>
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/losses/region_loss.h>
@@ -139,6 +140,25 @@ Make rows_of_leaks(bool weighted) {
                  .toward = at::cat({of_class.toward, of_leak.toward}, 1),
                  .weightless = at::cat({of_class.weightless, of_leak.weightless}, 1)};
     return one;
+  };
+}
+
+// A gate whose rows take the first two experts: its balance falls when they would rather have
+// others.
+Make rows_of_gates(bool weighted) {
+  return [=](std::int64_t times) {
+    const std::int64_t rows = 6 * times;
+    const at::Tensor logits = values({rows, class_count}, 1);
+    const at::Tensor chosen = at::arange(2, at::kLong).expand({rows, 2});
+    ExpertBalanceOptions options;
+    if (weighted) options.of_samples = row_weights(rows);
+    const at::Tensor p = at::softmax(logits, 1);
+    const at::Tensor shares = at::tensor({.5, .5, 0., 0.}, at::kDouble);
+    return finished({.loss = [=](auto& z, auto& t) { return expert_balance_loss(z, t, options); },
+                     .logits = logits,
+                     .target = chosen},
+                    p * ((p * shares).sum(1, true) - shares),
+                    counted(chosen.narrow(1, 0, 1), options.of_samples));
   };
 }
 
@@ -290,6 +310,11 @@ const std::vector<RegisteredLoss>& registered_losses() {
     add_cross_entropies(made);
     add_binary(made);
     add_leak(made);
+    for (const bool weighted : {false, true})
+      made.push_back({.function = "expert_balance_loss",
+                      .options = weighted ? "weighted rows, some absent" : "rows",
+                      .make = rows_of_gates(weighted),
+                      .saturates = true});
     add_region(made, "soft_dice_loss", soft_dice_loss);
     add_region(made, "soft_iou_loss", soft_iou_loss);
     add_edge(made);

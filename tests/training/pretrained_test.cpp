@@ -118,6 +118,23 @@ TEST_CASE("weights of an EdgeNeXt come in by timm's names, for other classes and
             .find("these are weights of \"edgenext_xx_small\", width 1") != std::string::npos);
 }
 
+TEST_CASE("weights of an EdgeNeXt go into the backbone of a network around it") {
+  const TensorMap weights = weights_of({.name = "edgenext_xx_small", .classes = 7});
+  for (const char* name : {"camoxpert", "camoxpert_lean"}) {
+    CAPTURE(name);
+    const NetworkOptions options{.name = name, .classes = 1, .encoder = "edgenext_xx_small"};
+    const auto network = make_network(options);
+    const LoadedWeights loaded = load(*network, options, weights);
+    CHECK(loaded.left_out.size() == 4);  // the classifier's norm and last layer
+    CHECK_FALSE(loaded.loaded.empty());
+    CHECK(std::ranges::none_of(
+        loaded.fresh, [](const std::string& one) { return one.starts_with("backbone."); }));
+    const TensorMap now = snapshot(*network);
+    for (const char* tensor : {"stages.1.blocks.1.xca.temperature", "stem.0.weight"})
+      CHECK(at::equal(now.at(std::string("backbone.") + tensor), weights.at(tensor)));
+  }
+}
+
 TEST_CASE("weights with one linear layer go below a head of hidden layers, which stays as it was") {
   NetworkOptions options = small;
   options.head = {.hidden = {16, 8}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/models/networks/detail/nnunet_shape.h>
+#include <headrace/models/networks/detail/part_list.h>
 
 #include <cstdint>
 #include <memory>
@@ -63,16 +64,6 @@ struct ConvBlock : torch::nn::Module {
   bool activation;
   std::shared_ptr<Conv> conv;
   std::shared_ptr<InstanceNorm> norm;
-};
-
-/// Modules named "0", "1", ...
-template <typename Part>
-struct PartList : torch::nn::Module {
-  void add(std::shared_ptr<Part> part) {
-    parts.push_back(register_module(std::to_string(parts.size()), std::move(part)));
-  }
-
-  std::vector<std::shared_ptr<Part>> parts;
 };
 
 /// Blocks one behind the other; the stride is the first one's.

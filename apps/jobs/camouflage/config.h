@@ -1,0 +1,29 @@
+#pragma once
+
+#include <headrace/apps/jobs/task_config.h>
+
+#include <optional>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Which pictures of COD10K are looked at, by their names (`cod_name.h`).
+enum class CodPictures : unsigned char {
+  camouflaged,  ///< none that says NonCAM
+  all,
+};
+
+/// The configuration of the job camouflage. Its constructor says what this job's defaults are.
+struct CamouflageConfig final : TaskConfig {
+  CamouflageConfig();
+
+  CodPictures pictures = CodPictures::camouflaged;
+
+  void describe_keys(Fields& fields) override;
+  void check() const override;
+  LoaderJob loader_job() const override;
+  std::vector<DataPart> data_parts() const override;
+  std::optional<MaskFormat> mask_format() const override;
+};
+
+}  // namespace headrace::inline v1::app

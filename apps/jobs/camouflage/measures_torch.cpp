@@ -1,0 +1,130 @@
+#include <headrace/apps/jobs/camouflage/measures_torch.h>
+#include <headrace/apps/run/parallel_for.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/models/metrics/bootstrap.h>
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <ATen/ops/upsample_bilinear2d.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr double share_of_interval = 0.95;
+
+std::string sides(std::int64_t height, std::int64_t width) {
+  return std::to_string(height) + " x " + std::to_string(width);
+}
+
+ObjectMask mask_of(const at::Tensor& target) {
+  const at::Tensor there = (target > 0.5).to(at::kByte).contiguous();
+  const auto* pixels = there.const_data_ptr<std::uint8_t>();
+  return {.height = there.size(-2),
+          .width = there.size(-1),
+          .pixels = {pixels, pixels + there.numel()}};
+}
+
+}  // namespace
+
+struct MaskMeasures::Picture {
+  std::int64_t number = 0;
+  bool own_size = false;
+  at::Tensor scores{};  // [height, width] float, on the CPU
+  ObjectMask mask{};    // of pictures whose own sizes are not known
+};
+
+models::SaliencyMeasures MaskMeasures::measured(const Picture& picture) const {
+  const ObjectMask mask = picture.own_size ? options_.own_mask(picture.number) : picture.mask;
+  const auto height = picture.scores.size(0);
+  const auto width = picture.scores.size(1);
+  if (mask.height != height || mask.width != width)
+    throw DataError("[measures] the mask of picture " + std::to_string(picture.number) +
+                    " must have its picture's size, " + sides(height, width) + ", got " +
+                    sides(mask.height, mask.width));
+  const std::span<const float> scores(picture.scores.const_data_ptr<float>(), mask.pixels.size());
+  const models::SaliencyPair stretched(scores, mask.pixels, {.height = height, .width = width},
+                                       models::SaliencyRange::min_max);
+  models::SaliencyMeasures measures = models::saliency_measures(stretched);
+  models::MarkedPixels found;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (scores[i] >= static_cast<float>(options_.threshold))
+      ++(mask.pixels[i] != 0 ? found.object : found.rest);
+  measures.overlap = models::mask_overlap(found, stretched.object_pixels());
+  return measures;
+}
+
+void MaskMeasures::add(const training::Cases& cases) {
+  const at::Tensor scores = cases.scores.to(at::kCPU, at::kFloat).contiguous();
+  const at::Tensor& sizes = cases.example.picture_sizes;
+  const bool own = sizes.defined() && options_.own_mask;
+  const at::Tensor own_sizes = own ? sizes.to(at::kCPU).contiguous() : at::Tensor();
+  const at::Tensor targets =
+      own ? at::Tensor() : training::only(cases.example.targets, "target").to(at::kCPU);
+  const at::Tensor present =
+      cases.example.present.defined() ? cases.example.present.to(at::kCPU) : at::Tensor();
+  const auto at_once = static_cast<std::size_t>(headrace::usable_cores());
+  models::SaliencyMeans of_batch;
+  std::vector<Picture> pictures;
+  const auto measure = [&] {
+    std::vector<models::SaliencyMeasures> made(pictures.size());
+    parallel_for(pictures.size(), headrace::usable_cores(),
+                 [&](std::size_t i) { made[i] = measured(pictures[i]); });
+    for (std::size_t i = 0; i < pictures.size(); ++i)
+      of_batch.add(pictures[i].number, made[i]);
+    pictures.clear();
+  };
+  for (std::int64_t row = 0; row < scores.size(0); ++row) {
+    if (present.defined() && !present[row].item<bool>()) continue;
+    Picture picture{.number = cases.first + row, .own_size = own, .scores = scores[row][0]};
+    if (own) {
+      const at::IntArrayRef size(own_sizes.const_data_ptr<std::int64_t>() + 2 * row, 2);
+      if (picture.scores.sizes() != size)
+        picture.scores = at::upsample_bilinear2d(scores.slice(0, row, row + 1), size,
+                                                 /*align_corners=*/false)[0][0]
+                             .contiguous();
+    } else {
+      picture.mask = mask_of(targets[row]);
+    }
+    pictures.push_back(std::move(picture));
+    if (pictures.size() == at_once) measure();
+  }
+  measure();
+  means_.add(of_batch);
+}
+
+std::optional<double> MaskMeasures::lower_bound() const {
+  std::vector<double> values;
+  std::vector<std::int64_t> groups;
+  for (const auto& [number, measures] : means_.by_picture()) {
+    if (number >= std::ssize(options_.groups)) return std::nullopt;
+    values.push_back(measures.overlap.iou);
+    groups.push_back(options_.groups[static_cast<std::size_t>(number)]);
+  }
+  if (std::set<std::int64_t>(groups.begin(), groups.end()).size() < 2) return std::nullopt;
+  return models::bootstrap_lower_bound(values, groups, {.share = share_of_interval}).lower;
+}
+
+training::Figures MaskMeasures::result() {
+  const models::SaliencyFigures all = means_.figures();
+  training::Figures figures{{"iou", all.iou}};
+  if (const std::optional<double> low = lower_bound()) figures.emplace_back("iou_low", *low);
+  figures.insert(figures.end(), {{"dice", all.dice},
+                                 {"mae", all.mae},
+                                 {"s_measure", all.s_measure},
+                                 {"e_mean", all.e_mean},
+                                 {"e_max", all.e_max},
+                                 {"e_adaptive", all.e_adaptive},
+                                 {"f_mean", all.f_mean},
+                                 {"f_max", all.f_max},
+                                 {"f_adaptive", all.f_adaptive},
+                                 {"weighted_f", all.weighted_f}});
+  return figures;
+}
+
+}  // namespace headrace::inline v1::app
