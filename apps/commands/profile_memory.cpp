@@ -13,7 +13,7 @@ void add(CLI::App& line, ProfileMemoryOptions& options) {
   add_settings(line, options.settings);
   line.add_option("--member,--fold", options.member, "Of this one; else of the first")
       ->check(CLI::NonNegativeNumber);
-  line.add_option("--stage", options.stage, "Only this stage");
+  line.add_option("--stage", options.stage, "Only this stage, by its name or its number from 1");
   line.add_option("--batch-size", options.batch, "In place of training.batch")
       ->check(CLI::PositiveNumber);
   line.add_flag("--find-optimal", options.find_optimal,

@@ -119,7 +119,7 @@ void search_together(SwitchSearch& search, const SwitchCall& call, const MemoryP
 
 std::vector<MemorySwitch> switches_of(const TrainingJob& job) {
   const std::string side = text_at(job, "image.size");
-  const std::string smaller = size_of(side, {.of = 6, .parts = 7});
+  const std::string smaller = size_of(side, {.of = 11, .parts = 12});
   const std::string half = size_of(side, {.of = 1, .parts = 2});
   std::vector<MemorySwitch> all{
       {"checkpointing of all blocks", "training.checkpointed", "['*']"},

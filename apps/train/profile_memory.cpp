@@ -186,6 +186,7 @@ class Profiler {
   const MemoryPlan& plan_;
 };
 
+// By its name, or its number from 1.
 std::vector<PlannedStage> wanted_stages(const MemoryPlan& plan, const std::string& name) {
   if (name.empty()) return plan.stages;
   std::string names;
@@ -193,6 +194,8 @@ std::vector<PlannedStage> wanted_stages(const MemoryPlan& plan, const std::strin
     if (stage.name == name) return {stage};
     names += (names.empty() ? "" : ", ") + stage.name;
   }
+  for (std::size_t i = 0; i < plan.stages.size(); ++i)
+    if (name == std::to_string(i + 1)) return {plan.stages[i]};
   throw ConfigError(
       fmt::format("[profile-memory] --stage must be one of {}, got \"{}\"", names, name));
 }

@@ -185,6 +185,8 @@ struct CamoXpert : BlockModule {
     if (all && !side.is_empty())
       for (std::size_t i = 3; i-- > 0;)
         output.deep.push_back(side->at<nn::Conv2dImpl>(i).forward(maps[i]));
+    if (all)
+      output.extra.emplace(detail::load_output, detail::expert_load({mixed.begin(), mixed.end()}));
     if (all && balance > 0.0)
       output.losses.push_back(
           {"balance", detail::mean_balance({mixed.begin(), mixed.end()}, balance)});

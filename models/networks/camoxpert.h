@@ -30,7 +30,8 @@ struct CamoXpertOptions {
 /// upsampling, concatenation with the level above, twice 3x3 convolution, norm and ReLU) leads to
 /// stride 2, a head to logits of the picture's size, which are clamped to +-15 as in the original:
 /// a logit outside has no gradient. `outputs()` gives in `deep` logits at strides 4, 8 and 16,
-/// which are not clamped, and the loss `balance`, a mean over the four mixtures.
+/// which are not clamped, in `extra` "expert_load", pictures of each expert, int64 `[4, E]`, and
+/// the loss `balance`, a mean over the four mixtures.
 ///
 /// Names: `backbone`, `levels.0.attention`, `levels.0.moe`, `decoder.blocks.0`, `side.0` (of the
 /// coarsest), `head`. Blocks: the encoder's behind `backbone.`, `levels.0.attention` and
@@ -45,8 +46,8 @@ HEADRACE_API std::unique_ptr<Network> make_camoxpert(const CamoXpertOptions& opt
 /// each of EdgeNeXt's maps to 64 channels, mixtures of up to four experts (texture, wide, edge
 /// difference, context), of which a picture takes two, work at strides 8, 16 and 32, and a decoder
 /// goes up by adding and a 3x3 convolution. Logits of stride 4 are made bilinearly as large as the
-/// picture. `outputs()` gives in `deep` logits at strides 8, 16 and 32, and the loss `balance`, a
-/// mean over the three mixtures.
+/// picture. `outputs()` gives in `deep` logits at strides 8, 16 and 32, in `extra` "expert_load",
+/// pictures of each expert, int64 `[3, E]`, and the loss `balance`, a mean over the three mixtures.
 ///
 /// Names: `backbone`, `levels.0.lateral`, `levels.1.moe`, `decoder.blocks.0`, `side.0` (of the
 /// coarsest), `head`. Blocks: the encoder's behind `backbone.`, `levels.1.moe.experts` to those of

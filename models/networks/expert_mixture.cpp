@@ -85,9 +85,10 @@ Mixed ExpertMixture::forward(const at::Tensor& maps) {
   Mixed mixed{.logits = gate_logits(maps)};
   at::Tensor best;
   std::tie(best, mixed.chosen) = at::topk(mixed.logits, options_.chosen, 1);
+  mixed.counts = counts_of(mixed.chosen, gate_->options.out_channels());
   if (is_training()) {
     const at::NoGradGuard no_gradient;
-    load_.add_(counts_of(mixed.chosen, gate_->options.out_channels()));
+    load_.add_(mixed.counts);
   }
   const Routes routes = routes_of(mixed.chosen, at::softmax(best, 1));
   mixed.maps = run_block(

@@ -31,6 +31,7 @@ struct Mixed {
   at::Tensor maps = {};    ///< `[N, C, H, W]`, of the input's type
   at::Tensor logits = {};  ///< of the gate, `[N, E]`, float from half precision
   at::Tensor chosen = {};  ///< int64 `[N, k]`, the best first
+  at::Tensor counts = {};  ///< int64 `[E]`: assignments of each expert
 };
 
 /// Sparsely gated mixture of experts (Shazeer et al., arXiv 1701.06538) with one choice for a whole

@@ -74,7 +74,7 @@ TEST_CASE("only what a configuration has, and has not yet, can be switched") {
         "training.ema=0.0 ");
 }
 
-TEST_CASE("pictures can be six sevenths of their size, or half, where that is not the same") {
+TEST_CASE("pictures can be eleven twelfths of their size, or half, where that is not the same") {
   const auto sizes = [](const std::string& size) {
     const TrainingJob job = read_training_text(
         jobs(), "kind: classification\ndata: {train: {folder: x}}\nimage: {size: " + size + "}\n",
@@ -84,6 +84,7 @@ TEST_CASE("pictures can be six sevenths of their size, or half, where that is no
       if (one.path == "image.size") all += one.what + ' ';
     return all;
   };
+  CHECK(sizes("384") == "size 352 size 192 ");
   CHECK(sizes("224") == "size 192 size 96 ");
   CHECK(sizes("64") == "size 32 ");
   CHECK(sizes("32").empty());

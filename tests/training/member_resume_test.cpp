@@ -34,6 +34,24 @@ void check_same(const std::filesystem::path& whole, const std::filesystem::path&
         bytes_of(resumed / "test-scores.safetensors"));
 }
 
+std::vector<Stage> stages_that_go_on() {
+  std::vector<Stage> stages = accumulating_stages();
+  stages[1].start = StartFrom::last;
+  stages[1].keep_moments = true;
+  return stages;
+}
+
+// What Adam counts of a parameter behind all stages.
+float steps_of(const PatternRecipe& recipe, const std::string& parameter) {
+  const TemporaryFolder folder;
+  train_member(recipe, recipe.members().front(), in(folder));
+  return CheckpointStore(in(folder).folder)
+      .load_latest()
+      .value()
+      .optimizer.at(parameter + ".step")
+      .item<float>();
+}
+
 }  // namespace
 
 TEST_CASE("a member stopped after any step of any stage ends with the same files") {
@@ -64,9 +82,22 @@ TEST_CASE("a member stopped after any step of any stage ends with the same files
   }
 }
 
-TEST_CASE("a member broken off between two stages ends with the same files") {
+TEST_CASE("moments of the stage before go on where a stage keeps them, and only there") {
+  std::vector<Stage> stages = stages_that_go_on();
+  CHECK(steps_of(PatternRecipe(stages), "linear.weight") ==
+        static_cast<float>(steps_of_first + steps_of_second));
+  stages[1].keep_moments = false;
+  CHECK(steps_of(PatternRecipe(stages), "linear.weight") == static_cast<float>(steps_of_second));
+}
+
+TEST_CASE("a member broken off between two stages ends with the same files, moments kept or not") {
   const OneThread one_thread;
-  const PatternRecipe recipe(accumulating_stages());
+  bool keeps = false;
+  SUBCASE("a new optimiser") {}
+  SUBCASE("moments go on") {
+    keeps = true;
+  }
+  const PatternRecipe recipe(keeps ? stages_that_go_on() : accumulating_stages());
   const Member member = recipe.members().front();
   const TemporaryFolder whole;
   train_member(recipe, member, in(whole));

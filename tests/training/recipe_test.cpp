@@ -203,6 +203,21 @@ TEST_CASE("stages of one network agree on its memory layout, and begin from weig
   stages[1].frozen = {"no such layer"};
   CHECK_THROWS_WITH_AS(train(PatternRecipe(stages)), doctest::Contains("no such layer"),
                        headrace::ConfigError);
+  const auto refuses = [&](void (*change)(std::vector<Stage>&), const char* words) {
+    std::vector<Stage> changed = two_stages();
+    change(changed);
+    CHECK_THROWS_WITH_AS(train(PatternRecipe(changed)), doctest::Contains(words),
+                         headrace::ConfigError);
+  };
+  refuses([](auto& all) { all[0].keep_moments = true; }, "the first has none");
+  refuses([](auto& all) { all[1].keep_moments = true; }, "start from last");
+  refuses(
+      [](auto& all) {
+        all[1].keep_moments = true;
+        all[1].start = StartFrom::last;
+        all[1].optimizer.rule = AdamRule{};
+      },
+      "must be that of the stage before");
   CheckpointStore store(folder.path() / "a");
   CHECK(store.list().empty());
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ATen/ops/stack.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 
 namespace headrace::inline v1::models::detail {
@@ -40,6 +41,13 @@ at::Tensor mean_balance(const std::vector<Mixed>& mixtures, double factor) {
     sum = sum.defined() ? sum + loss : loss;
   }
   return sum;
+}
+
+at::Tensor expert_load(const std::vector<Mixed>& mixtures) {
+  std::vector<at::Tensor> counts;
+  for (const Mixed& mixed : mixtures)
+    counts.push_back(mixed.counts);
+  return at::stack(counts);
 }
 
 at::Tensor resized(const at::Tensor& maps, at::IntArrayRef sides) {

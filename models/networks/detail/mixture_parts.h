@@ -24,6 +24,12 @@ std::shared_ptr<ExpertMixture> make_mixture(std::int64_t channels, const Mixture
 /// Mean balance loss of the mixtures, times `factor`.
 at::Tensor mean_balance(const std::vector<Mixed>& mixtures, double factor);
 
+/// Name of `expert_load` among a network's outputs.
+inline constexpr const char* load_output = "expert_load";
+
+/// Assignments of each expert of a batch, int64 `[mixtures, E]`.
+at::Tensor expert_load(const std::vector<Mixed>& mixtures);
+
 /// Bilinear, without aligned corners.
 at::Tensor resized(const at::Tensor& maps, at::IntArrayRef sides);
 
