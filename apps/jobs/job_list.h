@@ -9,4 +9,5 @@
   job(glaucoma) \
   job(leak) \
   job(retinopathy) \
+  job(camouflage) \
   /* the end */

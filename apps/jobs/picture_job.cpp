@@ -1,7 +1,6 @@
 #include <headrace/apps/feed/augment.h>
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/task/array_statistics.h>
-#include <headrace/apps/task/records.h>
 #include <headrace/engine/sample/subset.h>
 #include <headrace/loaders/image/decode_image.h>
 
@@ -47,6 +46,11 @@ TaskFeed feed_of(const PictureTask& task, const LabelledSource& records) {
       arrays ? ChannelStatistics{.mean = {0.0F}, .std = {1.0F}} : imagenet_statistics());
 }
 
+TaskRecords records_of(const PictureTask& task) {
+  if (task.records) return task.records();
+  return open_records(task.config.task.data, task.mask.has_value(), task.config.seed);
+}
+
 PlannedSource planned(const RecordSet& set, const std::vector<std::int64_t>& rows) {
   const auto subset = [rows](std::shared_ptr<const Source> source) {
     return std::make_shared<const Subset>(std::move(source), rows);
@@ -80,8 +84,7 @@ TaskFeed task_feed(const PictureTask& task, std::int64_t classes,
 }
 
 LoaderJob picture_loader_job(const PictureTask& task) {
-  const TaskRecords records =
-      open_records(task.config.task.data, task.mask.has_value(), task.config.seed);
+  const TaskRecords records = records_of(task);
   const std::vector<std::int64_t>& rows = records.members.front().train;
   const TaskFeed feed = feed_of(task, *records.train.source);
   const Device device = task.config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
@@ -98,8 +101,7 @@ LoaderJob picture_loader_job(const PictureTask& task) {
 }
 
 std::vector<DataPart> picture_data_parts(const PictureTask& task) {
-  const TaskRecords records =
-      open_records(task.config.task.data, task.mask.has_value(), task.config.seed);
+  const TaskRecords records = records_of(task);
   const SplitParts& member = records.members.front();
   const TaskFeed feed = feed_of(task, *records.train.source);
   std::vector<DataPart> parts;

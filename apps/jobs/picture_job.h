@@ -6,8 +6,10 @@
 #include <headrace/apps/jobs/task_config.h>
 #include <headrace/apps/task/channel_statistics.h>
 #include <headrace/apps/task/pipelines.h>
+#include <headrace/apps/task/records.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,7 +18,8 @@ namespace headrace::inline v1::app {
 /// A task on pictures or arrays, as far as it needs no LibTorch.
 struct PictureTask {
   const TaskConfig& config;
-  std::optional<MaskFeed> mask = {};  ///< how masks are read, where pictures have some
+  std::optional<MaskFeed> mask = {};          ///< how masks are read, where pictures have some
+  std::function<TaskRecords()> records = {};  ///< listed and divided; empty: by open_records()
 };
 
 /// What its pipelines have in common; records are normalised by `statistics`.

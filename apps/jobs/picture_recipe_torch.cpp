@@ -85,6 +85,10 @@ NetworkShape PictureRecipe::shape() const {
   return input_shape(static_cast<std::int64_t>(classes_.size()), task_.image.decode.side, record_);
 }
 
+TaskRecords PictureRecipe::listed() const {
+  return open_records(task_.data, mask_.has_value(), config_->seed);
+}
+
 monitor::MemoryForecast PictureRecipe::plan() {
   const auto check = [&] {
     check_network(
@@ -93,7 +97,7 @@ monitor::MemoryForecast PictureRecipe::plan() {
         shape());
   };
   if (!arrays()) check();
-  records_ = open_records(task_.data, mask_.has_value(), config_->seed);
+  records_ = listed();
   const std::string of_epoch = task_.data.epoch_size > 0 ? " (data.epoch_size)" : "";
   for (const training::Stage& stage : stages_of(*config_))
     for (const SplitParts& one : records_.members)

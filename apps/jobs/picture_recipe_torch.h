@@ -54,6 +54,8 @@ class PictureRecipe : public training::Recipe {
   /// Of its pipelines.
   TaskFeed feed() const;
   bool arrays() const { return holds_arrays(task_.data); }
+  /// Lists the records and divides them. Default: `open_records`.
+  virtual TaskRecords listed() const;
   /// Names of what is told apart, in the order of the network's scores, after the records are
   /// known.
   virtual std::vector<std::string> class_names() const = 0;

@@ -80,7 +80,8 @@ class Step:
         return ""
 
 
-HOW_TO_GET = {f"data/gpu-check/{name}": "scripts/gpu-data makes it" for name in ("leak/testing.h5", "surface/dataset.json", "retinopathy/recipe.txt")}
+HOW_TO_GET = {f"data/gpu-check/{name}": "scripts/gpu-data makes it" for name in ("leak/testing.h5", "surface/dataset.json", "retinopathy/recipe.txt",
+                                                                                   "camouflage/recipe.txt")}
 
 
 def find_tool(name):
@@ -144,6 +145,28 @@ def retinopathy(context):
     return [training(context, "retinopathy", "retinopathy/full.yaml",
                      folders + [("model.weights", "''"), ("training.member", 0), ("data.epoch_size", context.option(12800, 32)),
                                 *context.option([], small)])]
+
+
+def camouflage(card):
+    """Both stages at the original's shapes, 204 steps each, on an emulated card; the backbone joins by thirds."""
+    def commands(context):
+        on_gpu, on_cpu, _ = CARDS[card]
+        data = [(f"data.{part}.{key}", context.place.data / "camouflage" / folder / inside)
+                for part, folder in (("train", "Train"), ("validation", "Val"), ("test", "Test"))
+                for key, inside in (("folder", "Imgs"), ("masks", "GT_Object"))]
+        stages = ("[{name: decoder, epochs: 3, batch: 2, frozen: [backbone.]}, "
+                  "{name: whole, epochs: 3, batch: 1, accumulation: 8, keep_moments: true, "
+                  "groups: [{pattern: backbone., rate_factor: 0.1}], "
+                  "frozen: [backbone.stem., backbone.stages.0., backbone.stages.1., backbone.stages.2.], "
+                  "unfreeze: [{at: 1, patterns: [backbone.stages.2.]}, "
+                  "{at: 2, patterns: [backbone.stem., backbone.stages.0., backbone.stages.1.]}]}]")
+        small = [("image.size", 64), ("model.width", 0.1), ("training.precision", "fp32")]
+        limit = [("memory.gpu", on_gpu)] if not context.cpu else [("memory.limit", on_cpu)]
+        return [training(context, f"camouflage {card}", "camouflage/full.yaml",
+                         data + limit + [("data.split.validation", 0), ("model.weights", "''"), ("model.allow_random_frozen", "true"),
+                                         ("data.epoch_size", context.option(544, 16)), ("training.stages", stages),
+                                         *context.option([], small)])]
+    return commands
 
 
 def device(context):
@@ -296,4 +319,7 @@ STEPS = [
          files=("data/gpu-check/surface/dataset.json",)),
     Step("retinopathy", 10, 170, "a pair of the retinopathy job at full shapes", retinopathy, ("headrace",),
          files=("data/gpu-check/retinopathy/recipe.txt",)),
+    *(Step(f"camouflage_{card}", part, 200, f"both stages of the camouflage job at full shapes on a card of {card} GiB", camouflage(card),
+           ("headrace",), files=("data/gpu-check/camouflage/recipe.txt",))
+      for part, card in enumerate(CARDS, 11)),
 ]

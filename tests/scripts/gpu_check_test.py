@@ -157,7 +157,7 @@ class Running(FakeBuild):
         self.program("apps/headrace", f'exec "{program}" "$@"')
         for cpu in (False, True):
             context = steps.Context(place.Place(self.build), self.folder, cpu)
-            for command in steps.trainings(context) + steps.volumes(context) + steps.retinopathy(context):
+            for command in steps.trainings(context) + steps.volumes(context) + steps.retinopathy(context) + steps.camouflage("8")(context):
                 self.assertEqual(command.argv[1], "train")
                 bench = [command.argv[0], "bench", "loader", *command.argv[2:], "--batches", "1"]  # as strict, without LibTorch
                 asked = subprocess.run(bench, capture_output=True, text=True)

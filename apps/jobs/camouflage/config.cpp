@@ -9,6 +9,7 @@
 #include <array>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -47,7 +48,6 @@ CamouflageConfig::CamouflageConfig() {
                LossEntry{.term = EdgeTerm{}, .factor = 2.0},
                on_deep({.term = BinaryCrossEntropyTerm{}})};
   task.model.name = "camoxpert";
-  task.model.frozen = {};
   task.selected_by = "iou";
   training = {.epochs = 120,
               .batch = 2,
@@ -66,6 +66,13 @@ void CamouflageConfig::describe_keys(Fields& fields) {
                 {{"camouflaged", CodPictures::camouflaged}, {"all", CodPictures::all}},
                 {.doc = "of COD10K, by their names: not those that say NonCAM, or all"});
   describe_task(fields, *this, task, true);
+}
+
+void CamouflageConfig::settle(const Fields&) {
+  if (!has_mixtures(task.model)) return;
+  if (!task.model.experts) task.model.experts = task.model.name == "camoxpert" ? 7 : 4;
+  if (!task.model.deep_supervision)
+    std::erase_if(task.loss, [](const LossEntry& entry) { return entry.on == "deep"; });
 }
 
 void CamouflageConfig::check() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/jobs/mask_example_torch.h>
 #include <headrace/apps/jobs/picture_course_torch.h>
 #include <headrace/apps/jobs/segmentation/config.h>
 
@@ -33,7 +34,7 @@ class SegmentationCourse final : public PictureCourse {
 
   std::vector<std::string> classes_;
   bool sigmoids_;
-  training::Unpack unpack_;
+  UnpackMasks unpack_;
 };
 
 }  // namespace headrace::inline v1::app
