@@ -3,6 +3,7 @@
 #include <headrace/monitor/process_memory.h>
 #include <headrace/training/detail/probe_course.h>
 #include <headrace/training/memory_probe.h>
+#include <headrace/training/stage_checks.h>
 #include <headrace/training/tensor_memory.h>
 #include <headrace/training/trainer.h>
 
@@ -98,7 +99,7 @@ class StageProbe::Impl {
   }
 
   std::int64_t least_rows() const {
-    return network_->buffers().empty() || stage_.frozen_norms ? 1 : 2;
+    return !has_batch_norms(*network_) || stage_.frozen_norms ? 1 : 2;
   }
 
  private:

@@ -19,6 +19,11 @@ void require_not_negative(const char* what, double value) {
                       std::to_string(value));
 }
 
+// A value for each channel or head, such as a bias, a scale, a temperature [heads, 1, 1].
+bool is_vector(const at::Tensor& parameter) {
+  return parameter.dim() <= 1 || parameter.numel() == parameter.size(0);
+}
+
 }  // namespace
 
 void check(const OptimizerOptions& options) {
@@ -36,7 +41,7 @@ std::vector<ParameterGroup> groups_by_decay(const models::NamedTensors& paramete
   ParameterGroup plain = decayed;
   plain.weight_decay = 0.0;
   for (const models::NamedTensor& parameter : parameters) {
-    const bool decays = options.decay_vectors || parameter.tensor.dim() > 1;
+    const bool decays = options.decay_vectors || !is_vector(parameter.tensor);
     (decays ? decayed : plain).parameters.push_back(parameter);
   }
   std::vector<ParameterGroup> groups;

@@ -31,8 +31,8 @@ struct OptimizerOptions {
   OptimizerRule rule = AdamWRule{};
   double learning_rate = 1e-3;
   double weight_decay = 0.01;
-  /// Whether biases and the scales and shifts of norms (parameters of at most one dimension) decay
-  /// too.
+  /// Whether biases, the scales and shifts of norms and the like decay too: parameters with one
+  /// dimension, or a value for each of their first.
   bool decay_vectors = false;
 };
 

@@ -1,6 +1,8 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/training/detail/optimizer_kernels.h>
 #include <headrace/training/stage_checks.h>
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -30,20 +32,54 @@ void require_moments(const Stage& stage, const std::vector<Stage>& stages) {
     refuse(stage,
            "keep_moments: they belong to the last weights of the stage before, got start: best; "
            "start from last");
-  if ((&stage - 1)->optimizer.rule.index() != stage.optimizer.rule.index())
-    refuse(stage, "keep_moments: the optimiser must be that of the stage before, got another");
+  const std::vector<std::string>& names = detail::state_names(stage.optimizer.rule);
+  if (names.empty() || names != detail::state_names((&stage - 1)->optimizer.rule))
+    refuse(stage,
+           "keep_moments: the optimiser must have moments, the same as that of the stage before, "
+           "got another");
+}
+
+bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
+}
+
+bool joins_later(const Stage& stage, const std::string& name) {
+  return fits_any(name, stage.frozen) &&
+         std::ranges::any_of(stage.unfreeze, [&](const Unfreeze& change) {
+           return fits_any(name, change.patterns);
+         });
+}
+
+// Moments go over where a stage begins, and to nothing that joins inside it.
+void require_lasting_moments(const Stage& stage, const Stage& before,
+                             const models::NamedTensors& parameters) {
+  for (const models::NamedTensor& one : parameters) {
+    const bool trained = !fits_any(one.name, before.frozen) || joins_later(before, one.name);
+    if (trained && joins_later(stage, one.name))
+      refuse(stage,
+             "keep_moments: \"" + one.name +
+                 "\" was trained in the stage before and unfreezes later in this one, which "
+                 "would lose its moments; train it from the start, or leave keep_moments out");
+  }
 }
 
 void require_parts(const Stage& stage, models::Network& network) {
   parameter_groups(stage, network.parameters());
   network.checkpoint(stage.checkpointed);
-  if (stage.frozen_norms && network.buffers().empty())
+  if (stage.frozen_norms && !has_batch_norms(network))
     refuse(stage,
            "frozen_norms: there must be norms with running statistics, the network has none; leave "
            "it out");
 }
 
 }  // namespace
+
+bool has_batch_norms(const models::Network& network) {
+  return std::ranges::any_of(network.buffers(), [](const models::NamedTensor& buffer) {
+    return buffer.name.ends_with("running_mean");
+  });
+}
 
 void check_stages(const Course& course, const std::vector<Stage>& stages,
                   models::Network& network) {
@@ -56,8 +92,10 @@ void check_stages(const Course& course, const std::vector<Stage>& stages,
     if (stage.keep_moments) require_moments(stage, stages);
     if (!course.evaluates(Split::validation)) require_validation(stage);
   }
-  for (const Stage& stage : stages)
+  for (const Stage& stage : stages) {
     require_parts(stage, network);
+    if (stage.keep_moments) require_lasting_moments(stage, *(&stage - 1), network.parameters());
+  }
 }
 
 }  // namespace headrace::inline v1::training

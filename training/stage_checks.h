@@ -14,4 +14,7 @@ namespace headrace::inline v1::training {
 HEADRACE_API void check_stages(const Course& course, const std::vector<Stage>& stages,
                                models::Network& network);
 
+/// Whether a network has norms with running statistics, which learn from whole batches.
+HEADRACE_API bool has_batch_norms(const models::Network& network);
+
 }  // namespace headrace::inline v1::training

@@ -3,6 +3,7 @@
 #include <headrace/training/memory_report.h>
 #include <headrace/training/out_of_memory.h>
 #include <headrace/training/rng_state.h>
+#include <headrace/training/stage_checks.h>
 
 #include <algorithm>
 #include <string>
@@ -63,7 +64,7 @@ std::vector<std::int64_t> Trainer::Loop::ends_of(std::int64_t rows) const {
 
 // Norms over the batch need two values a channel, and deep in a network a row has but one.
 std::int64_t Trainer::Loop::least_rows() const {
-  return parts_.network.buffers().empty() || parts_.stage.frozen_norms ? 1 : 2;
+  return !has_batch_norms(parts_.network) || parts_.stage.frozen_norms ? 1 : 2;
 }
 
 void Trainer::Loop::keep_start() {

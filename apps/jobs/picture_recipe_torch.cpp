@@ -63,6 +63,24 @@ Shape shape_of_note(const std::string& text) {
   return Shape(std::span<const std::int64_t>(extents));
 }
 
+// Records of data that are judged: all of a part, else those of `split`.
+std::vector<std::int64_t> rows_to_judge(const LabelledSource& test, bool is_part,
+                                        const std::string& split) {
+  const std::vector<DataSplit> said = test.splits();
+  if (is_part || split == "all" || (said.empty() && split.empty())) return all_rows(test);
+  if (said.empty())
+    throw ConfigError("[evaluate] --split " + split + ": " + test.name() +
+                      " must have parts (folders, or a column \"split\"), has none; leave --split "
+                      "out to judge all of it");
+  const DataSplit wanted = split.empty() ? DataSplit::test : split_named(split).value();
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < test.size(); ++i)
+    if (said[static_cast<std::size_t>(i)] == wanted) rows.push_back(i);
+  if (rows.empty())
+    throw DataError("[evaluate] " + test.name() + ": must have a record of the part, has none");
+  return rows;
+}
+
 }  // namespace
 
 ChannelStatistics PictureRecipe::resolve() const {
@@ -198,6 +216,12 @@ FoundData PictureRecipe::found_in(const std::filesystem::path& data) const {
     set.root = like.root;
   }
   if (arrays()) set.multi_label = like.multi_label;
+  for (DataSet* one : {&found.train, found.validation ? &*found.validation : nullptr,
+                       found.test ? &*found.test : nullptr})
+    if (one != nullptr && one->source == RecordsIn::pairs && like.source == RecordsIn::pairs) {
+      one->spare_masks = one->spare_masks || like.spare_masks;
+      one->spare_pictures = one->spare_pictures || like.spare_pictures;
+    }
   return found;
 }
 
@@ -209,27 +233,21 @@ std::vector<std::int64_t> PictureRecipe::test_on(const std::filesystem::path& da
   quiet.listings.clear();
   records_.test =
       open_set(part.value_or(found.train), quiet, "data.test", mask_.has_value(), classes_);
-  const LabelledSource& test = *records_.test.source;
-  if (arrays()) require_record(test);
-  const std::vector<DataSplit> said = test.splits();
-  if (part || split == "all" || (said.empty() && split.empty())) return all_rows(test);
-  if (said.empty())
-    throw ConfigError("[evaluate] --split " + split + ": " + data.string() +
-                      " must have parts (folders, or a column \"split\"), has none; leave --split "
-                      "out to judge all of it");
-  const DataSplit wanted = split.empty() ? DataSplit::test : split_named(split).value();
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < test.size(); ++i)
-    if (said[static_cast<std::size_t>(i)] == wanted) rows.push_back(i);
-  if (rows.empty())
-    throw DataError("[evaluate] " + data.string() + ": must have a record of the part, has none");
+  if (arrays()) require_record(*records_.test.source);
+  judged_ =
+      judged(*records_.test.source, rows_to_judge(*records_.test.source, part.has_value(), split));
+  return judged_;
+}
+
+std::vector<std::int64_t> PictureRecipe::judged(const LabelledSource&,
+                                                std::vector<std::int64_t> rows) const {
   return rows;
 }
 
 std::unique_ptr<training::Metric> PictureRecipe::metric_of_vote(
     std::span<const training::TensorMap> fitted) const {
   const std::vector<training::Member> all = members();
-  return begin(all.empty() ? training::Member{} : all.front())
+  return begin(all.empty() ? training::Member{.test = judged_} : all.front())
       ->metric(training::Split::test, training::mean_of(fitted));
 }
 

@@ -56,6 +56,10 @@ class PictureRecipe : public training::Recipe {
   bool arrays() const { return holds_arrays(task_.data); }
   /// Lists the records and divides them. Default: `open_records`.
   virtual TaskRecords listed() const;
+  /// Of labelled data that are judged, the rows that count. Throws DataError for data that cannot
+  /// be judged. Default: all of them.
+  virtual std::vector<std::int64_t> judged(const LabelledSource& test,
+                                           std::vector<std::int64_t> rows) const;
   /// Names of what is told apart, in the order of the network's scores, after the records are
   /// known.
   virtual std::vector<std::string> class_names() const = 0;
@@ -72,7 +76,8 @@ class PictureRecipe : public training::Recipe {
   TaskRecords records_;
   ChannelStatistics statistics_;
   std::vector<std::string> classes_;
-  Shape record_;  // of arrays
+  Shape record_;                      // of arrays
+  std::vector<std::int64_t> judged_;  // rows of data that an evaluation was given
 };
 
 }  // namespace headrace::inline v1::app

@@ -169,6 +169,7 @@ std::unique_ptr<Network> camoxpert(const NetworkOptions& options) {
 
 NetworkTraits camoxpert_traits(const NetworkOptions& /*options*/) {
   return {.weights = {.head = "head.",
+                      .auxiliary = "side.",
                       .first_convolution = "backbone.stem.0.weight",
                       .encoder = "backbone.",
                       .encoder_head = "head."},

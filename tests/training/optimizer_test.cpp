@@ -68,6 +68,17 @@ TEST_CASE("biases and norms decay only when asked") {
   CHECK(decayed(true).second == Approx(.95));
 }
 
+TEST_CASE("a value for each head is a vector, whatever its axes, and one row of weights is not") {
+  const NamedTensors parameters{{"temperature", parameter(at::ones({4, 1, 1}))},
+                                {"last", parameter(at::ones({1, 32, 1, 1}))}};
+  const auto groups = groups_by_decay(parameters, {.weight_decay = .5});
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].weight_decay == .5);
+  CHECK(groups[0].parameters.front().name == "last");
+  CHECK(groups[1].weight_decay == 0.0);
+  CHECK(groups[1].parameters.front().name == "temperature");
+}
+
 TEST_CASE("groups have their own rate and decay") {
   const at::Tensor fast = parameter(at::zeros({1}));
   const at::Tensor slow = parameter(at::zeros({1}));

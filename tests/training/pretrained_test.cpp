@@ -294,6 +294,30 @@ TEST_CASE("a file of ours and a safetensors file of anyone load the same way") {
   }
 }
 
+TEST_CASE("heads that a network may do without begin anew, or are left out") {
+  const auto lean = [](std::int64_t classes, bool deep) {
+    return NetworkOptions{.name = "camoxpert_lean",
+                          .classes = classes,
+                          .width = 0.25,
+                          .mixture = {.deep_supervision = deep}};
+  };
+  const auto loaded = [&](const NetworkOptions& from, const NetworkOptions& to) {
+    const auto network = make_network(to);
+    return load(*network, to, weights_of(from));
+  };
+  CHECK(loaded(lean(1, true), lean(1, false)).fresh.empty());
+  const auto sides = [](const LoadedWeights& all) {
+    return std::ranges::count_if(all.fresh,
+                                 [](const std::string& name) { return name.starts_with("side."); });
+  };
+  const LoadedWeights deeper = loaded(lean(1, false), lean(1, true));
+  CHECK(sides(deeper) == 6);
+  CHECK(deeper.fresh.size() == 6);
+  const LoadedWeights wider = loaded(lean(1, true), lean(2, true));
+  CHECK(sides(wider) == 6);
+  CHECK(wider.fresh.size() == 8);  // and the head
+}
+
 TEST_CASE("files that are no safetensors are refused with the way out") {
   const headrace::test::TemporaryFolder folder;
   write_text(folder / "zip.pth", "PK\x03\x04" + std::string(200, 'x'));

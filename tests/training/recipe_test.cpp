@@ -215,9 +215,16 @@ TEST_CASE("stages of one network agree on its memory layout, and begin from weig
       [](auto& all) {
         all[1].keep_moments = true;
         all[1].start = StartFrom::last;
-        all[1].optimizer.rule = AdamRule{};
+        all[1].optimizer.rule = SgdRule{.momentum = 0.9};
       },
-      "must be that of the stage before");
+      "the same as that of the stage before");
+  refuses(
+      [](auto& all) {
+        all[1].keep_moments = true;
+        all[1].start = StartFrom::last;
+        all[1].unfreeze = {{.at = 1, .patterns = {"conv"}}};
+      },
+      "would lose its moments");
   CheckpointStore store(folder.path() / "a");
   CHECK(store.list().empty());
 }

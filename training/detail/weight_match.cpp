@@ -80,6 +80,10 @@ Renamed rename(const TensorMap& weights, const WeightNames& names, std::size_t p
   return renamed;
 }
 
+bool is_auxiliary(const WeightNames& names, const std::string& name) {
+  return !names.auxiliary.empty() && name.starts_with(names.auxiliary);
+}
+
 bool is_head(const WeightNames& names, const std::string& name) {
   return !names.head.empty() && name.starts_with(names.head);
 }
@@ -122,10 +126,16 @@ WeightMatch match_weights(const NamedTensors& state, const TensorMap& weights,
       const at::Tensor& from = node.mapped().tensor;
       const bool adapted =
           item.name == names.first_convolution && differ_at(from.sizes(), item.tensor.sizes(), 1);
-      if (adapted || from.sizes() == item.tensor.sizes())
+      if (adapted || from.sizes() == item.tensor.sizes()) {
         match.matched.push_back({item.name, from, item.tensor, adapted});
-      else
+      } else if (is_auxiliary(names, item.name)) {
+        match.fresh.push_back(item.name);
+        match.left_out.push_back(node.mapped().name);
+      } else {
         match.misshapen.push_back(both_shapes(item, from));
+      }
+    } else if (is_auxiliary(names, item.name)) {
+      match.fresh.push_back(item.name);
     } else if (file.of_encoder && !item.name.starts_with(names.encoder)) {
       match.fresh.push_back(item.name);
     } else if (!item.name.ends_with("num_batches_tracked")) {
@@ -133,7 +143,7 @@ WeightMatch match_weights(const NamedTensors& state, const TensorMap& weights,
     }
   }
   for (const auto& [name, entry] : file.entries) {
-    if (new_head && is_head(names, name))
+    if ((new_head && is_head(names, name)) || is_auxiliary(names, name))
       match.left_out.push_back(entry.name);
     else
       match.unexpected.push_back('"' + entry.name + '"');

@@ -14,9 +14,9 @@
 namespace headrace::inline v1::app {
 namespace {
 
-const std::array<std::string, 11> figures{
+const std::array<std::string, 12> figures{
     "iou",   "dice",       "mae",    "loss",  "s_measure",  "e_mean",
-    "e_max", "e_adaptive", "f_mean", "f_max", "weighted_f",
+    "e_max", "e_adaptive", "f_mean", "f_max", "f_adaptive", "weighted_f",
 };
 
 // Of these, what every validation has and gets better upwards, or is the loss.
@@ -42,7 +42,9 @@ CamouflageConfig::CamouflageConfig() {
   task.image.decode.side = 384;
   task.augment = augment_list(
       "[{flip: 0.5}, {vertical_flip: 0.3}, {rotate90: 0.3}, {affine: {degrees: [-15, 15], "
-      "translate: [0.1, 0.1], scale: [0.8, 1.2], p: 0.5}}, {degrade: 0.3}, color_jitter]");
+      "translate: [0.1, 0.1], scale: [0.8, 1.2], p: 0.5}}, {degrade: 0.3}, {color_jitter: "
+      "{brightness: 0.2, "
+      "contrast: 0.2, saturation: 0.2, hue: 0.2, p: 0.5}}]");
   task.loss = {LossEntry{.term = BinaryCrossEntropyTerm{}, .factor = 5.0},
                LossEntry{.term = IouTerm{.smooth = 1e-5}, .factor = 3.0},
                LossEntry{.term = EdgeTerm{}, .factor = 2.0},
@@ -68,10 +70,10 @@ void CamouflageConfig::describe_keys(Fields& fields) {
   describe_task(fields, *this, task, true);
 }
 
-void CamouflageConfig::settle(const Fields&) {
-  if (!has_mixtures(task.model)) return;
-  if (!task.model.experts) task.model.experts = task.model.name == "camoxpert" ? 7 : 4;
-  if (!task.model.deep_supervision)
+void CamouflageConfig::settle(const Fields& read) {
+  const bool mixtures = has_mixtures(task.model);
+  if (mixtures && !task.model.experts) task.model.experts = task.model.name == "camoxpert" ? 7 : 4;
+  if (mixtures ? !task.model.deep_supervision : !read.was_set("loss"))
     std::erase_if(task.loss, [](const LossEntry& entry) { return entry.on == "deep"; });
 }
 

@@ -20,8 +20,8 @@ struct CamouflageConfig final : TaskConfig {
   CodPictures pictures = CodPictures::camouflaged;
 
   void describe_keys(Fields& fields) override;
-  /// Experts are as many as the network has kinds, and without deep supervision no term of the loss
-  /// is `on: deep`.
+  /// Experts are as many as the network has kinds, and without deep supervision, or by default with
+  /// a network that has none, no term of the loss is `on: deep`.
   void settle(const Fields& read) override;
   void check() const override;
   LoaderJob loader_job() const override;

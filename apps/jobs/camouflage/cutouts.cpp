@@ -62,13 +62,16 @@ std::string class_name(const std::string& stem) {
                                                                                 : name;
 }
 
+// The first word; a name without letters is one of its own.
 std::string kind_of(const std::string& stem) {
   std::string kind;
   for (const unsigned char letter : stem) {
-    if (std::isalpha(letter) == 0 && !kind.empty()) break;
-    kind += static_cast<char>(std::tolower(letter));
+    if (std::isalpha(letter) != 0)
+      kind += static_cast<char>(std::tolower(letter));
+    else if (!kind.empty())
+      break;
   }
-  return kind;
+  return kind.empty() ? stem : kind;
 }
 
 /// Without the rows and columns around it that are all but transparent; nothing is left of an empty

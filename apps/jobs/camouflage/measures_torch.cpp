@@ -17,6 +17,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr double share_of_interval = 0.95;
+constexpr std::int64_t pixels_at_once = 1 << 24;  // of 30 bytes each
 
 std::string sides(std::int64_t height, std::int64_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
@@ -47,7 +48,8 @@ models::SaliencyMeasures MaskMeasures::measured(const Picture& picture) const {
     throw DataError("[measures] the mask of picture " + std::to_string(picture.number) +
                     " must have its picture's size, " + sides(height, width) + ", got " +
                     sides(mask.height, mask.width));
-  const std::span<const float> scores(picture.scores.const_data_ptr<float>(), mask.pixels.size());
+  const at::Tensor finite = picture.scores.nan_to_num(0.0, 1.0, 0.0);
+  const std::span<const float> scores(finite.const_data_ptr<float>(), mask.pixels.size());
   const models::SaliencyPair stretched(scores, mask.pixels, {.height = height, .width = width},
                                        models::SaliencyRange::min_max);
   models::SaliencyMeasures measures = models::saliency_measures(stretched);
@@ -71,6 +73,7 @@ void MaskMeasures::add(const training::Cases& cases) {
   const auto at_once = static_cast<std::size_t>(headrace::usable_cores());
   models::SaliencyMeans of_batch;
   std::vector<Picture> pictures;
+  std::int64_t pixels = 0;
   const auto measure = [&] {
     std::vector<models::SaliencyMeasures> made(pictures.size());
     parallel_for(pictures.size(), headrace::usable_cores(),
@@ -78,6 +81,7 @@ void MaskMeasures::add(const training::Cases& cases) {
     for (std::size_t i = 0; i < pictures.size(); ++i)
       of_batch.add(pictures[i].number, made[i]);
     pictures.clear();
+    pixels = 0;
   };
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
     if (present.defined() && !present[row].item<bool>()) continue;
@@ -91,8 +95,9 @@ void MaskMeasures::add(const training::Cases& cases) {
     } else {
       picture.mask = mask_of(targets[row]);
     }
+    pixels += picture.scores.numel();
     pictures.push_back(std::move(picture));
-    if (pictures.size() == at_once) measure();
+    if (pictures.size() == at_once || pixels >= pixels_at_once) measure();
   }
   measure();
   means_.add(of_batch);

@@ -24,8 +24,9 @@ struct MeasureOptions {
 /// in the size of its mask's file: scores are resized bilinearly and stretched to [0, 1], not
 /// rounded to 8 bits. "iou" and "dice" are of what is decided, scores as they are; "iou_low" is the
 /// lower end of its one-sided 95 % interval from a bootstrap by group. Cases whose own sizes are
-/// not known, and placeholders, are compared with their targets. Works in the caller and a thread
-/// for each other core; waits for the device. Throws DataError that names the mask.
+/// not known, and placeholders, are compared with their targets. A score that is no number counts
+/// as 0. Works in the caller and a thread for each other core; waits for the device. Throws
+/// DataError that names the mask.
 class MaskMeasures final : public training::Metric {
  public:
   explicit MaskMeasures(MeasureOptions options) : options_(std::move(options)) {}

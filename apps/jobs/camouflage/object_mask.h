@@ -18,4 +18,7 @@ struct ObjectMask {
 /// 128, as the published measures have it. Any thread. Throws DataError that names the file.
 ObjectMask read_object_mask(const Source& records, std::int64_t index);
 
+/// The largest grey that such a mask's file stores, likewise.
+int largest_of_mask(const Source& records, std::int64_t index);
+
 }  // namespace headrace::inline v1::app

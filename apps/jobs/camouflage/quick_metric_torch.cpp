@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/camouflage/quick_metric_torch.h>
 
 #include <cmath>
+#include <utility>
 
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
@@ -54,10 +55,11 @@ void QuickMaskMetric::add(const training::Cases& cases) {
       {share(both, sizes - both), share(2.0 * both, sizes), error, at::ones_like(error)}, 1);
   if (cases.example.present.defined())
     rows = at::where(cases.example.present.unsqueeze(1), rows, 0.0);
-  sums_ = added(sums_, rows.sum(at::IntArrayRef{0}));
+  at::Tensor sums = added(sums_, rows.sum(at::IntArrayRef{0}));
   const auto load = cases.output.extra.find(load_key);
   if (!scored && load != cases.output.extra.end())
     load_ = added(load_, load->second.to(at::kDouble));
+  sums_ = std::move(sums);
 }
 
 training::Figures QuickMaskMetric::result() {

@@ -14,12 +14,20 @@ TaskRecords CamouflageRecipe::listed() const {
   return camouflage_records(*config_);
 }
 
+std::vector<std::int64_t> CamouflageRecipe::judged(const LabelledSource& test,
+                                                   std::vector<std::int64_t> rows) const {
+  require_objects(test);
+  return wanted_pictures(*config_, test, std::move(rows), "the data");
+}
+
 std::vector<std::string> CamouflageRecipe::class_names() const {
   return {"ground", "object"};
 }
 
 std::uint64_t CamouflageRecipe::open() {
-  require_objects(records());
+  require_objects(*records().train.source);
+  for (const RecordSet* part : {&records().validation, &records().test})
+    if (part->source != records().train.source) require_objects(*part->source);
   check_masks(records(), feed());
   return PictureRecipe::open();
 }

@@ -15,7 +15,7 @@ class CamouflageRecipe final : public PictureRecipe {
  public:
   explicit CamouflageRecipe(std::shared_ptr<const CamouflageConfig> config);
 
-  /// Looks at masks, too; throws DataError for those of other values than 0 to 255.
+  /// Looks at masks, too; throws what `require_objects` throws.
   std::uint64_t open() override;
   std::unique_ptr<training::Course> begin(const training::Member& member) const override;
   /// 1 where the object is, int64 [N, H, W].
@@ -24,6 +24,8 @@ class CamouflageRecipe final : public PictureRecipe {
 
  private:
   TaskRecords listed() const override;
+  std::vector<std::int64_t> judged(const LabelledSource& test,
+                                   std::vector<std::int64_t> rows) const override;
   std::vector<std::string> class_names() const override;
 
   std::shared_ptr<const CamouflageConfig> config_;

@@ -1,12 +1,9 @@
 #include <headrace/apps/jobs/camouflage/cod_name.h>
+#include <headrace/apps/jobs/camouflage/object_mask.h>
 #include <headrace/apps/jobs/camouflage/records.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/loaders/image/image_source.h>
-#include <headrace/loaders/image/mask_survey.h>
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,12 +13,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr int least_of_object = 128;
+constexpr std::size_t most_masks = 200;
 
 using Rows = std::vector<std::int64_t>;
-
-void keep_camouflaged(Rows& rows, const LabelledSource& source) {
-  std::erase_if(rows, [&](std::int64_t row) { return !cod_name_of(source.origin(row)).camouflaged; });
-}
 
 // Each super-class in the same share of every part.
 std::vector<SplitParts> divided(const Rows& rows, const LabelledSource& source,
@@ -43,14 +37,6 @@ std::vector<SplitParts> divided(const Rows& rows, const LabelledSource& source,
   return members;
 }
 
-void require_some(const Rows& rows, const LabelledSource& source, const char* section) {
-  if (!rows.empty()) return;
-  throw DataError(fmt::format(
-      "[data] {}: {} must have a picture of something camouflaged, all say NonCAM; set pictures: "
-      "all, or name another folder",
-      source.name(), section));
-}
-
 }  // namespace
 
 MaskFeed object_mask() {
@@ -61,19 +47,29 @@ MaskFeed object_mask() {
   return {.map = map};
 }
 
+std::vector<std::int64_t> wanted_pictures(const CamouflageConfig& config,
+                                          const LabelledSource& source,
+                                          std::vector<std::int64_t> rows, const char* section) {
+  if (config.pictures == CodPictures::camouflaged)
+    std::erase_if(rows,
+                  [&](std::int64_t row) { return !cod_name_of(source.origin(row)).camouflaged; });
+  if (!rows.empty()) return rows;
+  throw DataError(fmt::format(
+      "[data] {}: {} must have a picture of something camouflaged, all say NonCAM; set pictures: "
+      "all, or name another folder",
+      source.name(), section));
+}
+
 TaskRecords camouflage_records(const CamouflageConfig& config) {
   const TaskData& data = config.task.data;
   TaskRecords records = open_records(data, true, config.seed);
   const LabelledSource& train = *records.train.source;
-  const bool filters = config.pictures == CodPictures::camouflaged;
   if (train.splits().empty()) {
-    Rows rows = all_rows(train);
-    if (filters) keep_camouflaged(rows, train);
-    require_some(rows, train, "data.train");
     SplitSettings split = data.split;
     if (data.validation.is_given()) split.validation = 0.0;
     if (data.test.is_given()) split.test = 0.0;
-    std::vector<SplitParts> members = divided(rows, train, split, config.seed);
+    std::vector<SplitParts> members = divided(
+        wanted_pictures(config, train, all_rows(train), "data.train"), train, split, config.seed);
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (data.validation.is_given())
         members[i].validation = std::move(records.members[i].validation);
@@ -81,33 +77,26 @@ TaskRecords camouflage_records(const CamouflageConfig& config) {
     }
     records.members = std::move(members);
   }
-  if (!filters) return records;
   for (SplitParts& member : records.members) {
-    keep_camouflaged(member.train, train);
-    keep_camouflaged(member.validation, *records.validation.source);
-    keep_camouflaged(member.test, *records.test.source);
-    require_some(member.train, train, "data.train");
-    if (data.validation.is_given())
-      require_some(member.validation, *records.validation.source, "data.validation");
-    if (data.test.is_given()) require_some(member.test, *records.test.source, "data.test");
+    const auto keep = [&](Rows& rows, const RecordSet& set, const char* section) {
+      if (!rows.empty()) rows = wanted_pictures(config, *set.source, std::move(rows), section);
+    };
+    keep(member.train, records.train, "data.train");
+    keep(member.validation, records.validation, "data.validation");
+    keep(member.test, records.test, "data.test");
   }
   return records;
 }
 
-void require_objects(const TaskRecords& records) {
-  std::set<const LabelledSource*> seen;
-  for (const auto& source :
-       {records.train.source, records.validation.source, records.test.source}) {
-    if (!seen.insert(source.get()).second) continue;
-    const MaskSurvey survey = survey_masks(dynamic_cast<const ImageSource&>(*source));
-    if (survey.values.empty()) continue;
-    const int largest = survey.values.rbegin()->first;
+void require_objects(const LabelledSource& source) {
+  for (const std::int64_t row : evenly_spread(all_rows(source), most_masks)) {
+    const int largest = largest_of_mask(source, row);
     if (largest == 0 || largest >= least_of_object) continue;
     throw DataError(fmt::format(
-        "[data] {}: masks must hold {} or more where the object is (255, as COD10K has it), the "
-        "largest of {} masks is {}; write them so, or take kind: segmentation, whose section mask "
-        "says what values mean",
-        source->name(), least_of_object, survey.files, largest));
+        "[data] {}: a mask must hold {} or more where the object is (255, as COD10K has it), the "
+        "largest of {} is {}; write them so, or take kind: segmentation, whose section mask says "
+        "what values mean",
+        source.name(), least_of_object, source.origin(row), largest));
   }
 }
 

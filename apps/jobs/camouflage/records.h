@@ -3,6 +3,10 @@
 #include <headrace/apps/feed/pictures.h>
 #include <headrace/apps/jobs/camouflage/config.h>
 #include <headrace/apps/task/records.h>
+#include <headrace/loaders/listing/labelled_source.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -14,8 +18,14 @@ MaskFeed object_mask();
 /// and DataError where nothing is left.
 TaskRecords camouflage_records(const CamouflageConfig& config);
 
-/// Throws DataError where no mask of some of each part holds a value that is an object: 0 and 1,
-/// say, in place of 0 and 255.
-void require_objects(const TaskRecords& records);
+/// Of these rows those that `pictures` asks for. Throws DataError where none is left; `section`
+/// says of what.
+std::vector<std::int64_t> wanted_pictures(const CamouflageConfig& config,
+                                          const LabelledSource& source,
+                                          std::vector<std::int64_t> rows, const char* section);
+
+/// Throws DataError for a mask, among 200 of them, that has something in it but no value that is an
+/// object: 0 and 1, say, in place of 0 and 255.
+void require_objects(const LabelledSource& source);
 
 }  // namespace headrace::inline v1::app

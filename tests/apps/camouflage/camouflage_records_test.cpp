@@ -78,17 +78,20 @@ TEST_CASE("pictures that say NonCAM are left out unless all are asked for") {
 
 TEST_CASE("a folder of nothing camouflaged is refused") {
   const TemporaryFolder folder;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 12; ++i)
     write_plain_picture(folder.path(), i);
   CHECK_THROWS_WITH_AS(records(folder.path()), doctest::Contains("pictures: all"), DataError);
 }
 
-TEST_CASE("masks of 0 and 1 are no masks of objects") {
+TEST_CASE("a mask of 0 and 1 is no mask of an object") {
   const TemporaryFolder folder;
-  write_squares(folder.path() / "Imgs", folder.path() / "GT_Object", 6, 1);
-  const app::TaskRecords all = records(folder.path(), {"data.split.validation=0.4"});
-  CHECK_THROWS_WITH_AS(app::require_objects(all), doctest::Contains("largest of"), DataError);
-  const TemporaryFolder right;
-  write_squares(right.path() / "Imgs", right.path() / "GT_Object", 6, 255);
-  CHECK_NOTHROW(app::require_objects(records(right.path(), {"data.split.validation=0.4"})));
+  const auto imgs = folder.path() / "Imgs";
+  const auto masks = folder.path() / "GT_Object";
+  const auto source = [&] {
+    return records(folder.path(), {"data.split.validation=0.4"}).train.source;
+  };
+  write_squares(imgs, masks, 6, 255);
+  CHECK_NOTHROW(app::require_objects(*source()));
+  write_square_mask(masks / "3.png", 1);  // one of many is enough
+  CHECK_THROWS_WITH_AS(app::require_objects(*source()), doctest::Contains("3.png"), DataError);
 }
