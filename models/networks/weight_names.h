@@ -7,7 +7,7 @@ namespace headrace::inline v1::models {
 
 /// What is special about the names of a network's tensors, for who loads weights of others into it.
 struct WeightNames {
-  std::string head = {};               ///< prefix of the classifier's tensors, such as `fc.`
+  std::string head = {};       ///< prefix of the classifier's tensors, such as `fc.`
   std::string auxiliary = {};  ///< prefix of heads that a network may do without, such as `side.`
   std::string first_convolution = {};  ///< its weight, `[out, in_channels, ...]`
   std::string encoder = {};            ///< prefix of an encoder that has weight files of its own
