@@ -148,14 +148,14 @@ def retinopathy(context):
 
 
 def camouflage(card):
-    """Both stages at the original's shapes, 204 steps each, on an emulated card; the backbone joins by thirds."""
+    """Both stages at the original's shapes, 204 and 408 steps, on an emulated card; the backbone joins by thirds."""
     def commands(context):
         on_gpu, on_cpu, _ = CARDS[card]
         data = [(f"data.{part}.{key}", context.place.data / "camouflage" / folder / inside)
                 for part, folder in (("train", "Train"), ("validation", "Val"), ("test", "Test"))
                 for key, inside in (("folder", "Imgs"), ("masks", "GT_Object"))]
         stages = ("[{name: decoder, epochs: 3, batch: 2, frozen: [backbone.]}, "
-                  "{name: whole, epochs: 3, batch: 1, accumulation: 8, keep_moments: true, "
+                  "{name: whole, epochs: 3, batch: 1, keep_moments: true, "
                   "groups: [{pattern: backbone., rate_factor: 0.1}], "
                   "frozen: [backbone.stem., backbone.stages.0., backbone.stages.1., backbone.stages.2.], "
                   "unfreeze: [{at: 1, patterns: [backbone.stages.2.]}, "

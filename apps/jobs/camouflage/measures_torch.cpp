@@ -31,6 +31,15 @@ ObjectMask mask_of(const at::Tensor& target) {
           .pixels = {pixels, pixels + there.numel()}};
 }
 
+// Scores [height, width], bilinearly.
+at::Tensor at_size(const at::Tensor& scores, at::IntArrayRef size) {
+  if (scores.sizes() == size) return scores;
+  return at::upsample_bilinear2d(scores.unsqueeze(0).unsqueeze(0), size, /*align_corners=*/false)
+      .squeeze(0)
+      .squeeze(0)
+      .contiguous();
+}
+
 }  // namespace
 
 struct MaskMeasures::Picture {
@@ -86,15 +95,11 @@ void MaskMeasures::add(const training::Cases& cases) {
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
     if (present.defined() && !present[row].item<bool>()) continue;
     Picture picture{.number = cases.first + row, .own_size = own, .scores = scores[row][0]};
-    if (own) {
-      const at::IntArrayRef size(own_sizes.const_data_ptr<std::int64_t>() + 2 * row, 2);
-      if (picture.scores.sizes() != size)
-        picture.scores = at::upsample_bilinear2d(scores.slice(0, row, row + 1), size,
-                                                 /*align_corners=*/false)[0][0]
-                             .contiguous();
-    } else {
+    if (own)
+      picture.scores =
+          at_size(picture.scores, {own_sizes.const_data_ptr<std::int64_t>() + 2 * row, 2});
+    else
       picture.mask = mask_of(targets[row]);
-    }
     pixels += picture.scores.numel();
     pictures.push_back(std::move(picture));
     if (pictures.size() == at_once || pixels >= pixels_at_once) measure();
