@@ -1,4 +1,3 @@
-#include <headrace/models/losses/mean_loss.h>
 #include <headrace/models/networks/block_module.h>
 #include <headrace/models/networks/camoxpert.h>
 #include <headrace/models/networks/detail/conv_norm.h>
@@ -125,8 +124,7 @@ struct CamoXpertLean : nn::Module {
     if (all && balance > 0.0)
       output.losses.push_back(
           {"balance", detail::mean_balance({mixed.begin() + 1, mixed.end()}, balance)});
-    output.main =
-        detail::resized(detail::in_full_precision(head(maps.back())), images.sizes().slice(2));
+    output.main = detail::resized(head(maps.back()), images.sizes().slice(2));
     return output;
   }
 

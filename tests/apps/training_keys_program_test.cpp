@@ -56,7 +56,7 @@ TEST_CASE("every key of the section training is looked at by a test of this file
       "weight_decay", "decay_vectors", "groups", "pattern", "rate_factor", "schedule", "clip",
       "ema", "frozen_norms", "unfreeze", "at", "patterns", "warmup", "checkpointed", "precision",
       "channels_last", "cudnn_benchmark", "deterministic", "early_stopping", "min_delta", "stop_at",
-      "non_finite", "checkpoint_every", "member", "stages", "name", "start",
+      "non_finite", "checkpoint_every", "member", "stages", "name", "start", "keep_moments",
       // of optimizer, schedule and non_finite
       "beta1", "beta2", "epsilon", "momentum", "nesterov", "warmup_epochs", "lowest",
       "warmup_start", "pct", "div", "final_div", "cycle_momentum", "low_momentum", "high_momentum",

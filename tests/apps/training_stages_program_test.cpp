@@ -59,6 +59,19 @@ TEST_CASE("stages are trained one after the other, each with what differs in it"
   CHECK((unnamed.column("stage") == std::vector<std::string>{"stage-1", "stage-1", "stage-2"}));
 }
 
+TEST_CASE("a stage that keeps moments goes on with those of the one before, another begins anew") {
+  const KeyFolder folder;
+  const auto steps = [&](const std::string& second) {
+    const KeyRun run = folder.train({two("name: warm", "name: fine, " + second)});
+    for (const auto& [name, tensor] : run.last().optimizer)
+      if (name.ends_with(".step")) return tensor.item<float>();
+    return 0.0F;
+  };
+  const float anew = steps("keep_moments: false");
+  CHECK(anew > 0.0F);
+  CHECK(steps("keep_moments: true") == 3.0F * anew);
+}
+
 TEST_CASE("a stage sees its records in an order of its own") {
   const headrace::app::TrainingJob job = headrace::app::read_training_text(
       headrace::app::jobs(),

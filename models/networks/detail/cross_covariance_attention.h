@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +11,7 @@ namespace headrace::inline v1::models::detail {
 /// Attention of channels to channels (XCiT, arXiv 2106.09681), `[N, tokens, channels]` to the same,
 /// with timm's names: `temperature`, `qkv`, `proj`. Queries and keys are of length 1 along the
 /// tokens, so the cost is linear in these.
-class HEADRACE_API CrossCovarianceAttention : public torch::nn::Module {
+class CrossCovarianceAttention : public torch::nn::Module {
  public:
   /// `channels` is a multiple of `heads`.
   CrossCovarianceAttention(std::int64_t channels, std::int64_t heads);

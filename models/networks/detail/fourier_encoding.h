@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
@@ -13,8 +11,8 @@ namespace headrace::inline v1::models::detail {
 /// Sines (even channels) and cosines (odd ones) of 16 wave lengths along y, 32 channels, and then
 /// along x: `[1, 64, height, width]`, float or double as `options` say, made on their device
 /// without a wait for it.
-HEADRACE_API at::Tensor fourier_encoding(std::int64_t height, std::int64_t width,
-                                         const at::TensorOptions& options);
+at::Tensor fourier_encoding(std::int64_t height, std::int64_t width,
+                            const at::TensorOptions& options);
 
 /// That encoding by a 1x1 convolution, `token_projection`, as something to add to maps. What it
 /// starts from is kept for the last sides, and is no part of the state.
