@@ -1,6 +1,8 @@
 #include <headrace/apps/jobs/camouflage/quick_metric_torch.h>
+#include <headrace/models/networks/expert_mixture.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <ATen/ops/ones_like.h>
@@ -28,12 +30,13 @@ at::Tensor added(const at::Tensor& sum, const at::Tensor& more) {
   return sum.defined() ? sum.to(more.device()) + more : more;
 }
 
-// Of the least even level, as a share of what is possible.
-double entropy_of(const at::Tensor& load) {
-  const at::Tensor host = load.cpu();
-  const at::Tensor shares = host / host.sum(at::IntArrayRef{1}, true).clamp_min(1.0);
-  const at::Tensor entropy = -(shares * shares.clamp_min(1e-300).log()).sum(at::IntArrayRef{1});
-  return entropy.min().item<double>() / std::log(static_cast<double>(load.size(1)));
+// Of the least even level.
+double least_evenness(const at::Tensor& load) {
+  const at::Tensor levels = load.cpu();
+  double least = 1.0;
+  for (std::int64_t level = 0; level < levels.size(0); ++level)
+    least = std::min(least, models::load_evenness(levels[level]));
+  return least;
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ training::Figures QuickMaskMetric::result() {
   const double* sums = host.const_data_ptr<double>();
   training::Figures figures{
       {"iou", sums[0] / sums[3]}, {"dice", sums[1] / sums[3]}, {"mae", sums[2] / sums[3]}};
-  if (load_.defined()) figures.emplace_back("expert_entropy", entropy_of(load_));
+  if (load_.defined()) figures.emplace_back("expert_entropy", least_evenness(load_));
   return figures;
 }
 
