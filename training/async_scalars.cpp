@@ -1,5 +1,5 @@
+#include <headrace/engine/torch/device_event.h>
 #include <headrace/training/async_scalars.h>
-#include <headrace/training/detail/device_event.h>
 
 #include <memory>
 #include <utility>
@@ -20,7 +20,7 @@ void AsyncScalars::push(const std::vector<at::Tensor>& values) {
   if (!together.is_cuda()) return push(together.to(at::kCPU), [](bool) { return true; });
   at::Tensor host = at::empty(together.sizes(), at::dtype(at::kDouble).pinned_memory(true));
   host.copy_(together, /*non_blocking=*/true);
-  const auto copied = std::make_shared<c10::Event>(detail::event_behind(together.device()));
+  const auto copied = std::make_shared<c10::Event>(event_behind(together.device()));
   push(std::move(host), [copied](bool wait) {
     if (wait) copied->synchronize();
     return copied->query();

@@ -1,12 +1,10 @@
+#include <headrace/engine/base/give_way.h>
+#include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint_writer.h>
-#include <headrace/training/detail/device_event.h>
 #include <headrace/training/numeric_error.h>
 
 #include <chrono>
 #include <utility>
-
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace headrace::inline v1::training {
 namespace {
@@ -18,13 +16,6 @@ void require_finite(const TensorMap& weights, const char* which, const Progress&
                        "\" holds values that are not; the checkpoint before stays");
 }
 
-// The calling thread alone: Linux keeps a nice value for each. Where training takes every core, a
-// writer of the same priority would take one from its steps.
-void give_way_to_steps() {
-  constexpr int lowest_priority = 19;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
-}
-
 }  // namespace
 
 void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device,
@@ -32,9 +23,9 @@ void CheckpointWriter::begin(std::optional<BestWeights> best, at::Device device,
   best_ = std::move(best);
   if (best_ && best_->weights.empty())
     best_->weights = state_.ema.empty() ? state_.weights : state_.ema;
-  if (device.is_cuda()) copied_ = detail::event_behind(device);
+  if (device.is_cuda()) copied_ = event_behind(device);
   under_way_ = std::async(std::launch::async, [this, priority] {
-    if (priority == SavePriority::behind_steps) give_way_to_steps();
+    if (priority == SavePriority::behind_steps) give_way();
     return save();
   });
 }

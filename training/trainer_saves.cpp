@@ -1,5 +1,5 @@
+#include <headrace/engine/torch/device_event.h>
 #include <headrace/training/checkpoint_error.h>
-#include <headrace/training/detail/device_event.h>
 #include <headrace/training/detail/trainer_loop.h>
 #include <headrace/training/rng_state.h>
 
@@ -26,7 +26,7 @@ void add_part(TensorMap& all, const std::string& prefix, const TensorMap& part) 
 Checkpoint Trainer::Loop::checkpoint() const {
   Checkpoint checkpoint;
   fill(checkpoint);
-  if (options_.device.is_cuda()) detail::event_behind(options_.device).synchronize();
+  if (options_.device.is_cuda()) event_behind(options_.device).synchronize();
   return checkpoint;
 }
 

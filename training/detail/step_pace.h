@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/training/detail/device_event.h>
+#include <headrace/engine/torch/device_event.h>
 
 #include <chrono>
 #include <cstddef>
