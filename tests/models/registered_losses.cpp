@@ -6,6 +6,7 @@
 #include <headrace/models/losses/leak_loss.h>
 #include <headrace/models/losses/region_loss.h>
 #include <headrace/models/losses/structure_loss.h>
+#include <headrace/models/losses/topology_loss.h>
 #include <headrace/tests/models/loss_harness.h>
 
 #include <utility>
@@ -302,6 +303,31 @@ void add_structure(std::vector<RegisteredLoss>& all) {
   }
 }
 
+// A gap in what should be one component, and a spur behind it.
+Make rows_of_gaps(bool weighted) {
+  return [=](std::int64_t times) {
+    const std::vector<std::int64_t> shape{2 * times, 1, 1, 1, 6};
+    const at::Tensor p = at::tensor({.8, .3, .7, .2, .4, .1}, at::kDouble);
+    const at::Tensor labels = at::zeros(shape, at::kLong);
+    TopologyTargets targets{.betti = at::tensor({1, 0, 0}, at::kLong).expand({2 * times, 3})};
+    TopologyLossOptions options;
+    if (weighted) {
+      targets.of_samples = row_weights(2 * times);
+      labels[0].view(-1)[5] = ignored;
+      options.ignore = ignored;
+    }
+    const auto loss = [=](const at::Tensor& z, const at::Tensor& t) {
+      TopologyTargets own = targets;
+      own.labels = t;
+      return topology_loss(z, own, options).value;
+    };
+    return finished(
+        {.loss = loss, .logits = at::logit(p).expand(shape).contiguous(), .target = labels},
+        at::tensor({0., 1., 0., 0., -1., 0.}, at::kDouble).expand(shape),
+        counted(labels, targets.of_samples));
+  };
+}
+
 }  // namespace
 
 const std::vector<RegisteredLoss>& registered_losses() {
@@ -319,6 +345,11 @@ const std::vector<RegisteredLoss>& registered_losses() {
     add_region(made, "soft_iou_loss", soft_iou_loss);
     add_edge(made);
     add_structure(made);
+    for (const bool weighted : {false, true})
+      made.push_back({.function = "topology_loss",
+                      .options = weighted ? "rows and voxels without weight" : "rows",
+                      .make = rows_of_gaps(weighted),
+                      .saturates = true});
     return made;
   }();
   return all;

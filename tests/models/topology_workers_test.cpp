@@ -1,0 +1,132 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/models/losses/topology_workers.h>
+
+#include "../support/torch_doctest.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace headrace::models;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Jobs = std::vector<std::future<void>>;
+
+// Opened after a while by a thread of its own.
+std::jthread open_later(std::promise<void>& gate) {
+  return std::jthread([&gate] {
+    std::this_thread::sleep_for(20ms);
+    gate.set_value();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("jobs are done behind the steps' threads, and their errors come to who collects them") {
+  TopologyWorkers workers({.threads = 3});
+  std::atomic<int> done = 0;
+  std::atomic<int> priorities = 0;
+  Jobs jobs;
+  for (int i = 0; i < 20; ++i)
+    jobs.push_back(workers.submit([&, i] {
+      ++done;
+      priorities += ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
+      if (i % 7 == 4) throw std::runtime_error("job " + std::to_string(i));
+    }));
+  CHECK_THROWS_WITH_AS(workers.collect(jobs), "job 4", std::runtime_error);
+  CHECK(done == 20);
+  CHECK(priorities == 20 * 19);
+  Jobs more;
+  more.push_back(workers.submit([&] { ++done; }));
+  workers.collect(more);
+  CHECK(done == 21);
+}
+
+TEST_CASE("what is done before it is asked for is no wait, what is not is counted") {
+  TopologyWorkers workers({.threads = 1});
+  Jobs jobs;
+  jobs.push_back(workers.submit([] {}));
+  jobs.back().wait();
+  workers.collect(jobs);
+  CHECK(workers.waits().count == 0);
+  CHECK(workers.waits().seconds == 0.0);
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  Jobs held;
+  held.push_back(workers.submit([open] { open.wait(); }));
+  held.push_back(workers.submit([] {}));
+  const std::jthread opener = open_later(gate);
+  workers.collect(held);
+  CHECK(workers.waits().count == 1);
+  CHECK(workers.waits().seconds > 0.0);
+}
+
+TEST_CASE("with all places taken submit waits, and that is counted") {
+  TopologyWorkers workers({.threads = 1, .places = 1});
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  std::latch begun(1);
+  std::vector<int> order;
+  Jobs jobs;
+  jobs.push_back(workers.submit([&, open] {
+    begun.count_down();
+    open.wait();
+    order.push_back(0);
+  }));
+  begun.wait();
+  jobs.push_back(workers.submit([&] { order.push_back(1); }));
+  CHECK(workers.waits().count == 0);
+  const std::jthread opener = open_later(gate);
+  jobs.push_back(workers.submit([&] { order.push_back(2); }));
+  CHECK(workers.waits().count == 1);
+  workers.collect(jobs);
+  CHECK(order == std::vector<int>{0, 1, 2});
+}
+
+TEST_CASE("taken down while busy, the workers finish what they began and drop the rest") {
+  std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  std::latch begun(2);
+  std::atomic<int> done = 0;
+  std::optional<TopologyWorkers> workers(std::in_place,
+                                         TopologyWorkersOptions{.threads = 2, .places = 1000});
+  Jobs jobs;
+  for (int i = 0; i < 2; ++i)
+    jobs.push_back(workers->submit([&, open] {
+      begun.count_down();
+      open.wait();
+      ++done;
+    }));
+  for (int i = 0; i < 1000; ++i)
+    jobs.push_back(workers->submit([&] {
+      std::this_thread::sleep_for(10ms);
+      ++done;
+    }));
+  begun.wait();
+  const std::jthread opener = open_later(gate);
+  workers.reset();
+  CHECK_NOTHROW(jobs[0].get());
+  CHECK_NOTHROW(jobs[1].get());
+  CHECK(done < 1002);
+  CHECK_THROWS_AS(jobs.back().get(), std::future_error);
+}
+
+TEST_CASE("workers without a thread or a place are refused") {
+  CHECK_THROWS_WITH_AS(
+      TopologyWorkers({.threads = 0}),
+      "[topology workers] at least one thread and one place are needed, got 0 and 64",
+      headrace::ConfigError);
+  CHECK_THROWS_AS(TopologyWorkers({.places = 0}), headrace::ConfigError);
+}
