@@ -9,6 +9,7 @@
 #include <headrace/models/networks/nnunet_planner.h>
 #include <headrace/models/networks/plain_conv_unet.h>
 #include <headrace/models/networks/residual_encoder_unet.h>
+#include <headrace/models/networks/residual_unet3d.h>
 #include <headrace/models/networks/resnet.h>
 #include <headrace/models/networks/unet.h>
 #include <headrace/models/networks/width.h>
@@ -156,6 +157,22 @@ NetworkTraits residual_encoder_unet_traits(const NetworkOptions& options) {
   return nnunet_traits(options, "encoder.stem.convs.0.conv.weight");
 }
 
+std::unique_ptr<Network> residual_unet3d(const NetworkOptions& options) {
+  Unet3dOptions unet = options.unet;
+  if (options.width != 1.0) unet.base = scaled_channels(unet.base, options.width);
+  return make_residual_unet3d(
+      {.in_channels = options.in_channels, .classes = options.classes, .unet = unet});
+}
+
+NetworkTraits residual_unet3d_traits(const NetworkOptions& /*options*/) {
+  return {.weights = {.head = "head.",
+                      .auxiliary = "aux_heads.",
+                      .first_convolution = "encoder_blocks.0.0.conv1.weight"},
+          .takes_volumes = true,
+          .takes_pictures = false,
+          .least_side = 16};
+}
+
 template <std::unique_ptr<Network> (*make)(const CamoXpertOptions&)>
 std::unique_ptr<Network> camoxpert(const NetworkOptions& options) {
   const std::string encoder =
@@ -192,6 +209,7 @@ struct Row {
   std::vector<std::string> (*encoders)() = nullptr;
   bool takes_head = false;
   bool takes_mixture = false;
+  bool takes_unet = false;
 };
 
 constexpr std::array rows{
@@ -214,6 +232,8 @@ constexpr std::array rows{
     Row{"plain_conv_unet", Task::segmentation, plain_conv_unet, plain_conv_unet_traits},
     Row{"residual_encoder_unet", Task::segmentation, residual_encoder_unet,
         residual_encoder_unet_traits},
+    Row{"residual_unet3d", Task::segmentation, residual_unet3d, residual_unet3d_traits, nullptr,
+        false, false, true},
     Row{"camoxpert", Task::segmentation, camoxpert<make_camoxpert>, camoxpert_traits, largest_first,
         false, true},
     Row{"camoxpert_lean", Task::segmentation, camoxpert<make_camoxpert_lean>, camoxpert_traits,
@@ -239,31 +259,41 @@ const Row& row_of(const std::string& name) {
                     did_you_mean(name, all));
 }
 
-void refuse_head(const NetworkOptions& options) {
-  std::vector<std::string> others;
+// Those that take what another does not.
+std::string listed_rows(bool Row::*takes) {
+  std::vector<std::string> names;
   for (const Row& row : rows)
-    if (row.takes_head) others.emplace_back(row.name);
+    if (row.*takes) names.emplace_back(row.name);
+  return listed(names);
+}
+
+void refuse_head(const NetworkOptions& options) {
   throw ConfigError("[network] \"" + options.name +
                     "\" has a head of its own and takes no hidden layers and dropout for it, got " +
                     std::to_string(options.head.hidden.size()) + " and " +
                     std::to_string(options.head.dropout.size()) +
-                    "; leave them out, or take one of " + listed(others));
+                    "; leave them out, or take one of " + listed_rows(&Row::takes_head));
 }
 
 void refuse_mixture(const NetworkOptions& options) {
-  std::vector<std::string> others;
-  for (const Row& row : rows)
-    if (row.takes_mixture) others.emplace_back(row.name);
   throw ConfigError("[network] \"" + options.name +
                     "\" has no mixtures of experts and takes no options for them; leave them as "
                     "they are, or take one of " +
-                    listed(others));
+                    listed_rows(&Row::takes_mixture));
+}
+
+void refuse_unet(const NetworkOptions& options) {
+  throw ConfigError("[network] \"" + options.name +
+                    "\" has a shape of its own and takes no options `unet`; leave them as they "
+                    "are, or take " +
+                    listed_rows(&Row::takes_unet));
 }
 
 const Row& row_for(const NetworkOptions& options) {
   const Row& row = row_of(options.name);
   if (!row.takes_head && options.head != HeadOptions{}) refuse_head(options);
   if (!row.takes_mixture && options.mixture != MixtureOptions{}) refuse_mixture(options);
+  if (!row.takes_unet && options.unet != Unet3dOptions{}) refuse_unet(options);
   if (options.encoder.empty()) return row;
   const std::vector<std::string> encoders = network_encoders(options.name);
   if (encoders.empty())

@@ -4,6 +4,7 @@
 #include <headrace/models/networks/classifier_head.h>
 #include <headrace/models/networks/mixture_options.h>
 #include <headrace/models/networks/network.h>
+#include <headrace/models/networks/unet3d_options.h>
 #include <headrace/models/networks/weight_names.h>
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct NetworkOptions {
   std::string encoder = {};     ///< one of `network_encoders`, default the first
   HeadOptions head = {};        ///< of ResNets for classification
   MixtureOptions mixture = {};  ///< of networks with mixtures of experts
+  Unet3dOptions unet = {};      ///< of `residual_unet3d`; `width` is a factor of its base
   /// Sides of the images, for networks that are planned for them (nnU-Net's); two or three.
   std::vector<std::int64_t> sides = {256, 256};
   /// Distance of neighbouring voxels along each of these sides, for the same networks; empty: the
@@ -48,7 +50,8 @@ struct NetworkTraits {
   WeightNames weights = {};
   bool takes_vectors = false;   ///< inputs are `[N, in_channels]`, no images
   bool takes_volumes = false;   ///< where `sides` are three, inputs are `[N, in_channels, D, H, W]`
-  std::int64_t least_side = 1;  ///< of an image
+  bool takes_pictures = true;   ///< else volumes alone, whatever `sides` are
+  std::int64_t least_side = 1;  ///< of an image or a volume
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis
   ChannelStatistics statistics = {};
@@ -66,8 +69,8 @@ HEADRACE_API std::vector<std::string> network_encoders(const std::string& name);
 /// take.
 HEADRACE_API std::unique_ptr<Network> make_network(const NetworkOptions& options);
 
-/// Throws `ConfigError` for an unknown name or encoder, for a width factor, a head or a mixture
-/// where there is none, and for sides that no network is planned for.
+/// Throws `ConfigError` for an unknown name or encoder, for a width factor, a head, a mixture or a
+/// shape of a U-Net where there is none, and for sides that no network is planned for.
 HEADRACE_API NetworkTraits network_traits(const NetworkOptions& options);
 
 }  // namespace headrace::inline v1::models

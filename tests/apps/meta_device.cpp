@@ -87,9 +87,9 @@ TORCH_LIBRARY_IMPL(aten, Meta, meta) {
   for (const char* operation :
        {"_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "_fused_adam_", "_fused_adamw_",
         "abs.out", "convolution", "convolution_backward", "index_select", "log_sigmoid_backward",
-        "log_sigmoid_forward", "logical_and.out", "logical_not.out", "native_batch_norm",
-        "native_batch_norm_backward", "native_group_norm", "native_group_norm_backward",
-        "native_layer_norm_backward", "where.self"})
+        "log_sigmoid_forward", "logical_and.out", "logical_not.out", "max_pool3d_with_indices",
+        "native_batch_norm", "native_batch_norm_backward", "native_group_norm",
+        "native_group_norm_backward", "native_layer_norm_backward", "where.self"})
     meta.impl(operation, torch::CppFunction::makeFromBoxedFunction<&shape_on_host>());
 }
 

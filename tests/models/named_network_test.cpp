@@ -67,14 +67,17 @@ TEST_CASE("every named network gives logits of its task, and has the tensors tha
     CHECK(tensor_of(parameters, first).size(1) == 4);
     if (!traits.weights.encoder.empty()) CHECK(has_prefix(parameters, traits.weights.encoder));
 
-    const std::int64_t side = std::max(traits.least_side, 2 * traits.side_divisors.front());
+    const std::int64_t side = traits.takes_pictures
+                                  ? std::max(traits.least_side, 2 * traits.side_divisors.front())
+                                  : 4 * traits.least_side;
     const at::NoGradGuard no_gradient;
-    const at::Tensor logits = network->forward(inputs_of(options, side));
+    const at::Tensor input = inputs_of(options, side);
+    const at::Tensor logits = network->forward(input);
     const auto classifiers = network_names(Task::classification);
     if (std::ranges::find(classifiers, options.name) != classifiers.end())
       CHECK(logits.sizes() == at::IntArrayRef{2, 3});
     else
-      CHECK(logits.sizes() == at::IntArrayRef{2, 3, side, side});
+      CHECK(logits.sizes() == input.narrow(1, 0, 3).sizes());
     CHECK(at::isfinite(logits).all().item<bool>());
   }
 }
@@ -181,6 +184,10 @@ TEST_CASE("an unknown network, encoder or shape is refused with what there is") 
                        Contains("\"mlp\" has a head of its own"), ConfigError);
   CHECK_THROWS_WITH_AS(network_traits({.name = "unet", .head = {.dropout = {.5}}}),
                        Contains("take one of resnet18, resnet34, resnet50, seresnext50_32x4d"),
+                       ConfigError);
+  CHECK_THROWS_WITH_AS(make_network({.name = "unet", .unet = {.base = 8}}),
+                       Contains("\"unet\" has a shape of its own and takes no options `unet`; "
+                                "leave them as they are, or take residual_unet3d"),
                        ConfigError);
   CHECK_THROWS_WITH_AS(make_resnet({.depth = 34, .variant = {.groups = 32}}),
                        Contains("depth 50, got depth 34"), ConfigError);

@@ -19,6 +19,7 @@ inline std::vector<models::NetworkOptions> all_networks() {
       if (encoders.empty()) encoders.emplace_back();
       for (const std::string& encoder : encoders)
         all.push_back({.name = name, .width = scales ? .25 : 1.0, .encoder = encoder});
+      if (name == "residual_unet3d") all.back().unet.blocks = 2;
     }
   }
   return all;
@@ -34,10 +35,12 @@ inline std::vector<models::NetworkOptions> networks_of_any_side() {
   return all;
 }
 
-/// Sizes of a batch of two for the network.
+/// Sizes of a batch of two for the network; volumes are smaller than pictures.
 inline std::vector<std::int64_t> input_sizes(const models::NetworkOptions& options,
                                              std::int64_t side) {
-  if (models::network_traits(options).takes_vectors) return {2, options.in_channels};
+  const models::NetworkTraits traits = models::network_traits(options);
+  if (traits.takes_vectors) return {2, options.in_channels};
+  if (!traits.takes_pictures) return {2, options.in_channels, side / 4, side / 2, side / 2};
   return {2, options.in_channels, side, side};
 }
 

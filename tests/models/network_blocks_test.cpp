@@ -162,12 +162,13 @@ TEST_CASE("a checkpointed step of every network is the plain one") {
 }
 
 TEST_CASE("a checkpointed step in bfloat16 is the plain one in bfloat16") {
-  for (const Case& one : all_cases()) {
+  for (Case one : all_cases()) {
     CAPTURE(one.name);
     // LibTorch 2.11 on a CPU: of one of its weights (of camoxpert, whose kernels are larger than
     // its coarsest map, the last spatial attention's) two plain steps have different gradients, up
     // to infinity.
     if (one.name == "plain 3D, anisotropic" || one.name.starts_with("camoxpertedge")) continue;
+    if (one.name == "residual_unet3d") one.sizes = {2, 3, 48, 48, 48};  // to 3, as kernels
     const at::Tensor input = at::rand(one.sizes);
     const auto plain = made(one, at::kFloat);
     const auto checkpointed = made(one, at::kFloat);
@@ -280,6 +281,8 @@ TEST_CASE("every network takes less memory in a checkpointed step") {
         one.name.starts_with("camoxpert"))
       one.sizes = {2, 3, 128, 128};
     if (one.name == "leak_cnn") one.sizes[0] = 32;
+    // LibTorch's convolutions of smaller ones take scratch on the CPU, more than all maps.
+    if (one.name == "residual_unet3d") one.sizes = {2, 3, 64, 96, 32};
     const auto network = made(one, at::kFloat);
     const at::Tensor input = at::rand(one.sizes);
     const auto step = [&] { loss_of(*network, input).backward(); };

@@ -118,7 +118,7 @@ TEST_CASE("a patch that its network cannot take is refused with one that it can"
   CHECK(refusal("plain_conv_unet", shape_of({64, 64, 64}, {1, 1, 1})) == "nothing thrown");
   CHECK(refusal("unet", shape_of({64, 64, 64}, {})) ==
         "[config] model.name: \"unet\" takes pictures, but the data are volumes; take one of "
-        "plain_conv_unet, residual_encoder_unet");
+        "plain_conv_unet, residual_encoder_unet, residual_unet3d");
   // What is advised is taken.
   for (std::int64_t side = 8; side < 200; ++side) {
     const std::string said = refusal("plain_conv_unet", shape_of({side, 64, 17}, {}));

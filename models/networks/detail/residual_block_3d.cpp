@@ -1,0 +1,57 @@
+#include <headrace/models/networks/detail/norm_mish.h>
+#include <headrace/models/networks/detail/residual_block_3d.h>
+
+#include <utility>
+
+#include <ATen/OpMathType.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+namespace headrace::inline v1::models::detail {
+
+namespace {
+
+namespace nn = torch::nn;
+
+nn::Conv3d same_convolution(std::int64_t in, std::int64_t out) {
+  return nn::Conv3d(nn::Conv3dOptions(in, out, 3).padding(1).bias(false));
+}
+
+NormAffine affine_of(const NormWeights& norm) {
+  return {.weight = norm.weight, .bias = norm.bias};
+}
+
+// The norm whose maps are dropped, each by that share, the others made larger.
+NormAffine dropped(const NormWeights& norm, const at::Tensor& maps, double share) {
+  const at::Tensor factors = at::empty({maps.size(0), maps.size(1)},
+                                       maps.options().dtype(at::toOpMathType(maps.scalar_type())));
+  factors.bernoulli_(1.0 - share).div_(1.0 - share);
+  return {.weight = norm.weight * factors, .bias = norm.bias * factors};
+}
+
+}  // namespace
+
+NormWeights::NormWeights(std::int64_t channels)
+    : weight(register_parameter("weight", at::ones({channels}))),
+      bias(register_parameter("bias", at::zeros({channels}))) {}
+
+ResidualBlock3d::ResidualBlock3d(const ResidualBlock3dOptions& options)
+    : dropout(options.dropout),
+      conv1(register_module("conv1", same_convolution(options.in, options.out))),
+      norm1(register_module("norm1", std::make_shared<NormWeights>(options.out))),
+      conv2(register_module("conv2", same_convolution(options.out, options.out))),
+      norm2(register_module("norm2", std::make_shared<NormWeights>(options.out))) {
+  if (options.in != options.out)
+    proj = register_module("proj", nn::Conv3d(nn::Conv3dOptions(options.in, options.out, 1)));
+}
+
+at::Tensor ResidualBlock3d::forward(const at::Tensor& x) {
+  const at::Tensor maps = norm_mish_convolved(conv1->forward(x), affine_of(*norm1), conv2->weight);
+  const bool drops = is_training() && dropout > 0.0;
+  const NormAffine affine = drops ? dropped(*norm2, maps, dropout) : affine_of(*norm2);
+  if (proj.is_empty()) return norm_mish(maps, affine, x);
+  return norm_mish(maps, affine, Projection{.maps = x, .weight = proj->weight, .bias = proj->bias});
+}
+
+}  // namespace headrace::inline v1::models::detail
