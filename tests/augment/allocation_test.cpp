@@ -13,12 +13,14 @@
 #include <headrace/augment/random_erasing.h>
 #include <headrace/augment/rotate.h>
 #include <headrace/augment/rotate90.h>
+#include <headrace/augment/volume/betti_targets.h>
 #include <headrace/augment/volume/deep_supervision_targets.h>
 #include <headrace/augment/volume/distance_transform.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/augment/volume/skeleton.h>
 #include <headrace/augment/volume/slice_jitter.h>
+#include <headrace/augment/volume/soft_skeleton.h>
 #include <headrace/augment/volume/volume_cutout.h>
 #include <headrace/tests/augment/pixels.h>
 
@@ -147,6 +149,8 @@ std::vector<Step> steps() {
           {"patch dropout", PatchDropout{.p = 1}, true},
           {"distance transform", plain(DistanceTransform{}), true},
           {"skeleton", plain(Skeleton{}), true},
+          {"soft skeleton", plain(SoftSkeleton{}), true},
+          {"betti targets", plain(BettiTargets{}), true},
           {"targets", plain(DeepSupervisionTargets{}), true}};
 }
 

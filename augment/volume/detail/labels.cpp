@@ -16,16 +16,37 @@ bool is_label(DType dtype, const Shape& shape) {
 constexpr const char* rule =
     "\" must be uint8, int16, int32 or int64 [z, y, x] or [1, z, y, x], got ";
 
-/// Whether each of the labels 0 to 255 is meant.
-std::array<std::uint8_t, 256> table_of(const std::vector<std::int64_t>& labels,
-                                       std::int64_t ignore) {
-  std::array<std::uint8_t, 256> meant{};
-  for (std::int64_t v = 0; v < 256; ++v) {
-    const bool listed = std::ranges::find(labels, v) != labels.end();
-    meant[static_cast<std::size_t>(v)] = labels.empty() ? v != 0 && v != ignore : listed;
+/// Which labels are meant; of 0 to 255 a table says so.
+class LabelChoice {
+ public:
+  LabelChoice(const std::vector<std::int64_t>& labels, std::int64_t ignore)
+      : labels_(labels), ignore_(ignore) {
+    for (std::int64_t v = 0; v < 256; ++v)
+      meant_[static_cast<std::size_t>(v)] = (v != 0 || !labels.empty()) && is_other_meant(v);
   }
-  return meant;
-}
+
+  void mark(const std::uint8_t* from, std::int64_t count, std::uint8_t* to) const {
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = meant_[from[i]];
+  }
+  template <class Label>
+  void mark(const Label* from, std::int64_t count, std::uint8_t* to) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto value = static_cast<std::int64_t>(from[i]);
+      to[i] = value >= 0 && value < 256 ? meant_[static_cast<std::size_t>(value)]
+                                        : static_cast<std::uint8_t>(is_other_meant(value));
+    }
+  }
+
+ private:
+  bool is_other_meant(std::int64_t value) const {
+    return labels_.empty() ? value != ignore_ : std::ranges::find(labels_, value) != labels_.end();
+  }
+
+  const std::vector<std::int64_t>& labels_;
+  std::int64_t ignore_;
+  std::array<std::uint8_t, 256> meant_{};
+};
 
 }  // namespace
 
@@ -67,20 +88,20 @@ std::string choice_text(const std::vector<std::int64_t>& labels, std::int64_t ig
 
 void mark_labels(const Tensor& tensor, const std::vector<std::int64_t>& labels, std::int64_t ignore,
                  std::uint8_t* to) {
-  const auto table = table_of(labels, ignore);
-  const std::int64_t count = tensor.elements();
-  if (tensor.dtype() == DType::uint8) {
-    const auto* from = tensor.data<std::uint8_t>();
-    for (std::int64_t i = 0; i < count; ++i)
-      to[i] = table[from[i]];
-    return;
-  }
+  const LabelChoice choice(labels, ignore);
+  with_labels(tensor, [&](const auto* from) { choice.mark(from, tensor.elements(), to); });
+}
+
+void mark_labels_in(const GridBox& box, const Tensor& tensor,
+                    const std::vector<std::int64_t>& labels, std::int64_t ignore,
+                    std::uint8_t* to) {
+  const LabelGrid grid = label_grid(tensor.shape());
+  const LabelChoice choice(labels, ignore);
+  const std::int64_t width = box.end[2] - box.begin[2];
   with_labels(tensor, [&](const auto* from) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto value = static_cast<std::int64_t>(from[i]);
-      const bool other =
-          labels.empty() ? value != ignore : std::ranges::find(labels, value) != labels.end();
-      to[i] = value >= 0 && value < 256 ? table[static_cast<std::size_t>(value)] : other;
+    for (std::int64_t z = box.begin[0]; z < box.end[0]; ++z) {
+      for (std::int64_t y = box.begin[1]; y < box.end[1]; ++y, to += width)
+        choice.mark(from + z * grid.plane() + y * grid.width + box.begin[2], width, to);
     }
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/augment/volume/grid_extent.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/tensor/field.h>
@@ -61,5 +62,9 @@ std::string choice_text(const std::vector<std::int64_t>& labels, std::int64_t ig
 /// `ignore`. Writes 1 and 0.
 void mark_labels(const Tensor& tensor, const std::vector<std::int64_t>& labels, std::int64_t ignore,
                  std::uint8_t* to);
+
+/// The same of the voxels in a box, which lies in the volume.
+void mark_labels_in(const GridBox& box, const Tensor& tensor,
+                    const std::vector<std::int64_t>& labels, std::int64_t ignore, std::uint8_t* to);
 
 }  // namespace headrace::inline v1::detail

@@ -1,34 +1,10 @@
 #include <headrace/augment/volume/detail/run_components.h>
+#include <headrace/augment/volume/detail/unions.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace headrace::inline v1::detail {
 namespace {
-
-/// Sets that are named by their least member.
-class Unions {
- public:
-  explicit Unions(std::size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-
-  std::int32_t find(std::int32_t member) {
-    auto at = static_cast<std::size_t>(member);
-    while (parent_[at] != static_cast<std::int32_t>(at)) {
-      parent_[at] = parent_[static_cast<std::size_t>(parent_[at])];
-      at = static_cast<std::size_t>(parent_[at]);
-    }
-    return static_cast<std::int32_t>(at);
-  }
-  void join(std::int32_t a, std::int32_t b) {
-    a = find(a), b = find(b);
-    if (a != b) parent_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::int32_t> parent_;
-};
 
 template <class Label>
 void find_row_runs(const Label* row, std::int64_t width, std::int64_t number, bool by_label,
@@ -121,7 +97,8 @@ LabelRuns find_components(const Label* labels, const GridExtent& extent,
   const auto runs_of = [&](std::int64_t row) {
     return RowRuns{first[static_cast<std::size_t>(row)], first[static_cast<std::size_t>(row + 1)]};
   };
-  Unions unions(found.runs.size());
+  std::vector<std::int32_t> memory(found.runs.size());
+  Unions unions(memory);
   for (const RowStep& step : steps_of(rule.neighbours)) {
     for (std::int64_t z = -step.z; z < extent[0]; ++z) {
       const std::int64_t begin = std::max<std::int64_t>(0, -step.y);

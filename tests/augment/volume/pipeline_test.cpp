@@ -1,10 +1,12 @@
 // All operations on volumes in one pipeline: the same bytes on any number of threads.
+#include <headrace/augment/volume/betti_targets.h>
 #include <headrace/augment/volume/deep_supervision_targets.h>
 #include <headrace/augment/volume/distance_transform.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/augment/volume/skeleton.h>
 #include <headrace/augment/volume/slice_jitter.h>
+#include <headrace/augment/volume/soft_skeleton.h>
 #include <headrace/augment/volume/volume_cutout.h>
 #include <headrace/engine/headrace.h>
 #include <headrace/tests/augment/volume/stored_values.h>
@@ -50,13 +52,16 @@ Bytes bytes_of(int threads) {
                       .then(PatchDropout{.p = 0.5, .cell = {2, 6, 6}})
                       .then(DistanceTransform{}, {.limit = 1})
                       .then(Skeleton{}, {.limit = 2})
+                      .then(SoftSkeleton{.iterations = 1})
+                      .then(BettiTargets{.side = 12})
                       .then(DeepSupervisionTargets{.factors = {{2, 2, 2}, {3, 4, 4}}})
                       .batch({.size = 4})
                       .build({.runtime = Runtime({.threads = threads})});
   Bytes all;
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     for (Batch& batch : loader.epoch(epoch)) {
-      for (const char* name : {"image", "label", "distance", "skeleton", "label_1", "label_2"}) {
+      for (const char* name : {"image", "label", "distance", "skeleton", "soft_skeleton", "betti",
+                               "label_1", "label_2"}) {
         const Tensor field = batch[name];
         const auto* first = static_cast<const std::uint8_t*>(field.raw());
         all.insert(all.end(), first, first + field.bytes());
@@ -70,7 +75,8 @@ Bytes bytes_of(int threads) {
 
 TEST_CASE("all operations on volumes give the same bytes on 1, 2 and 8 threads") {
   const Bytes one = bytes_of(1);
-  CHECK(one.size() == std::size_t{2 * 23} * (voxels * (4 + 1 + 4 + 1) + 3 * 9 * 10 + 2 * 4 * 5));
+  CHECK(one.size() ==
+        std::size_t{2 * 23} * (voxels * (4 + 1 + 4 + 1 + 1) + 3 * 4 + 3 * 9 * 10 + 2 * 4 * 5));
   CHECK(bytes_of(2) == one);
   CHECK(bytes_of(8) == one);
 }
