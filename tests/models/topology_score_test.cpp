@@ -128,6 +128,16 @@ TEST_CASE("rings match where they are one ring, and not where the union fills th
   CHECK(topology_score({thin, disc, twenty}).dimensions[1].matched == 0);
 }
 
+TEST_CASE("a cavity that is filled costs no tunnel elsewhere") {
+  Body body(twenty);
+  body.fill({0, 0, 0}, {4, 4, 4}).fill({6, 1, 1}, {6, 7, 7}).fill({6, 3, 3}, {6, 5, 5}, 0);
+  const Mask solid = body.voxels();
+  const Mask hollow = body.fill({2, 2, 2}, {2, 2, 2}, 0).voxels();
+  const TopologyScore score = topology_score({hollow, solid, twenty});
+  CHECK(score.dimensions[1].matched_least == 1);
+  CHECK(score.dimensions[1].matched_most == 1);
+}
+
 TEST_CASE("octants count by themselves, the first of an odd side has one voxel more") {
   const GridExtent line{1, 1, 5};
   const Mask first{1, 0, 1, 0, 0};
@@ -196,6 +206,10 @@ TEST_CASE("bounds of what is matched hold what is known of it") {
     CHECK(tunnels.matched_least <=
           std::max<std::int64_t>(0, of_prediction + of_truth - betti(both, extent).tunnels));
     CHECK(tunnels.matched_most >= std::min(of_prediction, of_truth));
+    CHECK(tunnels.matched_least == std::clamp<std::int64_t>(surely_kept(prediction, both, extent) +
+                                                                surely_kept(truth, both, extent) -
+                                                                betti(both, extent).tunnels,
+                                                            0, tunnels.matched_most));
     for (const TopologyCounts& counts : score.dimensions) {
       CHECK(counts.matched_least <= counts.matched);
       CHECK(counts.matched <= counts.matched_most);
@@ -219,6 +233,12 @@ TEST_CASE("cavities are matched by place: one that parts in two is one, two in o
   const Mask elsewhere =
       Body(twenty).fill({0, 0, 0}, {8, 8, 8}).fill({7, 7, 7}, {7, 7, 7}, 0).voxels();
   CHECK(topology_score({one, elsewhere, twenty}).dimensions[2].matched_most == 0);
+  // A cavity of one mask that is outside in the other is nobody's match.
+  const Mask none(one.size());
+  for (const MaskPair& pair : {MaskPair(one, none, twenty), MaskPair(none, two, twenty)}) {
+    CHECK(topology_score(pair).dimensions[2].matched_least == 0);
+    CHECK(topology_score(pair).dimensions[2].matched_most == 0);
+  }
 }
 
 TEST_CASE("growing says what is simple, and refuses what shrinks") {

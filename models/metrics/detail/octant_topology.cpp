@@ -131,14 +131,12 @@ std::int64_t kept_tunnels(const Holes& mask, const Holes& both) {
 
 TopologyCounts count(std::int64_t prediction, std::int64_t truth, std::int64_t both,
                      const Bounds& matched) {
-  const std::int64_t estimate =
-      std::min({std::max<std::int64_t>(prediction + truth - both, 0), prediction, truth});
-  const std::int64_t most = std::max(matched.least, matched.most);
+  const std::int64_t estimate = std::min(prediction + truth - both, std::min(prediction, truth));
   return {.prediction = prediction,
           .truth = truth,
           .matched_least = matched.least,
-          .matched = std::clamp(estimate, matched.least, most),
-          .matched_most = most};
+          .matched = std::clamp(estimate, matched.least, matched.most),
+          .matched_most = matched.most};
 }
 
 }  // namespace
@@ -163,7 +161,7 @@ std::array<TopologyCounts, 3> octant_topology(const MaskPair& pair, const GridBo
   Bounds tunnels{0, std::min({p.tunnels, g.tunnels, u.tunnels})};
   if (tunnels.most > 0) {
     const std::int64_t kept = kept_tunnels(prediction, both) + kept_tunnels(truth, both);
-    tunnels.least = std::max<std::int64_t>(0, kept - u.tunnels);
+    tunnels.least = std::clamp<std::int64_t>(kept - u.tunnels, 0, tunnels.most);
   }
   const auto but_one = [](std::int64_t components) {
     return std::max<std::int64_t>(components - 1, 0);
