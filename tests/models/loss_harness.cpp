@@ -96,17 +96,20 @@ class Judge {
     }
   }
 
-  // All predictions wrong by as much.
+  // All predictions wrong by as much, or nearly.
   at::Tensor wrong_by(double distance) const {
-    return at::where(one_.toward == 0, one_.logits, -distance / 2 * one_.toward.sign());
+    at::Tensor wrong = -distance / 2 * one_.toward.sign();
+    if (registered_.of_skeletons) wrong += .1 * one_.logits;
+    return at::where(one_.toward == 0, one_.logits, wrong);
   }
 
   void see_far_logits() {
-    const bool saturates = registered_.saturates || registered_.of_edges;
+    const bool partial = registered_.of_edges || registered_.of_skeletons;
+    const bool saturates = registered_.saturates || partial;
     const double distance = saturates ? 6.0 : 1000.0;
     const at::Tensor logits = wrong_by(distance);
     see_gradient(text(" of logits ", distance, " apart"), logits);
-    if (registered_.of_edges) return;
+    if (partial) return;
     const at::Tensor given = gradient_of(one_, logits);
     // Of a softmax in fractions a wrong class may gain from another that is more wrong.
     const at::Tensor seen = registered_.saturates ? one_.toward > 0 : one_.toward != 0;

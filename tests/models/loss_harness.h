@@ -30,6 +30,9 @@ struct RegisteredLoss {
   bool saturates = false;  ///< by the probabilities in it: large wrong logits have no gradient left
   /// An opposite mask costs nothing: no gradient leads away from it.
   bool of_edges = false;
+  /// Follows the least and the greatest of windows: it has a derivative only where no two logits
+  /// are the same, and off the skeletons none.
+  bool of_skeletons = false;
   std::string defect = {};  ///< why it may fail, where that is known
 };
 

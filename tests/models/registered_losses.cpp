@@ -8,6 +8,7 @@
 #include <headrace/models/losses/structure_loss.h>
 #include <headrace/models/losses/topology_loss.h>
 #include <headrace/tests/models/loss_harness.h>
+#include <headrace/tests/models/registered_sheet_losses.h>
 
 #include <utility>
 
@@ -350,6 +351,7 @@ const std::vector<RegisteredLoss>& registered_losses() {
                       .options = weighted ? "rows and voxels without weight" : "rows",
                       .make = rows_of_gaps(weighted),
                       .saturates = true});
+    add_sheet_losses(made);
     return made;
   }();
   return all;
