@@ -26,7 +26,9 @@ MaskedMaps masked_maps(const at::Tensor& logits, const at::Tensor& target,
   if (!counts.defined()) {
     maps.p = at::sigmoid(full);
     maps.truth = given.to(type);
-    maps.counts = at::full({full.size(0)}, static_cast<double>(full[0].numel()), full.options());
+    maps.counts =
+        at::full({full.size(0)}, static_cast<double>(c10::multiply_integers(full.sizes().slice(1))),
+                 full.options());
     return maps;
   }
   maps.valid = counts;

@@ -45,9 +45,10 @@ HEADRACE_API TopologyRange topology_range(std::int64_t size, std::int64_t side);
 /// mean over rows by their weights. A row's cost is a sum over its features: small factors suit it,
 /// behind other terms that have learnt most. `logits` are `[N, 1, D, H, W]` of a foreground.
 /// Computed in float from half precision, in double from double; gradients lead to critical voxels
-/// alone. A row with logits that are not numbers has no number for its cost. On the calling thread,
-/// and it waits for the device: a training step takes `TopologyLoss`. On `meta` it is zero. Throws
-/// `ConfigError` for other shapes and options, and for Betti numbers below 0.
+/// alone, and have none of their own. A row with logits that are not numbers has no number for its
+/// cost. On the calling thread, and it waits for the device: a training step takes `TopologyLoss`.
+/// On `meta` it is zero. Throws `ConfigError` for other shapes and options, and for Betti numbers
+/// below 0.
 HEADRACE_API MeanLoss topology_loss(const at::Tensor& logits, const TopologyTargets& targets,
                                     const TopologyLossOptions& options = {});
 

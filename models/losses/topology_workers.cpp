@@ -82,7 +82,7 @@ void TopologyWorkers::collect(std::vector<std::future<void>>& jobs) {
 
 void TopologyWorkers::live(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "headrace-topo");
-  give_way();
+  give_way(lower_priority);
   for (;;) {
     std::packaged_task<void()> job;
     {

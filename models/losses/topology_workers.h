@@ -26,7 +26,7 @@ struct WorkerWaits {
   double seconds = 0.0;  ///< in all
 };
 
-/// Threads that work beside training steps, with the lowest priority. Jobs begin in the order they
+/// Threads that work beside training steps, with a lower priority. Jobs begin in the order they
 /// came. They must do without LibTorch's operations, which may start threads of their own. One
 /// thread calls it.
 class HEADRACE_API TopologyWorkers {

@@ -3,6 +3,7 @@
 #include <headrace/models/metrics/detail/voxel_link.h>
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace headrace::inline v1::models {
@@ -146,6 +147,11 @@ class GrowingVolume {
 CriticalCells critical_cells(const VoxelBits& from, const VoxelBits& to) {
   if (from.extent() != to.extent())
     throw DataError("[critical cells] volumes must be of one extent");
+  double voxels = 1.0;  // with a border, by int32 places
+  for (const std::int64_t side : from.extent())
+    voxels *= static_cast<double>(side + 2);
+  if (voxels > static_cast<double>(std::numeric_limits<std::int32_t>::max()))
+    throw DataError("[critical cells] a volume must have fewer than 2^31 voxels with its border");
   return GrowingVolume(from, to).grow();
 }
 

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/give_way.h>
 #include <headrace/models/losses/topology_workers.h>
 
 #include "../support/torch_doctest.h"
@@ -47,7 +48,7 @@ TEST_CASE("jobs are done behind the steps' threads, and their errors come to who
     }));
   CHECK_THROWS_WITH_AS(workers.collect(jobs), "job 4", std::runtime_error);
   CHECK(done == 20);
-  CHECK(priorities == 20 * 19);
+  CHECK(priorities == 20 * headrace::lower_priority);
   Jobs more;
   more.push_back(workers.submit([&] { ++done; }));
   workers.collect(more);

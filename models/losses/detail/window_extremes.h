@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -32,10 +30,10 @@ struct WindowExtremes {
 };
 
 /// Loops on LibTorch's threads, for maps on the CPU.
-HEADRACE_API extern const WindowExtremes window_loops;
+extern const WindowExtremes window_loops;
 
 /// LibTorch's operations, for any device, with the same results bit by bit on the CPU.
-HEADRACE_API extern const WindowExtremes window_operations;
+extern const WindowExtremes window_operations;
 
 /// Bits of codes of windows of all neighbours: two an axis, 1 for before and 2 for behind. A cross
 /// has one number, 0 for the middle, then before and behind along z, y and x.
