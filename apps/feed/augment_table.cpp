@@ -12,8 +12,9 @@
                   row(volume_noise) row(volume_blur) row(volume_brightness) row(volume_contrast)   \
                       row(volume_low_resolution) row(volume_gamma) row(nnunet_intensity)           \
                           row(slice_jitter) row(volume_cutout) row(patch_dropout)                  \
-                              row(distance_transform) row(skeleton) row(deep_supervision_targets)  \
-                                  row(mixup) row(cutmix) row(mixup_or_cutmix) row(normalize)
+                              row(distance_transform) row(skeleton) row(soft_skeleton)             \
+                                  row(betti_targets) row(deep_supervision_targets) row(mixup)      \
+                                      row(cutmix) row(mixup_or_cutmix) row(normalize)
 
 namespace headrace::inline v1::app {
 namespace operations {

@@ -10,4 +10,5 @@
   job(leak) \
   job(retinopathy) \
   job(camouflage) \
+  job(surface) \
   /* the end */

@@ -24,7 +24,10 @@ void TaskCourse::try_network(models::Network& network, at::Device device) const 
 std::vector<training::Term> TaskCourse::loss(const training::Output& output,
                                              const training::Example& example,
                                              const training::Moment& moment) const {
-  return loss_terms(of_stage(moment.stage).task.loss, output, example, common_.loss);
+  LossContext context = common_.loss;
+  context.epoch = moment.epoch;
+  context.step = moment.step;
+  return loss_terms(of_stage(moment.stage).task.loss, output, example, context);
 }
 
 training::Selection TaskCourse::selected_by() const {

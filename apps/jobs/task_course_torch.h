@@ -29,6 +29,7 @@ class TaskCourse : public training::Course {
     LossContext loss{};  ///< weights are on the compute device
   };
   explicit TaskCourse(Common common) : common_(std::move(common)) {}
+  const LossContext& loss_context() const noexcept { return common_.loss; }
 
   /// Of its network.
   virtual NetworkShape shape() const = 0;

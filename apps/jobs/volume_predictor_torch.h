@@ -1,11 +1,14 @@
 #pragma once
 
+#include <headrace/apps/task/clean_labels.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/apps/task/volume_settings.h>
+#include <headrace/training/example.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -31,6 +34,9 @@ class VolumePredictor {
   virtual ~VolumePredictor() = default;
 
   virtual VolumeTask volume_task() const = 0;
+  /// How scores become labels, by what the validation of each member has fitted, which may be
+  /// nothing. Default: as `predict` says.
+  virtual VolumeDecision decision(std::span<const training::TensorMap> fitted) const;
   /// Makes prepared cases the test of the courses that begin from now on, and gives their numbers
   /// for `Member::test`.
   virtual std::vector<std::int64_t> test_on(VolumeSet set) = 0;

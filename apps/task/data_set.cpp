@@ -157,14 +157,14 @@ void check_given(const DataSet& set, const char* section) {
       section));
 }
 
-// Volumes are divided by data.split alone.
+// All volumes, or none.
 void check_volumes(const TaskData& data) {
   for (const auto& [name, set] :
        {std::pair("validation", &data.validation), std::pair("test", &data.test)}) {
-    if (holds_volumes(data) && set->is_given())
+    if (set->is_given() && holds_volumes(data) && set->source != RecordsIn::volumes)
       throw ConfigError(fmt::format(
-          "[config] data.{} must name nothing where data.train.source is volumes, got {}; set "
-          "data.split, or judge other volumes by headrace evaluate",
+          "[config] data.{}.source must be volumes, as data.train has, got {}; set data.split, or "
+          "name volumes",
           name, where(*set)));
     if (set->source == RecordsIn::volumes && !holds_volumes(data))
       throw ConfigError(fmt::format(
@@ -212,26 +212,18 @@ void describe(Fields& fields, TaskData& data, bool masks) {
     fields.section(
         name, [&](Fields& f) { describe(f, set, name, masks); }, std::move(options));
   };
-  const auto beside = [&](std::string doc) {
-    KeyOptions options{.doc = std::move(doc)};
-    if (!masks) return options;
-    options.used_if = [&data] { return !holds_volumes(data); };
-    options.used_when = "data.train.source is pairs, manifest or pack";
-    return options;
-  };
   section("train", data.train, {.doc = "records to train on"});
-  section("validation", data.validation,
-          beside("records that select weights; without folder and file a share of those in train"));
-  section("test", data.test, beside("records to report on, likewise"));
+  section(
+      "validation", data.validation,
+      {.doc = "records that select weights; without folder and file a share of those in train"});
+  section("test", data.test, {.doc = "records to report on, likewise"});
   fields.section("split", [&](Fields& f) { describe(f, data.split); },
                  {.doc = "how the records of train are divided"});
-  fields.key("epoch_size", data.epoch_size, [&] {
-    KeyOptions options = beside(
-        "samples of an epoch, for which records are cut or "
-        "drawn on; 0: every record to train on once");
-    options.min = 0.0;
-    return options;
-  }());
+  fields.key("epoch_size", data.epoch_size,
+             {.doc = std::string("samples of an epoch, for which records are cut or drawn on; 0: "
+                                 "every record to train on once") +
+                     (masks ? ", of volumes volume.patches of each" : ""),
+              .min = 0.0});
   fields.key("listings", data.listings,
              {.doc = "folder that keeps listings between runs; empty: none is kept"});
   const auto only = [&data](bool (*fits)(RecordsIn), const char* kinds) {

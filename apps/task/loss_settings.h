@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/fields.h>
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@ struct CrossEntropyTerm {
 /// Binary cross entropy of each label, by the sigmoid.
 struct BinaryCrossEntropyTerm {
   double gamma = 0.0;
+  double positive = 1.0;  ///< weight of what is there against what is not
 };
 /// Soft Dice over classes (nnU-Net's form).
 struct DiceTerm {
@@ -35,6 +37,37 @@ struct StructureTerm {
   bool legacy = false;  ///< the published code's form
 };
 
+/// How soft skeletons erode: by the six neighbours (clDice), or by the cube of 27 (the original
+/// job).
+enum class SkeletonBy : unsigned char { cross, cube };
+/// clDice of a mask of volumes, by the sigmoid.
+struct ClDiceTerm {
+  std::int64_t iterations = 3;  ///< of the soft skeleton: half of the largest thickness
+  SkeletonBy by = SkeletonBy::cross;
+};
+/// Mean difference of the soft skeletons of mask and target.
+struct SkeletonTerm {
+  std::int64_t iterations = 3;
+  SkeletonBy by = SkeletonBy::cross;
+};
+/// Share of the target's skeleton, which the operation skeleton adds, that is not found.
+struct SkeletonRecallTerm {
+  double smooth = 1.0;
+};
+/// What is predicted far from the target, and what of the target lies far from what is predicted.
+struct SurfaceDistanceTerm {
+  double most = 2.0;   ///< voxels beyond which distances count alike
+  bool missed = true;  ///< the second part counts
+};
+/// Topology of a crop in the middle, by persistent homology, against the Betti numbers that the
+/// operation betti_targets adds.
+struct TopologyTerm {
+  std::int64_t side = 32;   ///< most voxels of the crop along each axis
+  std::int64_t every = 10;  ///< steps, of which one has it
+  std::int64_t after = 0;   ///< epochs of the stage before the first
+  int threads = 2;          ///< that look for pairs beside the step
+};
+
 /// What each output of deep supervision has of a term on all of them; in all 1.
 enum class DeepShares : unsigned char {
   halving,  ///< nnU-Net's: half as much as the finer one, the coarsest of several nothing
@@ -49,7 +82,8 @@ enum class TargetResize : unsigned char {
 
 /// An entry of the list `loss`.
 struct LossEntry {
-  std::variant<CrossEntropyTerm, BinaryCrossEntropyTerm, DiceTerm, IouTerm, EdgeTerm, StructureTerm>
+  std::variant<CrossEntropyTerm, BinaryCrossEntropyTerm, DiceTerm, IouTerm, EdgeTerm, StructureTerm,
+               ClDiceTerm, SkeletonTerm, SkeletonRecallTerm, SurfaceDistanceTerm, TopologyTerm>
       term{};
   double factor = 1.0;
   /// "main", "deep" (every output of deep supervision), or another output's name.
@@ -61,8 +95,15 @@ struct LossEntry {
 
 using LossList = std::vector<LossEntry>;
 
-/// The key `loss` of a task; `masks`: its targets are such, so there are terms for them, too.
-void describe_loss(Fields& fields, LossList& list, bool masks);
+/// What terms judge.
+enum class LossFor : unsigned char {
+  labels,  ///< a class, or some, of a record
+  masks,
+  sheets,  ///< one mask of volumes, of what is thin
+};
+
+/// The key `loss` of a task, with the terms for what it has.
+void describe_loss(Fields& fields, LossList& list, LossFor judged);
 
 /// The word of an entry's kind: "cross_entropy".
 std::string name_of(const LossEntry& entry);
@@ -70,5 +111,8 @@ std::string name_of(const LossEntry& entry);
 /// Whether its term is one of labels or masks that do not exclude each other: the network's scores
 /// are then those of sigmoids.
 bool is_binary(const LossEntry& entry);
+
+/// Whether its term is one of thin sheets in volumes, of one mask by a sigmoid.
+bool is_of_sheets(const LossEntry& entry);
 
 }  // namespace headrace::inline v1::app

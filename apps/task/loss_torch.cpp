@@ -1,4 +1,6 @@
 #include <headrace/apps/task/loss_torch.h>
+#include <headrace/apps/task/sheet_terms_torch.h>
+#include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/models/losses/binary_cross_entropy.h>
 #include <headrace/models/losses/cross_entropy.h>
@@ -12,6 +14,7 @@
 #include <variant>
 
 #include <ATen/ops/_upsample_nearest_exact3d.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/upsample_nearest2d.h>
 #include <ATen/ops/where.h>
@@ -121,10 +124,24 @@ class TermMaker {
     if (context.ignore >= 0) ignore_ = context.ignore;
   }
 
-  models::MeanLoss make(const LossEntry& entry, const at::Tensor& output) const {
+  models::MeanLoss make(const LossEntry& entry, const at::Tensor& output) {
+    if (is_of_sheets(entry)) {
+      require_sigmoid(entry);
+      if (!sheets_)
+        sheets_.emplace(targets_,
+                        models::MaskedMapsOptions{.ignore = ignore_, .of_samples = present_});
+      return sheets_->make(entry, output, target_for(output, entry.resize));
+    }
     require_sigmoid(entry);
     const at::Tensor target = target_for(output, entry.resize);
-    return std::visit([&](const auto& term) { return loss(term, output, target); }, entry.term);
+    return std::visit(
+        [&](const auto& term) -> models::MeanLoss {
+          if constexpr (requires { loss(term, output, target); })
+            return loss(term, output, target);
+          else
+            return {};  // of sheets
+        },
+        entry.term);
   }
 
  private:
@@ -172,10 +189,18 @@ class TermMaker {
     std::optional<double> ignore;
     if (ignore_) ignore = static_cast<double>(*ignore_);
     return models::mean_binary_cross_entropy(output, target,
-                                             {.positive_weights = context_.positive_weights,
+                                             {.positive_weights = positive_weights(term, output),
                                               .of_samples = present_,
                                               .gamma = term.gamma,
                                               .ignore = ignore});
+  }
+
+  at::Tensor positive_weights(const BinaryCrossEntropyTerm& term, const at::Tensor& output) const {
+    if (term.positive == 1.0) return context_.positive_weights;
+    const at::Tensor given = context_.positive_weights.defined()
+                                 ? context_.positive_weights
+                                 : at::ones({output.size(1)}, output.options().dtype(at::kFloat));
+    return given * term.positive;
   }
 
   models::MeanLoss loss(const DiceTerm& term, const at::Tensor& output,
@@ -214,6 +239,7 @@ class TermMaker {
   const at::Tensor& target_;
   at::Tensor present_;
   std::optional<std::int64_t> ignore_;
+  std::optional<SheetTerms> sheets_;
 };
 
 }  // namespace
@@ -221,9 +247,11 @@ class TermMaker {
 std::vector<training::Term> loss_terms(const LossList& list, const training::Output& output,
                                        const training::Example& example,
                                        const LossContext& context) {
-  const TermMaker maker(context, example);
+  TopologyTerms topology(list, output, example, context);
+  TermMaker maker(context, example);
   std::vector<training::Term> terms;
   for (const LossEntry& entry : list) {
+    if (std::holds_alternative<TopologyTerm>(entry.term)) continue;
     for (const Judged& judged : judged_outputs(entry, output)) {
       const models::MeanLoss loss = maker.make(entry, judged.output);
       terms.push_back({.name = name_of(entry) + judged.word,
@@ -232,6 +260,7 @@ std::vector<training::Term> loss_terms(const LossList& list, const training::Out
                        .weight = loss.weight});
     }
   }
+  topology.add_to(terms);
   return terms;
 }
 

@@ -21,7 +21,9 @@ void describe_mixtures(Fields& fields, ModelSettings& model) {
                           .min = 2.0,
                           .max = 7.0}));
   fields.key("deep_supervision", model.deep_supervision,
-             of_mixtures({.doc = "heads at coarser maps, for losses with on: deep"}));
+             {.doc = "heads at coarser maps, for losses with on: deep",
+              .used_if = [&model] { return has_mixtures(model) || is_residual_unet3d(model); },
+              .used_when = "model.name is camoxpert, camoxpert_lean or residual_unet3d"});
   fields.key("balance", model.balance,
              of_mixtures({.doc = "factor of the loss that keeps experts evenly used; 0: none",
                           .min = 0.0,
@@ -33,7 +35,24 @@ void describe_mixtures(Fields& fields, ModelSettings& model) {
                           .max = 1e3}));
 }
 
+void describe_unet3d(Fields& fields, ModelSettings& model) {
+  const auto of_unet3d = [&model](std::string doc, double most) {
+    return KeyOptions{.doc = std::move(doc),
+                      .min = 1.0,
+                      .max = most,
+                      .used_if = [&model] { return is_residual_unet3d(model); },
+                      .used_when = "model.name is residual_unet3d"};
+  };
+  fields.key("base", model.base,
+             of_unet3d("features at full size; further down 2, 2, 4, 4 and 8 times as many", 4096));
+  fields.key("blocks", model.blocks, of_unet3d("residual blocks of every stage", 64));
+}
+
 }  // namespace
+
+bool is_residual_unet3d(const ModelSettings& model) {
+  return model.torchscript.empty() && model.name == "residual_unet3d";
+}
 
 bool has_mixtures(const ModelSettings& model) {
   return model.torchscript.empty() && (model.name == "camoxpert" || model.name == lean);
@@ -80,7 +99,8 @@ void describe(Fields& fields, ModelSettings& model) {
   fields.key(
       "dropout", model.dropout,
       of_a_name({.doc = "of a ResNet's head, before each linear layer: one value for each, "
-                        "such as [0.4, 0.2, 0.2] with two hidden layers, one for all, or none",
+                        "such as [0.4, 0.2, 0.2] with two hidden layers, one for all, or none; of "
+                        "residual_unet3d in every block, one value, or none for [0.15]",
                  .min = 0.0,
                  .below = 1.0}));
   fields.key("encoder", model.encoder,
@@ -94,6 +114,7 @@ void describe(Fields& fields, ModelSettings& model) {
                   },
               .used_when = "model.name is unet, camoxpert or camoxpert_lean"});
   describe_mixtures(fields, model);
+  describe_unet3d(fields, model);
   fields.key("frozen", model.frozen,
              {.doc = "parameters that are not trained, by parts of their names (* for anything)"});
   fields.key("allow_random_frozen", model.allow_random_frozen,
@@ -102,6 +123,8 @@ void describe(Fields& fields, ModelSettings& model) {
 
 void check(const ModelSettings& model) {
   const std::size_t layers = model.hidden.size() + 1;
+  if (is_residual_unet3d(model) && !model.hidden.empty())
+    throw ConfigError("[config] model.hidden is of a ResNet's head, which residual_unet3d has not");
   if (model.dropout.size() > 1 && model.dropout.size() != layers)
     throw ConfigError(fmt::format(
         "[config] model.dropout must have a value for each of the head's {} linear layers "

@@ -43,6 +43,13 @@ models::NetworkOptions options_of(const ModelSettings& model, const NetworkShape
   if (!shape.sides.empty()) options.sides = shape.sides;
   options.spacing = shape.spacing;
   options.encoder = encoder_of(model);
+  if (is_residual_unet3d(model)) {
+    options.head = {};
+    options.unet = {.base = model.base,
+                    .blocks = model.blocks,
+                    .dropout = model.dropout.empty() ? options.unet.dropout : model.dropout.front(),
+                    .deep_supervision = model.deep_supervision};
+  }
   if (has_mixtures(model))
     options.mixture = {.experts = model.experts,
                        .balance = model.balance,
@@ -67,7 +74,7 @@ std::vector<std::int64_t> divisors_of(const ModelSettings& model, NetworkShape s
 
 bool divides(const std::vector<std::int64_t>& divisors, const std::vector<std::int64_t>& sides) {
   for (std::size_t axis = 0; axis < sides.size(); ++axis)
-    if (sides[axis] % divisors[axis] != 0) return false;
+    if (sides[axis] % divisors[divisors.size() == 1 ? 0 : axis] != 0) return false;
   return true;
 }
 
@@ -86,6 +93,11 @@ std::vector<std::int64_t> fitting_patch(const ModelSettings& model, const Networ
 
 void require_patch(const ModelSettings& model, const models::NetworkTraits& traits,
                    const NetworkShape& shape) {
+  const std::int64_t least = *std::ranges::min_element(shape.sides);
+  if (least < traits.least_side)
+    throw ConfigError("[config] volume.patch must be at least " +
+                      std::to_string(traits.least_side) + " along every axis for the network " +
+                      model.name + ", got " + text_of(shape.sides));
   if (divides(traits.side_divisors, shape.sides)) return;
   const auto listed = [](const std::vector<std::int64_t>& sides) {
     std::string text;
@@ -143,9 +155,17 @@ void require_volumes(const ModelSettings& model, const std::vector<std::string>&
                     "\" takes pictures, but the data are volumes; take one of " + fitting);
 }
 
+void require_pictures(const ModelSettings& model) {
+  if (models::network_traits({.name = model.name}).takes_pictures) return;
+  throw ConfigError("[config] model.name: \"" + model.name +
+                    "\" takes volumes, but the data are pictures; take unet, or another of "
+                    "docs/networks.md");
+}
+
 void require_kind(const ModelSettings& model, const std::vector<std::string>& names,
                   const NetworkShape& shape) {
   if (shape.sides.size() == 3) return require_volumes(model, names);
+  if (shape.sides.size() == 2) require_pictures(model);
   if (takes_vectors(model.name) == shape.vectors) return;
   std::string fitting;
   for (const std::string& name : names)
@@ -252,7 +272,10 @@ std::map<std::string, std::string> network_notes(const ModelSettings& model) {
   if (const std::string encoder = encoder_of(model); !encoder.empty()) words += " of " + encoder;
   if (model.width != 1.0) words += (std::ostringstream() << ", width " << model.width).str();
   if (has_mixtures(model) && model.experts) words += ", experts " + std::to_string(*model.experts);
-  if (has_mixtures(model) && !model.deep_supervision) words += ", no deep supervision";
+  if (is_residual_unet3d(model))
+    words += ", base " + std::to_string(model.base) + ", blocks " + std::to_string(model.blocks);
+  if ((has_mixtures(model) || is_residual_unet3d(model)) && !model.deep_supervision)
+    words += ", no deep supervision";
   words += in_brackets("hidden", model.hidden) + in_brackets("dropout", model.dropout);
   return {{"network", words}};
 }

@@ -42,6 +42,13 @@ void check_loss(const LossList& loss) {
         "[config] {}: edge takes a mask for its opposite, which has the same edges; put another "
         "term beside it, such as bce",
         loss.front().place.text()));
+  if (std::all_of(loss.begin(), loss.end(), [](const LossEntry& entry) {
+        return std::holds_alternative<TopologyTerm>(entry.term);
+      }))
+    throw ConfigError(fmt::format(
+        "[config] {}: topology moves a few voxels of some steps; put another term beside it, such "
+        "as bce",
+        loss.front().place.text()));
 }
 
 // Between classes that exclude each other there is nothing.
@@ -80,7 +87,8 @@ void describe(Fields& fields, TaskSettings& task, bool masks) {
                     .used_when = "data.train.source is npy or hdf5"});
   describe_augment(fields, task.augment);
   fields.section("model", [&](Fields& f) { describe(f, task.model); }, {.doc = "the network"});
-  describe_loss(fields, task.loss, masks);
+  const LossFor judged = task.sheets ? LossFor::sheets : LossFor::masks;
+  describe_loss(fields, task.loss, masks ? judged : LossFor::labels);
   if (!masks)
     fields.section("imbalance", [&](Fields& f) { describe(f, task.imbalance); },
                    {.doc = "what is done about classes of different sizes"});
@@ -99,6 +107,11 @@ void check(const TaskSettings& task, std::span<const std::string> figures) {
   if (holds_volumes(task.data)) {
     check(task.volume);
     check(task.predict.volume);
+    if (task.data.epoch_size > 0 && task.volume.visit > 1)
+      throw ConfigError(fmt::format(
+          "[config] volume.visit must be 1 where data.epoch_size says how many patches an epoch "
+          "has, got {}; leave one of them out",
+          task.volume.visit));
   }
   check(task.image);
   check(task.model);

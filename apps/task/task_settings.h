@@ -24,6 +24,7 @@ struct TaskSettings {
   AugmentList augment{};
   ModelSettings model{};
   LossList loss{};
+  bool sheets = false;  ///< volumes have one mask, of what is thin: terms of the loss for it
   ImbalanceSettings imbalance{};
   std::string selected_by{};  ///< a figure of the validation
   PredictSettings predict{};

@@ -68,7 +68,8 @@ Pipeline volume_training_pipeline(const VolumeSet& set, const std::vector<std::i
                  .to(device);
   if (on_device) pipeline = std::move(pipeline).then(ResamplePatches{resample});
   pipeline = slow_transfer(steps.after_batch(std::move(pipeline)), feed.delay.transfer);
-  if (feed.volume.visit == 1) return std::move(pipeline).order(Shuffled{.seed = feed.seed});
+  if (feed.volume.visit == 1)
+    return std::move(pipeline).order(Shuffled{.seed = feed.seed, .epoch_size = feed.epoch_size});
   return std::move(pipeline).order(ShuffledByChunk{.seed = feed.seed, .chunk = feed.volume.visit});
 }
 

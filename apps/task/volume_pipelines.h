@@ -22,7 +22,8 @@ struct VolumeFeed {
   AugmentList augment{};
   PlantedDelays delay{};
   std::uint64_t seed = 0;
-  std::int64_t rows = 1;  ///< between two updates, of which the rule "rows" chooses some
+  std::int64_t rows = 1;        ///< between two updates, of which the rule "rows" chooses some
+  std::int64_t epoch_size = 0;  ///< patches of an epoch; 0: `volume.patches` of each case
   std::optional<std::int64_t> ignore{};
   std::int64_t classes = 0;
 };

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/random.h>
 #include <headrace/loaders/volume/open_volume.h>
+#include <headrace/loaders/volume/plain_volumes.h>
 
 #include <algorithm>
 #include <string_view>
@@ -17,13 +18,90 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_channels(const NnUNetRaw& raw, const VolumeSettings& volume) {
+// A data set whose labels' meaning is known.
+struct LabelledVolumes {
+  fs::path folder{};
+  std::vector<std::string> channels{};
+  std::vector<std::string> classes{};
+  std::optional<std::int64_t> ignore{};
+  std::vector<std::int64_t> values{};  // that a label may have
+  std::vector<NnUNetCase> cases{};
+};
+
+LabelledVolumes read_raw(const fs::path& folder, const VolumeClasses& expected) {
+  NnUNetRaw raw = read_nnunet_raw(folder);
+  LabelledVolumes made{.folder = raw.folder,
+                       .channels = raw.channels,
+                       .classes = volume_classes(raw),
+                       .ignore = raw.ignore,
+                       .values = raw.values(),
+                       .cases = std::move(raw.cases)};
+  if (expected.names.empty()) return made;
+  if (made.classes.size() != expected.names.size() ||
+      (made.ignore && made.ignore != expected.ignore))
+    throw ConfigError(fmt::format(
+        "[data] {}: labels must be those of {}{}, got {} in dataset.json; take kind: segmentation "
+        "for others",
+        folder.string(), fmt::join(expected.names, ", "),
+        expected.ignore ? fmt::format(", and {} for what counts nowhere", *expected.ignore) : "",
+        fmt::join(made.classes, ", ")));
+  made.classes = expected.names;
+  if (!made.ignore && expected.ignore) {
+    made.ignore = expected.ignore;
+    made.values.push_back(*expected.ignore);
+  }
+  return made;
+}
+
+LabelledVolumes labelled_volumes(const fs::path& folder, const VolumeClasses& expected) {
+  const auto plain =
+      expected.names.empty() || is_nnunet_raw(folder) ? std::nullopt : plain_volumes_in(folder);
+  if (!plain) return read_raw(folder, expected);
+  LabelledVolumes made{.folder = folder,
+                       .channels = {"image"},
+                       .classes = expected.names,
+                       .ignore = expected.ignore,
+                       .cases = list_plain_volumes(*plain, /*all_labelled=*/true)};
+  for (std::size_t label = 0; label < expected.names.size(); ++label)
+    made.values.push_back(static_cast<std::int64_t>(label));
+  if (expected.ignore) made.values.push_back(*expected.ignore);
+  return made;
+}
+
+void require_same(const LabelledVolumes& train, const LabelledVolumes& more) {
+  if (more.classes == train.classes && more.channels.size() == train.channels.size() &&
+      (!more.ignore || more.ignore == train.ignore))
+    return;
+  throw ConfigError(
+      fmt::format("[data] {}: must have the classes and channels of {}, {} and {}, got {} and {}",
+                  more.folder.string(), train.folder.string(), fmt::join(train.classes, ", "),
+                  train.channels.size(), fmt::join(more.classes, ", "), more.channels.size()));
+}
+
+// What has records of its own takes no share.
+SplitSettings split_beside(const OpenVolumes& what) {
+  SplitSettings split = what.split;
+  if (!what.validation.empty()) split.validation = 0.0;
+  if (!what.test.empty()) split.test = 0.0;
+  return split;
+}
+
+std::vector<PreparedCase> prepared_of(const LabelledVolumes& volumes, const OpenVolumes& what,
+                                      const VolumeSettings& volume) {
+  return prepare_volumes(volumes.cases,
+                         {.folder = prepared_folder(volumes.folder, volume),
+                          .threads = what.threads,
+                          .values = volumes.values},
+                         volume.preparation);
+}
+
+void check_channels(const LabelledVolumes& volumes, const VolumeSettings& volume) {
   const std::size_t said = volume.preparation.channels.size();
-  if (said == 1 || said == raw.channels.size()) return;
+  if (said == 1 || said == volumes.channels.size()) return;
   throw ConfigError(fmt::format(
       "[config] volume.normalise must have an entry for each of {} channels ({}), or one for all, "
       "got {}",
-      raw.channels.size(), fmt::join(raw.channels, ", "), said));
+      volumes.channels.size(), fmt::join(volumes.channels, ", "), said));
 }
 
 void check_classes(const VolumeRecords& records, const VolumeSettings& volume) {
@@ -59,10 +137,23 @@ VolumeCase open_case(const PreparedCase& prepared, const OpenedFiles& files,
   return made;
 }
 
-fs::path labels_beside(const fs::path& images) {
-  const fs::path beside = labels_folder(images);
+fs::path known_labels(const fs::path& images) {
+  const fs::path beside = labels_beside(images);
   std::error_code none;
   return fs::is_directory(beside, none) ? beside : fs::path();
+}
+
+// Whether all volumes' names end in the first channel's number, _0000.
+bool is_numbered(const fs::path& images) {
+  std::error_code failed;
+  bool some = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(images, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!is_named_as_volume(name) || name.starts_with('.')) continue;
+    if (name.find("_0000.") == std::string::npos) return false;
+    some = true;
+  }
+  return some || failed.value() != 0;  // whoever lists them says why
 }
 
 }  // namespace
@@ -153,37 +244,47 @@ VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings&
     throw ConfigError(
         "[config] data.train.folder must name a folder with imagesTr, labelsTr and dataset.json, "
         "got nothing");
-  const NnUNetRaw raw = read_nnunet_raw(what.folder);
-  VolumeRecords records{.classes = volume_classes(raw), .ignore = raw.ignore};
-  check_channels(raw, volume);
+  const LabelledVolumes train = labelled_volumes(what.folder, what.expected);
+  VolumeRecords records{.classes = train.classes, .ignore = train.ignore};
+  check_channels(train, volume);
   check_classes(records, volume);
   if (!what.split.group.empty())
     throw ConfigError(
         "[config] data.split.group names a column of a manifest, but volumes have none; leave it "
         "out, or keep what belongs together in one data set");
-  records.members =
-      split_records({.size = static_cast<std::int64_t>(raw.cases.size())}, what.split, what.seed);
+  records.members = split_records({.size = static_cast<std::int64_t>(train.cases.size())},
+                                  split_beside(what), what.seed);
+  std::vector<PreparedCase> prepared = prepared_of(train, what, volume);
+  const auto add = [&](const fs::path& folder, auto part) {
+    if (folder.empty()) return;
+    const LabelledVolumes more = labelled_volumes(folder, what.expected);
+    require_same(train, more);
+    for (PreparedCase& one : prepared_of(more, what, volume)) {
+      const auto number = static_cast<std::int64_t>(prepared.size());
+      for (SplitParts& member : records.members)
+        (member.*part).push_back(number);
+      prepared.push_back(std::move(one));
+    }
+  };
+  add(what.validation, &SplitParts::validation);
+  add(what.test, &SplitParts::test);
   records.set = open_prepared(
-      prepare_volumes(raw.cases,
-                      {.folder = prepared_folder(raw.folder, volume),
-                       .threads = what.threads,
-                       .values = raw.values()},
-                      volume.preparation),
-      naming_labels(volume, static_cast<std::int64_t>(records.classes.size())), records.ignore);
+      std::move(prepared), naming_labels(volume, static_cast<std::int64_t>(records.classes.size())),
+      records.ignore);
   return records;
-}
-
-fs::path labels_folder(const fs::path& images) {
-  constexpr std::string_view begin = "images";
-  const std::string name = images.filename().string();
-  if (!name.starts_with(begin)) return {};
-  return images.parent_path() / ("labels" + name.substr(begin.size()));
 }
 
 std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t channels, bool judged,
                                           const fs::path& labels) {
-  if (!is_nnunet_raw(data))
-    return list_nnunet_cases(data, channels, labels.empty() ? labels_beside(data) : labels);
+  if (!is_nnunet_raw(data)) {
+    const auto pairs = plain_volumes_in(data);
+    if (pairs && judged && channels == 1) return list_plain_volumes(*pairs, /*all_labelled=*/true);
+    const fs::path images = pairs ? pairs->images : data;
+    const fs::path known = labels.empty() ? known_labels(images) : labels;
+    if (channels == 1 && !is_numbered(images))
+      return list_plain_volumes({.images = images, .labels = known}, /*all_labelled=*/false);
+    return list_nnunet_cases(images, channels, known);
+  }
   NnUNetRaw raw = read_nnunet_raw(data);
   if (raw.channels.size() != channels)
     throw ConfigError(fmt::format("[data] {}: must have {} channels as the data trained on, got {}",
@@ -193,7 +294,7 @@ std::vector<NnUNetCase> find_volume_cases(const fs::path& data, std::size_t chan
     throw ConfigError(fmt::format(
         "[data] {}: must have images in imagesTs to predict, has none; name a folder of images",
         data.string()));
-  const fs::path beside = labels.empty() ? labels_beside(raw.folder / "imagesTs") : labels;
+  const fs::path beside = labels.empty() ? known_labels(raw.folder / "imagesTs") : labels;
   std::error_code none;
   for (NnUNetCase& one : raw.test) {
     const fs::path label = beside / (one.name + raw.file_ending);

@@ -35,8 +35,18 @@ struct VolumeRecords {
   std::vector<SplitParts> members{};     ///< cases of each
 };
 
+/// What the labels of a job's volumes mean, where it is the job that says it.
+struct VolumeClasses {
+  std::vector<std::string> names{};      ///< by label, the background first; empty: the data say it
+  std::optional<std::int64_t> ignore{};  ///< label that counts nowhere
+};
+
 struct OpenVolumes {
-  std::filesystem::path folder{};  ///< nnU-Net's raw layout
+  /// nnU-Net's raw layout; where the job says what labels mean, what plain_volumes_in() finds, too.
+  std::filesystem::path folder{};
+  std::filesystem::path validation{};  ///< a data set of its own; empty: a share of `folder`
+  std::filesystem::path test{};        ///< likewise
+  VolumeClasses expected{};
   SplitSettings split{};
   std::uint64_t seed = 0;
   int threads = 1;
@@ -52,7 +62,7 @@ std::vector<PreparedCase> prepare_volumes(const std::vector<NnUNetCase>& cases,
                                           const VolumePreparation& preparation);
 
 /// Prepares what is not prepared yet, showing how far it is, opens and divides. Throws ConfigError,
-/// for regions (classes that overlap) too; DataError; ResourceError.
+/// for regions (classes that overlap) and data sets of other classes too; DataError; ResourceError.
 VolumeRecords open_volume_records(const OpenVolumes& what, const VolumeSettings& volume);
 
 /// Settings by which an index of foreground knows all labels of so many classes.
@@ -65,14 +75,11 @@ VolumeSet open_prepared(std::vector<PreparedCase> prepared, const VolumeSettings
 /// Names by label of a data set, the background first. Throws ConfigError for regions.
 std::vector<std::string> volume_classes(const NnUNetRaw& raw);
 
-/// Where the labels of a folder of images are by nnU-Net's names, labelsTs of imagesTs, whether
-/// they are there or not; empty for other names.
-std::filesystem::path labels_folder(const std::filesystem::path& images);
-
 /// Cases to predict or to judge: a folder in nnU-Net's raw layout stands for its imagesTs, or where
 /// `judged` for its labelled cases; any other folder for the images `NAME_0000.ENDING`, ... in it,
-/// with labels `NAME.ENDING` of `labels`, or of the folder beside it that nnU-Net would call theirs
-/// (labelsTr of imagesTr), where there is one. Opens nothing. Throws ConfigError, DataError.
+/// or of one channel, where none is numbered, `NAME.ENDING`, with labels `NAME.ENDING` of `labels`,
+/// or of labels_beside() it, where there is such a folder. Opens nothing. Throws ConfigError,
+/// DataError.
 std::vector<NnUNetCase> find_volume_cases(const std::filesystem::path& data, std::size_t channels,
                                           bool judged, const std::filesystem::path& labels = {});
 

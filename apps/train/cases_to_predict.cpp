@@ -4,6 +4,7 @@
 #include <headrace/apps/train/volume_slices.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/open_volume.h>
+#include <headrace/loaders/volume/plain_volumes.h>
 
 #include <algorithm>
 #include <set>
@@ -43,7 +44,7 @@ void require_apart_of_cases(const fs::path& output, const std::vector<NnUNetCase
     for (const fs::path& image : one.images)
       add_folders(image, images);
     if (!one.label.empty()) add_folders(one.label, labels);
-    const fs::path beside = labels_folder(one.images.front().parent_path());
+    const fs::path beside = labels_beside(one.images.front().parent_path());
     if (!beside.empty()) labels.insert(beside);
   }
   for (const fs::path& folder : images)
@@ -83,8 +84,8 @@ CasesToPredict prepare_to_predict(std::vector<NnUNetCase> cases, const PrepareOp
 }
 
 void require_predictable(const std::vector<PreparedCase>& prepared,
-                         const VolumePredictSettings& predict) {
-  if (predict.smallest <= 1 && !predict.largest_only) return;
+                         const VolumeDecision& decision) {
+  if (decision.smallest <= 1 && !decision.largest_only) return;
   constexpr double most = 2147483648.0;
   for (const PreparedCase& one : prepared) {
     double voxels = 1.0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/task/volume_settings.h>
+#include <headrace/apps/task/clean_labels.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
 #include <headrace/loaders/volume/volume_preparation.h>
 
@@ -30,8 +30,7 @@ struct CasesToPredict {
 CasesToPredict prepare_to_predict(std::vector<NnUNetCase> cases, const PrepareOptions& options,
                                   const VolumePreparation& preparation);
 
-/// Throws ConfigError naming the case whose crop is too large for what `predict` does to it.
-void require_predictable(const std::vector<PreparedCase>& prepared,
-                         const VolumePredictSettings& predict);
+/// Throws ConfigError naming the case whose crop is too large for how its labels are cleaned.
+void require_predictable(const std::vector<PreparedCase>& prepared, const VolumeDecision& decision);
 
 }  // namespace headrace::inline v1::app

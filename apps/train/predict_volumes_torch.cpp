@@ -36,7 +36,6 @@ class VolumesPrediction {
     seen_ = prepare_to_predict(
         cases_, {.folder = output.prepared(), .threads = task_.threads, .stop = signals.token()},
         task_.volume.preparation);
-    require_predictable(seen_.prepared, task_.predict);
     if (!signals.token().stop_requested() && write_all(output, signals.token()))
       return done(output);
     output.stay();
@@ -69,6 +68,8 @@ class VolumesPrediction {
     if (seen_.cases.empty()) return true;
     const Team team =
         ensemble_.ready(recipe_.test_on(open_prepared(seen_.prepared, task_.volume, task_.ignore)));
+    decision_ = recipe_.decision(team.fitted());
+    require_predictable(seen_.prepared, decision_);
     training::EvaluationOptions pass = team.options(ensemble_.device());
     pass.on_cases = [&](const training::Cases& cases) { write(output, cases); };
     Loader loader = team.course().evaluation(training::Split::test, ensemble_.feed(team)).build();
@@ -87,7 +88,7 @@ class VolumesPrediction {
               {.values = {scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.numel())},
                .classes = scores.size(1),
                .extent = {scores.size(2), scores.size(3), scores.size(4)}},
-              seen_.prepared.at(number), task_.predict));
+              seen_.prepared.at(number), decision_));
   }
 
   // A label that cannot be compared with costs the case its Dice, and nothing else.
@@ -122,6 +123,7 @@ class VolumesPrediction {
   Ensemble& ensemble_;
   VolumePredictor& recipe_;
   VolumeTask task_;
+  VolumeDecision decision_{};
   std::vector<NnUNetCase> cases_;
   CasesToPredict seen_;
   DiceTable dice_;

@@ -1,13 +1,13 @@
 #include <headrace/apps/train/predicted_volume.h>
 #include <headrace/apps/train/volume_slices.h>
-#include <headrace/augment/volume/closing.h>
-#include <headrace/augment/volume/components.h>
 #include <headrace/augment/volume/resample_scores.h>
+#include <headrace/augment/volume/smooth_scores.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/volume/open_volume.h>
 #include <headrace/loaders/volume/write_prediction.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -31,16 +31,6 @@ GridExtent crop_of(const PreparedCase& prepared) {
   return crop;
 }
 
-template <class Label>
-void clean(std::vector<Label>& labels, const GridExtent& extent,
-           const VolumePredictSettings& predict) {
-  if (predict.smallest > 1 || predict.largest_only)
-    remove_components(std::span(labels), extent,
-                      {.least = predict.smallest, .keep_largest = predict.largest_only});
-  if (predict.closing > 0)
-    close_labels(std::span(labels), extent, {.radius = static_cast<double>(predict.closing)});
-}
-
 // Into the whole, which is 0.
 template <class Label>
 void paste(const std::vector<Label>& labels, const PreparedCase& prepared,
@@ -59,16 +49,35 @@ void paste(const std::vector<Label>& labels, const PreparedCase& prepared,
     }
 }
 
+VolumeDecision on_files(const VolumeDecision& decision, const PreparedCase& prepared) {
+  if (!decision.of_prepared) return decision;
+  std::array<double, 3> ratio{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    ratio[axis] = prepared.original_spacing[axis] / prepared.spacing[axis];
+  return on_grid(decision, ratio);
+}
+
 template <class Label>
 void predict_labels(const VolumeScores& scores, const PreparedCase& prepared,
-                    const VolumePredictSettings& predict, std::vector<std::byte>& whole) {
+                    const VolumeDecision& decision, std::vector<std::byte>& whole) {
   const GridExtent crop = crop_of(prepared);
   std::vector<Label> labels(static_cast<std::size_t>(voxels_of(crop)));
+  std::optional<float> threshold;
+  if (decision.threshold) threshold = static_cast<float>(*decision.threshold);
   labels_of_scores(scores.values, {.channels = scores.classes, .from = scores.extent, .to = crop},
-                   std::nullopt, std::span(labels));
-  clean(labels, crop, predict);
+                   threshold, std::span(labels));
+  clean_labels(std::span(labels), crop, on_files(decision, prepared));
   whole.resize(static_cast<std::size_t>(voxels_of(prepared.original_extent)) * sizeof(Label));
   paste(labels, prepared, whole);
+}
+
+std::vector<float> smoothed_scores(const VolumeScores& scores, double deviation) {
+  std::vector<float> made(scores.values.begin(), scores.values.end());
+  const auto channel = static_cast<std::size_t>(voxels_of(scores.extent));
+  for (std::size_t first = 0; first < made.size(); first += channel)
+    smooth_scores(std::span(made).subspan(first, channel), scores.extent,
+                  {deviation, deviation, deviation});
+  return made;
 }
 
 // What may stand in a file of labels.
@@ -130,17 +139,23 @@ std::vector<ClassOverlap> count(const PredictedVolume& predicted, VolumeSlices& 
 }  // namespace
 
 PredictedVolume predicted_volume(const VolumeScores& scores, const PreparedCase& prepared,
-                                 const VolumePredictSettings& predict) {
+                                 const VolumeDecision& decision) {
   const auto& extent = prepared.original_extent;
   PredictedVolume made{.info = {.shape = {1, extent[0], extent[1], extent[2]},
                                 .block = {1, 1, extent[1], extent[2]},
                                 .dtype = dtype_of_labels(scores.classes),
                                 .spacing = prepared.original_spacing,
                                 .affine = prepared.original_affine}};
+  std::vector<float> smoothed;
+  VolumeScores seen = scores;
+  if (decision.smooth > 0.0) {
+    smoothed = smoothed_scores(scores, decision.smooth);
+    seen.values = smoothed;
+  }
   if (made.info.dtype == DType::uint8)
-    predict_labels<std::uint8_t>(scores, prepared, predict, made.voxels);
+    predict_labels<std::uint8_t>(seen, prepared, decision, made.voxels);
   else
-    predict_labels<std::int16_t>(scores, prepared, predict, made.voxels);
+    predict_labels<std::int16_t>(seen, prepared, decision, made.voxels);
   return made;
 }
 

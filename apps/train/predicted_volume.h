@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/task/volume_settings.h>
+#include <headrace/apps/task/clean_labels.h>
 #include <headrace/augment/volume/grid_extent.h>
 #include <headrace/augment/volume/label_overlap.h>
 #include <headrace/loaders/volume/nnunet_raw.h>
@@ -30,12 +30,13 @@ struct PredictedVolume {
   std::vector<std::byte> voxels{};
 };
 
-/// Resamples scores to the voxels of the files' crop, takes of each the best class, and does there,
-/// where voxels are those of the files, what `predict` says: small components go (or all but the
-/// largest of a class), then each class is closed. Outside of the crop is 0. Holds, beside the
-/// scores, the crop's labels and the result. Throws ConfigError for more classes than int16 has.
+/// Smooths scores on the prepared grid where the decision says so, resamples them to the voxels of
+/// the files' crop, takes of each the best class, or of one mask what is above the threshold, and
+/// cleans labels there, where voxels are those of the files (`clean_labels`). Outside of the crop
+/// is 0. Holds, beside the scores and where they are smoothed a copy of them, the crop's labels and
+/// the result. Throws ConfigError for more classes than int16 has, and for a threshold of several.
 PredictedVolume predicted_volume(const VolumeScores& scores, const PreparedCase& prepared,
-                                 const VolumePredictSettings& predict);
+                                 const VolumeDecision& decision);
 
 /// Label 0 everywhere on the grid of an image, whose header is read. Throws what open_volume()
 /// throws.

@@ -106,8 +106,9 @@ app::LoaderConfig pictures_of(const fs::path& folder) {
 
 TEST_CASE("every operation of the table runs as its name alone and changes what it works on") {
   const std::string plain = delivered("[]");
-  const std::set<std::string> on_labels{"slice_jitter", "distance_transform", "skeleton",
-                                        "deep_supervision_targets"};
+  const std::set<std::string> on_labels{"slice_jitter",  "distance_transform",
+                                        "skeleton",      "soft_skeleton",
+                                        "betti_targets", "deep_supervision_targets"};
   for (const app::AugmentRow& row : app::augment_table()) {
     CAPTURE(row.name);
     std::string entry = row.name;
@@ -132,10 +133,12 @@ TEST_CASE("every public operation of augment has its file in the list's folder")
   std::string files;
   for (const auto& entry : fs::directory_iterator(root / "apps/feed/augment"))
     files += headrace::test::content_of(entry.path());
-  // The window of a task's arrays is their section `array`; predictions are no samples.
-  const std::set<std::string> others{"frame_window",    "closing",     "components",
-                                     "grid_extent",     "label_cache", "label_overlap",
-                                     "resample_scores", "window_grid", "volume_parameters"};
+  // The window of a task's arrays is their section `array`; predictions are no samples, nor is what
+  // measures look at.
+  const std::set<std::string> others{
+      "frame_window",  "closing",         "components",  "grid_extent",       "label_cache",
+      "label_overlap", "resample_scores", "window_grid", "volume_parameters", "smooth_scores",
+      "betti",         "voxel_bits",      "voxel_runs"};
   for (const char* folder : {"augment", "augment/spectrogram", "augment/volume"}) {
     for (const auto& entry : fs::directory_iterator(root / folder)) {
       if (entry.path().extension() != ".h" || others.contains(entry.path().stem())) continue;

@@ -98,7 +98,7 @@ TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, lower) {
 }
 
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, lower) {
-  for (const char* operation : {"addmm", "conv2d"})
+  for (const char* operation : {"addmm", "conv2d", "conv3d", "conv_transpose3d.input"})
     lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_type<at::kBFloat16>>());
   for (const char* operation : {"group_norm", "layer_norm"})
     lower.impl(operation, torch::CppFunction::makeFromBoxedFunction<&in_type<at::kFloat>>());

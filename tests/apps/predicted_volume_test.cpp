@@ -74,8 +74,8 @@ TEST_CASE("small components go and holes are closed on that grid") {
     return (z == 0 && y < 2 && x == 0) || (z == 3 && y == 3 && x == 2) ? 1 : 0;
   };
   const auto scores = scores_of(label);
-  const auto voxels = [&](const VolumePredictSettings& predict) {
-    const PredictedVolume made = predicted_volume(seen(scores), prepared(), predict);
+  const auto voxels = [&](const VolumeDecision& decision) {
+    const PredictedVolume made = predicted_volume(seen(scores), prepared(), decision);
     return std::count(made.voxels.begin(), made.voxels.end(), std::byte{1});
   };
   CHECK(voxels({}) == 6);
@@ -169,6 +169,36 @@ TEST_CASE("a table of Dice has a row for each case and passes over absent classe
         "case,mean,liver,\"a, b\"\none,0.750000,0.500000,1.000000\ntwo,1.000000,1.000000,\n");
   const std::string text = table.text();
   CHECK(text.find("mean  0.8750  0.7500  1.0000") != std::string::npos);
+}
+
+TEST_CASE("one mask is decided by its threshold, smoothed before where the decision says so") {
+  // A voxel of .9 alone in nothing, of the prepared grid.
+  const auto single = [](auto z, auto y, auto x) { return z == 1 && y == 1 && x == 1; };
+  std::vector<float> scores(static_cast<std::size_t>(voxels_of(prepared().extent)));
+  std::size_t at = 0;
+  const auto [depth, rows, columns] = prepared().extent;
+  for (std::int64_t z = 0; z < depth; ++z)
+    for (std::int64_t y = 0; y < rows; ++y)
+      for (std::int64_t x = 0; x < columns; ++x)
+        scores[at++] = single(z, y, x) ? 0.9F : 0.0F;
+  const VolumeScores seen{.values = scores, .classes = 1, .extent = prepared().extent};
+  const auto voxels = [&](const VolumeDecision& decision) {
+    const PredictedVolume made = predicted_volume(seen, prepared(), decision);
+    return std::count(made.voxels.begin(), made.voxels.end(), std::byte{1});
+  };
+  CHECK(voxels({.threshold = 0.5}) > 0);
+  CHECK(voxels({.threshold = 0.95}) == 0);
+  CHECK(voxels({.smooth = 1.0, .threshold = 0.5}) == 0);
+  CHECK(voxels({.smooth = 1.0, .threshold = 0.01}) > voxels({.threshold = 0.01}));
+}
+
+TEST_CASE("sizes in voxels of the prepared grid are as much volume in the files'") {
+  // Files of half the spacing: eight voxels for one.
+  const VolumeDecision decision{.smallest = 600, .closing = 3, .of_prepared = true};
+  const VolumeDecision on_files = on_grid(decision, {0.5, 0.5, 0.5});
+  CHECK(on_files.smallest == 4800);
+  CHECK(on_files.closing == 6);
+  CHECK(on_grid(decision, {1.0, 1.0, 1.0}) == decision);
 }
 
 }  // namespace headrace::app

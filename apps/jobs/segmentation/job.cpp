@@ -1,9 +1,8 @@
 #include <headrace/apps/jobs/picture_job.h>
 #include <headrace/apps/jobs/segmentation/config.h>
-#include <headrace/apps/jobs/segmentation/prepare_surface.h>
 #include <headrace/apps/jobs/segmentation/propose.h>
 #include <headrace/apps/jobs/segmentation/propose_volumes.h>
-#include <headrace/apps/jobs/segmentation/volume_job.h>
+#include <headrace/apps/jobs/volume_job.h>
 
 namespace headrace::inline v1::app {
 
@@ -21,7 +20,6 @@ Job segmentation_job() {
   return {.name = "segmentation",
           .help = "classes of the pixels of pictures, or the voxels of volumes, of one's own",
           .config = [] { return std::make_shared<SegmentationConfig>(); },
-          .prepare = prepare_surface_command,
           .propose = propose_segmentation,
           .propose_folder = propose_volumes,
           .masks = true};

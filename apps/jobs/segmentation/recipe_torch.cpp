@@ -1,6 +1,6 @@
 #include <headrace/apps/jobs/segmentation/course_torch.h>
 #include <headrace/apps/jobs/segmentation/recipe_torch.h>
-#include <headrace/apps/jobs/segmentation/volume_recipe_torch.h>
+#include <headrace/apps/jobs/volume_recipe_torch.h>
 #include <headrace/apps/task/check_masks.h>
 #include <headrace/apps/task/thresholds_torch.h>
 #include <headrace/training/binary_segmentation_metric.h>

@@ -119,7 +119,7 @@ at::Tensor tensor_of(const Map& map) {
 app::LossList list_of(const char* yaml) {
   app::LossList list;
   app::Fields fields;
-  app::describe_loss(fields, list, true);
+  app::describe_loss(fields, list, app::LossFor::masks);
   fields.read(app::parse_document(std::string("loss: ") + yaml, "test"));
   return list;
 }

@@ -116,8 +116,21 @@ TEST_CASE("what cannot be right about volumes is said") {
   CHECK(says(yaml("predict: {mirror: [x, x]}\n"), "each once, got \"x\""));
   CHECK(
       says("kind: segmentation\ndata: {train: {source: volumes, folder: a}, test: {source: "
-           "volumes, folder: b}}\n",
-           "data.test\" is not used unless data.train.source is pairs"));
+           "pairs, folder: b, masks: c}}\n",
+           "data.test.source must be volumes"));
+  CHECK(says(
+      "kind: segmentation\ndata: {train: {source: volumes, folder: a}, epoch_size: 8}\nvolume: "
+      "{patches: 4, visit: 2}\n",
+      "volume.visit must be 1"));
+}
+
+TEST_CASE("volumes may be validated and tested with data sets of their own") {
+  const TrainingJob job = read(
+      "kind: segmentation\ndata: {train: {source: volumes, folder: a}, validation: {source: "
+      "volumes, folder: b}, test: {source: volumes, folder: c}, epoch_size: 8}\n");
+  CHECK(config_of(job).task.data.validation.folder == "b");
+  CHECK(config_of(job).task.data.test.folder == "c");
+  CHECK(config_of(job).task.data.epoch_size == 8);
 }
 
 }  // namespace headrace::app

@@ -135,3 +135,30 @@ TEST_CASE("a patch that its network cannot take is refused with one that it can"
     CHECK(std::abs(advised[0] - side) <= 32);
   }
 }
+
+TEST_CASE("residual_unet3d takes odd patches of volumes, no small ones, and no pictures") {
+  CHECK(refusal("residual_unet3d", shape_of({17, 33, 35}, {})) == "nothing thrown");
+  const std::string small_patch = refusal("residual_unet3d", shape_of({16, 32, 12}, {}));
+  CHECK_MESSAGE(small_patch.find("volume.patch must be at least 16") != std::string::npos,
+                small_patch);
+  const app::NetworkShape picture{.outputs = 1, .channels = 1, .sides = {64, 64}, .dense = true};
+  const std::string pictures = refusal("residual_unet3d", picture);
+  CHECK_MESSAGE(pictures.find("takes volumes, but the data are pictures") != std::string::npos,
+                pictures);
+  app::ModelSettings model;
+  model.name = "residual_unet3d";
+  model.base = 4;
+  model.blocks = 1;
+  model.dropout = {0.0};
+  model.deep_supervision = false;
+  app::NetworkShape shape = shape_of({16, 32, 16}, {});
+  shape.outputs = 1;
+  const at::NoGradGuard none;
+  const auto network = app::make_task_network(model, shape, true);
+  network->set_training(true);
+  const models::Output output = network->outputs(at::zeros({1, 1, 16, 32, 16}));
+  CHECK(output.main.sizes() == at::IntArrayRef({1, 1, 16, 32, 16}));
+  CHECK(output.deep.empty());
+  CHECK(app::network_notes(model).at("network") ==
+        "residual_unet3d, base 4, blocks 1, no deep supervision, dropout [0]");
+}

@@ -1,5 +1,6 @@
-#include <headrace/apps/jobs/segmentation/volume_course_torch.h>
-#include <headrace/apps/jobs/segmentation/volume_job.h>
+#include <headrace/apps/jobs/volume_course_torch.h>
+#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/task/topology_term_torch.h>
 #include <headrace/engine/base/literals.h>
 #include <headrace/engine/torch/as_tensor.h>
 #include <headrace/training/segmentation_metric.h>
@@ -15,15 +16,25 @@ constexpr const char* label_field = "label";
 // Sums of larger volumes are kept on the host.
 constexpr std::size_t most_device_sums = 2_GiB;
 
-std::size_t sum_bytes(const std::array<std::int64_t, 3>& extent, std::int64_t classes) {
-  return static_cast<std::size_t>((classes + 1) * voxels_of(extent)) * sizeof(float);
+std::size_t sum_bytes(const std::array<std::int64_t, 3>& extent, std::int64_t outputs) {
+  return static_cast<std::size_t>((outputs + 1) * voxels_of(extent)) * sizeof(float);
+}
+
+// Of the first list that asks for it.
+std::shared_ptr<models::TopologyLoss> topology_of(const VolumeCourse::Parts& parts) {
+  if (!parts.trains) return nullptr;
+  auto made = make_topology(parts.config->task.loss, parts.records.ignore);
+  for (const auto& stage : parts.config->stages)
+    if (!made)
+      made = make_topology(dynamic_cast<const TaskConfig&>(*stage).task.loss, parts.records.ignore);
+  return made;
 }
 
 }  // namespace
 
-NetworkShape volume_shape(const VolumeSettings& volume, std::int64_t classes,
+NetworkShape volume_shape(const VolumeSettings& volume, std::int64_t outputs,
                           std::int64_t channels) {
-  NetworkShape shape{.outputs = classes,
+  NetworkShape shape{.outputs = outputs,
                      .channels = channels,
                      .sides = {volume.patch.begin(), volume.patch.end()},
                      .dense = true};
@@ -32,9 +43,9 @@ NetworkShape volume_shape(const VolumeSettings& volume, std::int64_t classes,
   return shape;
 }
 
-std::size_t held_of_volume(const std::array<std::int64_t, 3>& extent, std::int64_t classes,
+std::size_t held_of_volume(const std::array<std::int64_t, 3>& extent, std::int64_t outputs,
                            Device device) {
-  const std::size_t sums = sum_bytes(extent, classes);
+  const std::size_t sums = sum_bytes(extent, outputs);
   if (device.is_cuda() && sums <= most_device_sums) return 0;
   // Labels, and which of them count.
   return sums + static_cast<std::size_t>(voxels_of(extent)) * (sizeof(std::int64_t) + sizeof(bool));
@@ -43,7 +54,10 @@ std::size_t held_of_volume(const std::array<std::int64_t, 3>& extent, std::int64
 VolumeCourse::VolumeCourse(Parts parts)
     : TaskCourse({.config = parts.config,
                   .trains = parts.trains,
-                  .loss = {.ignore = parts.records.ignore.value_or(-1), .target = label_field}}),
+                  .loss = {.sigmoid = parts.sigmoid,
+                           .ignore = parts.records.ignore.value_or(-1),
+                           .topology = topology_of(parts),
+                           .target = label_field}}),
       parts_(std::move(parts)) {
   const TaskSettings& task = parts_.config->task;
   validation_ = windows_of(parts_.records.set, parts_.member.validation, task.volume,
@@ -64,12 +78,11 @@ VolumeCourse::Windows VolumeCourse::windows_of(const VolumeSet& set,
 }
 
 NetworkShape VolumeCourse::shape() const {
-  return volume_shape(parts_.config->task.volume,
-                      static_cast<std::int64_t>(parts_.records.classes.size()), parts_.channels);
+  return volume_shape(parts_.config->task.volume, parts_.outputs, parts_.channels);
 }
 
 Pipeline VolumeCourse::train(const training::Stage& stage, const training::Feed& feed) const {
-  const auto& config = dynamic_cast<const SegmentationConfig&>(of_stage(stage));
+  const TaskConfig& config = of_stage(stage);
   return volume_training_pipeline(parts_.records.set, parts_.member.train,
                                   volume_feed(config, parts_.records),
                                   {.size = stage.batch, .tail = Tail::drop}, feed.device);
@@ -93,9 +106,13 @@ training::Example VolumeCourse::example(const Batch& batch, const training::Mome
                             .rows = batch.valid_rows()};
   const std::string smaller = std::string(label_field) + "_";
   for (const std::string& name : batch.names()) {
-    if (name == "valid") example.present = field(name).to(at::kBool);
-    if (name == label_field || (moment.training && name.starts_with(smaller)))
-      example.targets.emplace(name, field(name).to(at::kLong));
+    if (name == "valid") {
+      example.present = field(name).to(at::kBool);
+      continue;
+    }
+    if (name == image_field) continue;
+    const bool classes = !parts_.sigmoid && (name == label_field || name.starts_with(smaller));
+    example.targets.emplace(name, classes ? field(name).to(at::kLong) : field(name));
   }
   return example;
 }

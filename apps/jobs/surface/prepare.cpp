@@ -1,6 +1,6 @@
-#include <headrace/apps/jobs/segmentation/prepare_surface.h>
-#include <headrace/apps/jobs/segmentation/surface_label.h>
-#include <headrace/apps/jobs/segmentation/surface_volumes.h>
+#include <headrace/apps/jobs/surface/prepare.h>
+#include <headrace/apps/jobs/surface/surface_label.h>
+#include <headrace/apps/jobs/surface/surface_volumes.h>
 #include <headrace/apps/run/make_folder.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -48,18 +49,38 @@ void add(CLI::App& line, PrepareOptions& options) {
       ->capture_default_str();
 }
 
-constexpr std::string_view dataset_json = R"({
- "channel_names": {"0": "MRI"},
- "labels": {"background": 0, "surface": 1, "ignore": 2},
- "numTraining": 4,
+std::string dataset_json(std::size_t cases) {
+  return fmt::format(R"({{
+ "channel_names": {{"0": "MRI"}},
+ "labels": {{"background": 0, "surface": 1, "ignore": 2}},
+ "numTraining": {},
  "file_ending": ".nii.gz"
+}}
+)",
+                     cases);
 }
-)";
+
+/// A box of the head that a data set of its own has: the halves on both sides of the plane in the
+/// middle, of which one is to train on but for a slab of it.
+struct HalfCase {
+  const char* data_set;
+  const char* name;
+  double begin_z, end_z;  // shares of the height
+  bool left;              // the low end of x
+  bool ignores;           // blocks of its labels
+};
+constexpr std::array half_cases{
+    HalfCase{"train", "half_lower", 0.0, 0.4, true, true},
+    HalfCase{"train", "half_upper", 0.6, 1.0, true, true},
+    HalfCase{"validation", "half_middle", 0.4, 0.6, true, false},
+    HalfCase{"test", "other_half", 0.0, 1.0, false, false},
+};
+constexpr std::array half_sets{"train", "validation", "test"};
 constexpr std::array parts{"inferior_posterior", "inferior_anterior", "superior_posterior",
                            "superior_anterior"};
 constexpr std::array folders{"imagesTr", "labelsTr", "imagesTs", "labelsTs"};
 constexpr std::string_view record = "recipe.txt";
-constexpr std::string_view record_begins = "surface 1: ";
+constexpr std::string_view record_begins = "surface 2: ";
 
 void say(std::string_view line) {
   fmt::print(stderr, "prepare surface: {}\n", line);
@@ -79,22 +100,30 @@ class PrepareSurface {
       return ExitCode::done;
     }
     begin();
-    Progress progress("prepare surface", static_cast<std::int64_t>(parts.size()) + 1, "cases");
+    constexpr auto cases = static_cast<std::int64_t>(parts.size() + half_cases.size()) + 1;
+    Progress progress("prepare surface", cases, "cases");
     write_head(progress);
     write_other();
-    progress.show(static_cast<std::int64_t>(parts.size()) + 1);
+    progress.show(cases);
     progress.end();
     write_text("README.txt", readme());
     if (!sources_.licence.empty())
       write_text("copyright.txt", read_whole_text(sources_.licence, "prepare"));
-    write_text("dataset.json", std::string(dataset_json));
+    for (const char* set : half_sets)
+      write_text(fmt::format("halves/{}/dataset.json", set), dataset_json(cases_of(set)));
+    write_text("dataset.json", dataset_json(parts.size()));
     write_text(record, record_text());
-    say(fmt::format("{}: {} training cases, 1 to test, in {}", options_.output.string(),
-                    parts.size(), monitor::format_seconds(progress.seconds())));
+    say(fmt::format("{}: {} training cases, 1 to test, and the halves of the head apart, in {}",
+                    options_.output.string(), parts.size(),
+                    monitor::format_seconds(progress.seconds())));
     return ExitCode::done;
   }
 
  private:
+  static std::size_t cases_of(std::string_view set) {
+    return static_cast<std::size_t>(std::ranges::count(half_cases, set, &HalfCase::data_set));
+  }
+
   static std::vector<std::string> names() {
     std::vector<std::string> names;
     for (const char* part : parts) {
@@ -103,6 +132,12 @@ class PrepareSurface {
     }
     names.insert(names.end(),
                  {"imagesTs/inia19_0000.nii.gz", "labelsTs/inia19.nii.gz", "dataset.json"});
+    for (const HalfCase& one : half_cases) {
+      names.push_back(fmt::format("halves/{}/imagesTr/{}_0000.nii.gz", one.data_set, one.name));
+      names.push_back(fmt::format("halves/{}/labelsTr/{}.nii.gz", one.data_set, one.name));
+    }
+    for (const char* set : half_sets)
+      names.push_back(fmt::format("halves/{}/dataset.json", set));
     return names;
   }
 
@@ -126,7 +161,7 @@ class PrepareSurface {
     std::error_code none;
     const std::string before = read_whole_text(options_.output / record, "prepare");
     if (fs::exists(options_.output, none) && !fs::is_empty(options_.output, none) &&
-        !before.starts_with(record_begins)) {
+        !before.starts_with("surface ")) {
       throw ConfigError(
           fmt::format("[prepare] {} must be empty, or made by prepare surface, got "
                       "a folder with other files; name another one",
@@ -135,8 +170,13 @@ class PrepareSurface {
     make_folder("prepare", options_.output);
     write_text(record, fmt::format("{}not finished\n", record_begins));
     fs::remove(options_.output / "dataset.json", none);
+    for (const char* set : half_sets)
+      fs::remove(options_.output / "halves" / set / "dataset.json", none);
     for (const char* folder : folders)
       make_folder("prepare", options_.output / folder);
+    for (const char* set : half_sets)
+      for (const char* folder : {"imagesTr", "labelsTr"})
+        make_folder("prepare", options_.output / "halves" / set / folder);
   }
 
   void write_text(std::string_view name, const std::string& text) const {
@@ -158,6 +198,7 @@ class PrepareSurface {
           "[prepare] ch2 and ch2bet must have the same shape; are they of one package?");
     }
     SurfaceVoxels labels = grown(inner_boundary(brain.mask()));
+    const WholeVolume whole_label = head.labelled(labels);
     ignore_blocks(labels, {.label = 2, .share = options_.ignored, .seed = options_.seed});
     const WholeVolume label = head.labelled(std::move(labels));
     const VolumeIndex& shape = head.info.shape;
@@ -171,6 +212,25 @@ class PrepareSurface {
       write(fmt::format("labelsTr/ch2_{}.nii.gz", parts[i]), label.part(begin, end));
       progress.show(static_cast<std::int64_t>(i) + 1);
     }
+    for (std::size_t i = 0; i < half_cases.size(); ++i) {
+      write_half(half_cases[i], head, half_cases[i].ignores ? label : whole_label);
+      progress.show(static_cast<std::int64_t>(parts.size() + i) + 1);
+    }
+  }
+
+  void write_half(const HalfCase& half, const WholeVolume& head, const WholeVolume& label) const {
+    const VolumeIndex& shape = head.info.shape;
+    const auto slice = [&](double share) {
+      return std::llround(share * static_cast<double>(shape[1]));
+    };
+    // Of an odd number of columns the middle one is in neither half.
+    const std::int64_t begin_x = half.left ? 0 : (shape[3] + 1) / 2;
+    const std::array begin{std::int64_t{slice(half.begin_z)}, std::int64_t{0}, begin_x};
+    const std::array end{std::int64_t{slice(half.end_z)}, shape[2],
+                         half.left ? shape[3] / 2 : shape[3]};
+    const std::string folder = fmt::format("halves/{}/", half.data_set);
+    write(fmt::format("{}imagesTr/{}_0000.nii.gz", folder, half.name), head.part(begin, end));
+    write(fmt::format("{}labelsTr/{}.nii.gz", folder, half.name), label.part(begin, end));
   }
 
   /// Another animal, to judge by: nothing of it is ignored.
@@ -194,6 +254,11 @@ class PrepareSurface {
         "\n"
         "imagesTr, labelsTr: four parts of one human head (they share no voxel, but a subject).\n"
         "imagesTs, labelsTs: the brain of a macaque.\n"
+        "halves: the same head, divided by the plane in the middle into data sets of their own: "
+        "train\n(two parts of one half), validation (the slab between them), test (the other half, "
+        "all of which\ncounts). A brain is nearly symmetric: whoever mirrors the labels of the one "
+        "half has most of the\nother's, so this test says that a network has learnt what a surface "
+        "looks like, not that it knows\nother heads; the macaque says that.\n"
         "Labels: 1 within one voxel of the brain's outermost voxels; 2 counts nowhere.\n",
         sources_.origin,
         sources_.licence.empty() ? "as the files' origin says"

@@ -2,7 +2,7 @@
 
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_job.h>
-#include <headrace/apps/jobs/segmentation/config.h>
+#include <headrace/apps/jobs/task_config.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
 
@@ -11,17 +11,18 @@
 namespace headrace::inline v1::app {
 
 /// What its pipelines have in common.
-VolumeFeed volume_feed(const SegmentationConfig& config, const VolumeRecords& records);
+VolumeFeed volume_feed(const TaskConfig& config, const VolumeRecords& records);
 
 /// The volumes of a configuration, prepared where they are not. Throws what open_volume_records()
 /// throws.
-VolumeRecords open_volumes(const SegmentationConfig& config);
+VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected = {});
 
 /// The training pipeline of the first member, for a bench.
-LoaderJob volume_loader_job(const SegmentationConfig& config);
+LoaderJob volume_loader_job(const TaskConfig& config, const VolumeClasses& expected = {});
 
 /// The volumes of the first member for `headrace inspect`, window by window, and what the pipeline
 /// makes of them in the same places.
-std::vector<DataPart> volume_data_parts(const SegmentationConfig& config);
+std::vector<DataPart> volume_data_parts(const TaskConfig& config,
+                                        const VolumeClasses& expected = {});
 
 }  // namespace headrace::inline v1::app

@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/segmentation/volume_job.h>
+#include <headrace/apps/jobs/volume_job.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <cstddef>
@@ -29,7 +29,7 @@ VolumeSet around_windows(const VolumeSet& set, const WindowPlan& plan,
   return placed;
 }
 
-DataPart part_of(std::string name, const SegmentationConfig& config, const VolumeRecords& records,
+DataPart part_of(std::string name, const TaskConfig& config, const VolumeRecords& records,
                  const std::vector<std::int64_t>& cases) {
   const VolumeFeed feed = volume_feed(config, records);
   const auto plan =
@@ -55,27 +55,32 @@ DataPart part_of(std::string name, const SegmentationConfig& config, const Volum
 
 }  // namespace
 
-VolumeFeed volume_feed(const SegmentationConfig& config, const VolumeRecords& records) {
+VolumeFeed volume_feed(const TaskConfig& config, const VolumeRecords& records) {
   return {.volume = config.task.volume,
           .augment = config.task.augment,
           .delay = config.delay,
           .seed = config.seed,
           .rows = config.training.batch * config.training.accumulation,
+          .epoch_size = config.task.data.epoch_size,
           .ignore = records.ignore,
           .classes = static_cast<std::int64_t>(records.classes.size())};
 }
 
-VolumeRecords open_volumes(const SegmentationConfig& config) {
+VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected) {
   const int threads = config.threads.loader > 0 ? config.threads.loader : usable_cores();
-  return open_volume_records({.folder = config.task.data.train.folder,
-                              .split = config.task.data.split,
+  const TaskData& data = config.task.data;
+  return open_volume_records({.folder = data.train.folder,
+                              .validation = data.validation.folder,
+                              .test = data.test.folder,
+                              .expected = expected,
+                              .split = data.split,
                               .seed = config.seed,
                               .threads = threads},
                              config.task.volume);
 }
 
-LoaderJob volume_loader_job(const SegmentationConfig& config) {
-  const VolumeRecords records = open_volumes(config);
+LoaderJob volume_loader_job(const TaskConfig& config, const VolumeClasses& expected) {
+  const VolumeRecords records = open_volumes(config, expected);
   const VolumeFeed feed = volume_feed(config, records);
   const std::vector<std::int64_t> cases = records.members.front().train;
   const Device device = config.device == DeviceChoice::cuda ? Device::cuda(0) : Device::cpu();
@@ -92,8 +97,8 @@ LoaderJob volume_loader_job(const SegmentationConfig& config) {
           .consumer_delay_s = config.delay.consumer.seconds};
 }
 
-std::vector<DataPart> volume_data_parts(const SegmentationConfig& config) {
-  const VolumeRecords records = open_volumes(config);
+std::vector<DataPart> volume_data_parts(const TaskConfig& config, const VolumeClasses& expected) {
+  const VolumeRecords records = open_volumes(config, expected);
   const SplitParts& member = records.members.front();
   std::vector<DataPart> parts;
   const auto add = [&](const char* name, const std::vector<std::int64_t>& cases) {

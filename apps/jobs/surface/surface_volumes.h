@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/jobs/segmentation/surface_label.h>
+#include <headrace/apps/jobs/surface/surface_label.h>
 #include <headrace/loaders/volume/volume.h>
 
 #include <array>

@@ -1,9 +1,7 @@
-#include <headrace/apps/jobs/segmentation/course_torch.h>
-#include <headrace/apps/jobs/segmentation/volume_course_torch.h>
-#include <headrace/apps/jobs/segmentation/volume_job.h>
-#include <headrace/apps/jobs/segmentation/volume_recipe_torch.h>
 #include <headrace/apps/jobs/stage_torch.h>
 #include <headrace/apps/jobs/task_recipe_torch.h>
+#include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/jobs/volume_recipe_torch.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/training/checkpoint_error.h>
@@ -36,10 +34,10 @@ void require_figure(const std::string& key, const std::string& figure) {
                     "loss: windows that were put together have none");
 }
 
-std::size_t two_largest(const VolumeSet& set, std::int64_t classes, Device device) {
+std::size_t two_largest(const VolumeSet& set, std::int64_t outputs, Device device) {
   std::vector<std::size_t> bytes;
   for (const PreparedCase& one : set.prepared)
-    bytes.push_back(held_of_volume(one.extent, classes, device));
+    bytes.push_back(held_of_volume(one.extent, outputs, device));
   std::ranges::sort(bytes, std::greater());
   bytes.resize(std::min<std::size_t>(bytes.size(), 2));
   return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
@@ -47,12 +45,12 @@ std::size_t two_largest(const VolumeSet& set, std::int64_t classes, Device devic
 
 // Cases that can be judged.
 std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, std::int64_t channels,
-                                       const std::vector<std::string>& classes) {
+                                       const std::vector<std::string>& classes, bool by_number) {
   std::vector<NnUNetCase> cases =
       find_volume_cases(data, static_cast<std::size_t>(channels), /*judged=*/true);
   if (is_nnunet_raw(data)) {
     const std::vector<std::string> theirs = volume_classes(read_nnunet_raw(data));
-    if (theirs != classes)
+    if (by_number ? theirs.size() != classes.size() : theirs != classes)
       throw ConfigError("[evaluate] " + data.string() + ": must have the classes trained on, " +
                         nlohmann::json(classes).dump() + ", got " + nlohmann::json(theirs).dump());
   }
@@ -69,13 +67,19 @@ std::vector<NnUNetCase> labelled_cases(const std::filesystem::path& data, std::i
 
 }  // namespace
 
-void VolumeRecipe::check_before_reading() const {
-  const TaskSettings& task = config_->task;
-  for (const LossEntry& entry : task.loss)
+void VolumeRecipe::check_terms(const LossList& loss) const {
+  for (const LossEntry& entry : loss)
     if (is_binary(entry))
       throw ConfigError("[config] loss: " + name_of(entry) +
                         " judges masks of pictures; the classes of volumes exclude each other, "
                         "take cross_entropy, dice or iou");
+}
+
+void VolumeRecipe::check_before_reading() const {
+  const TaskSettings& task = config_->task;
+  check_terms(task.loss);
+  for (const training::Stage& stage : stages_of(*config_))
+    check_terms(dynamic_cast<const TaskConfig&>(config_->of_stage(stage.number)).task.loss);
   require_figure("selected_by", task.selected_by);
   for (const training::Stage& stage : stages_of(*config_))
     if (const auto* plateau = std::get_if<training::PlateauOptions>(&stage.schedule))
@@ -84,24 +88,25 @@ void VolumeRecipe::check_before_reading() const {
   const auto channels =
       static_cast<std::int64_t>(read_nnunet_raw(task.data.train.folder).channels.size());
   check_network(task.model, models::network_names(models::Task::segmentation),
-                volume_shape(task.volume, 2, channels));
+                volume_shape(task.volume, outputs(2), channels));
 }
 
 monitor::MemoryForecast VolumeRecipe::plan() {
   check_before_reading();  // preparing takes long
-  records_ = open_volumes(*config_);
+  records_ = open_volumes(*config_, expected());
   test_ = records_.set;
   channels_ = records_.set.channels();
   for (const training::Stage& stage : stages_of(*config_)) {
-    const auto& of_stage = dynamic_cast<const SegmentationConfig&>(config_->of_stage(stage.number));
+    const auto& of_stage = dynamic_cast<const TaskConfig&>(config_->of_stage(stage.number));
     for (const SplitParts& one : records_.members)
-      require_batch("", static_cast<std::int64_t>(one.train.size()) * of_stage.task.volume.patches,
+      require_batch("",
+                    of_stage.task.data.samples_of(static_cast<std::int64_t>(one.train.size()) *
+                                                  of_stage.task.volume.patches),
                     stage.batch);
   }
   monitor::MemoryForecast forecast;
   forecast.add("decoded blocks, indexes of volumes", records_.set.resident_bytes());
-  const std::size_t sums =
-      two_largest(records_.set, static_cast<std::int64_t>(records_.classes.size()), device_);
+  const std::size_t sums = two_largest(records_.set, outputs(), device_);
   if (sums > 0) forecast.add("sums of the largest volumes", sums, "of windows, with labels");
   return forecast;
 }
@@ -113,7 +118,7 @@ std::vector<training::Member> VolumeRecipe::members() const {
 std::map<std::string, std::string> VolumeRecipe::notes() const {
   const VolumeSettings& volume = config_->task.volume;
   std::map<std::string, std::string> notes = network_notes(config_->task.model);
-  notes.merge(task_notes("segmentation", records_.classes, to_string(volume.preparation)));
+  notes.merge(task_notes(task_name(), records_.classes, to_string(volume.preparation)));
   notes["channels"] = std::to_string(channels_);
   notes["patch"] = nlohmann::json(volume.patch).dump();
   notes["spacing"] = nlohmann::json(volume.preparation.spacing).dump();
@@ -129,12 +134,17 @@ void VolumeRecipe::recall(const std::map<std::string, std::string>& notes) {
 }
 
 std::unique_ptr<training::Course> VolumeRecipe::begin(const training::Member& member) const {
-  return std::make_unique<VolumeCourse>(VolumeCourse::Parts{.config = config_,
-                                                            .records = records_,
-                                                            .test = test_,
-                                                            .channels = channels_,
-                                                            .member = member,
-                                                            .trains = !records_.set.cases.empty()});
+  return std::make_unique<VolumeCourse>(parts(member));
+}
+
+VolumeCourse::Parts VolumeRecipe::parts(const training::Member& member) const {
+  return {.config = config_,
+          .records = records_,
+          .test = test_,
+          .channels = channels_,
+          .outputs = outputs(),
+          .member = member,
+          .trains = !records_.set.cases.empty()};
 }
 
 std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& data,
@@ -143,7 +153,8 @@ std::vector<std::int64_t> VolumeRecipe::test_on(const std::filesystem::path& dat
     throw ConfigError("[evaluate] --split " + split + ": " + data.string() +
                       " must have parts, volumes have none; leave it out to judge all");
   const VolumeTask task = volume_task();
-  const std::vector<NnUNetCase> cases = labelled_cases(data, channels_, records_.classes);
+  const std::vector<NnUNetCase> cases =
+      labelled_cases(data, channels_, records_.classes, /*by_number=*/!expected().names.empty());
   std::vector<std::int64_t> values(records_.classes.size());
   std::iota(values.begin(), values.end(), 0);
   if (records_.ignore) values.push_back(*records_.ignore);
@@ -167,6 +178,17 @@ VolumeTask VolumeRecipe::volume_task() const {
           .classes = static_cast<std::int64_t>(records_.classes.size()),
           .ignore = records_.ignore,
           .threads = threads > 0 ? threads : usable_cores()};
+}
+
+std::array<std::int64_t, 3> VolumeRecipe::largest_extent() const {
+  std::array<std::int64_t, 3> largest{};
+  for (const PreparedCase& one : records_.set.prepared)
+    if (voxels_of(one.extent) > voxels_of(largest)) largest = one.extent;
+  return largest;
+}
+
+VolumeDecision VolumePredictor::decision(std::span<const training::TensorMap>) const {
+  return decision_of(volume_task().predict);
 }
 
 std::vector<std::int64_t> VolumeRecipe::test_on(VolumeSet set) {

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <headrace/apps/jobs/segmentation/config.h>
+#include <headrace/apps/jobs/task_config.h>
+#include <headrace/apps/jobs/volume_course_torch.h>
 #include <headrace/apps/jobs/volume_predictor_torch.h>
 #include <headrace/apps/task/volume_records.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/training/recipe.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,10 +18,11 @@
 
 namespace headrace::inline v1::app {
 
-/// The task segmentation on volumes: one network, or one for each fold.
-class VolumeRecipe final : public training::Recipe, public VolumePredictor {
+/// A task on volumes: one network, or one for each fold. As it stands the task segmentation, of
+/// classes that exclude each other; a job of masks derives from it.
+class VolumeRecipe : public training::Recipe, public VolumePredictor {
  public:
-  VolumeRecipe(std::shared_ptr<const SegmentationConfig> config, Device device)
+  VolumeRecipe(std::shared_ptr<const TaskConfig> config, Device device)
       : config_(std::move(config)), device_(device) {}
 
   /// Prepares the volumes where they are not.
@@ -38,10 +41,26 @@ class VolumeRecipe final : public training::Recipe, public VolumePredictor {
   VolumeTask volume_task() const override;
   std::vector<std::int64_t> test_on(VolumeSet set) override;
 
+ protected:
+  /// "segmentation", for the notes of a checkpoint.
+  virtual std::string task_name() const { return "segmentation"; }
+  /// What is known of the data before it is read. Default: nothing.
+  virtual VolumeClasses expected() const { return {}; }
+  /// Outputs of a network for so many classes. Default: as many.
+  virtual std::int64_t outputs(std::int64_t classes) const { return classes; }
+  /// Throws ConfigError for a term of the loss that cannot judge these outputs.
+  virtual void check_terms(const LossList& loss) const;
+  VolumeCourse::Parts parts(const training::Member& member) const;
+  /// Of the prepared volume with most voxels; none where there is no volume.
+  std::array<std::int64_t, 3> largest_extent() const;
+
  private:
+  std::int64_t outputs() const {
+    return outputs(static_cast<std::int64_t>(records_.classes.size()));
+  }
   void check_before_reading() const;
 
-  std::shared_ptr<const SegmentationConfig> config_;
+  std::shared_ptr<const TaskConfig> config_;
   Device device_;
   VolumeRecords records_;
   VolumeSet test_;

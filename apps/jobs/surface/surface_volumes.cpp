@@ -1,5 +1,5 @@
 #include <headrace/apps/feed/debian_package.h>
-#include <headrace/apps/jobs/segmentation/surface_volumes.h>
+#include <headrace/apps/jobs/surface/surface_volumes.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/random.h>

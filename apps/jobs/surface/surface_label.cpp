@@ -1,4 +1,4 @@
-#include <headrace/apps/jobs/segmentation/surface_label.h>
+#include <headrace/apps/jobs/surface/surface_label.h>
 #include <headrace/engine/base/random.h>
 
 #include <algorithm>

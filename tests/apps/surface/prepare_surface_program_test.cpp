@@ -120,6 +120,37 @@ TEST_CASE("prepare surface writes a data set of four cases and one to test, and 
   CHECK(fs::last_write_time(raw.cases[0].label) == written);
 }
 
+TEST_CASE(
+    "prepare surface divides the head by the plane in its middle, too, and all of a test counts") {
+  const Templates templates;
+  const TemporaryFolder folder;
+  REQUIRE(prepare(folder, {"data", "--templates", templates.folder.path()}).status == 0);
+  const std::vector<std::byte> whole = whole_volume(*open_volume(templates.folder / "ch2.nii.gz"));
+  std::vector<int> seen(whole.size());
+  for (const char* set : {"train", "validation", "test"}) {
+    CAPTURE(set);
+    const NnUNetRaw raw = read_nnunet_raw(folder / "data/halves" / set);
+    CHECK(raw.ignore == 2);
+    CHECK(raw.cases.size() == (std::string(set) == "train" ? 2 : 1));
+    CHECK((count_labels(raw).count(2) > 0) == (std::string(set) == "train"));
+    for (const NnUNetCase& one : raw.cases) {
+      const auto part = open_volume(one.images.front());
+      const VolumeInfo& info = part->info();
+      const std::vector<std::byte> voxels = whole_volume(*part);
+      for (std::size_t i = 0; i < voxels.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const std::int64_t row = at / info.shape[3];
+        const auto z = row / info.shape[2] + static_cast<std::int64_t>(info.affine[11]) + 40;
+        const auto x = at % info.shape[3] + static_cast<std::int64_t>(info.affine[3]) + 20;
+        const auto place = static_cast<std::size_t>((z * 40 + row % info.shape[2]) * 40 + x);
+        REQUIRE(voxels[i] == whole.at(place));
+        ++seen[place];
+      }
+    }
+  }
+  CHECK(std::count(seen.begin(), seen.end(), 1) == std::ssize(seen));
+}
+
 TEST_CASE("prepare surface makes anew what another recipe made, or what was changed") {
   const Templates templates;
   const TemporaryFolder folder;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <headrace/apps/jobs/segmentation/config.h>
 #include <headrace/apps/jobs/task_course_torch.h>
 #include <headrace/apps/task/volume_pipelines.h>
 #include <headrace/apps/task/volume_records.h>
@@ -13,14 +12,17 @@
 
 namespace headrace::inline v1::app {
 
-/// One member of the task segmentation on volumes: learns from patches, is judged on whole volumes.
-class VolumeCourse final : public TaskCourse {
+/// One member of a task on volumes: learns from patches, is judged on whole volumes. Of classes
+/// that exclude each other; a job of masks derives from it.
+class VolumeCourse : public TaskCourse {
  public:
   struct Parts {
-    std::shared_ptr<const SegmentationConfig> config{};
+    std::shared_ptr<const TaskConfig> config{};
     VolumeRecords records{};  ///< classes and `ignore`; the set is to train on and to validate with
     VolumeSet test{};
     std::int64_t channels = 1;
+    std::int64_t outputs = 2;  ///< of the network: classes, or one mask by a sigmoid
+    bool sigmoid = false;
     training::Member member{};
     bool trains = true;  ///< else its weights come from elsewhere
   };
@@ -30,8 +32,9 @@ class VolumeCourse final : public TaskCourse {
   bool evaluates(training::Split split) const override;
   /// Windows of the volumes; those of the validation step on by `predict.validation_step`.
   Pipeline evaluation(training::Split split, const training::Feed& feed) const override;
-  /// Input `image` float32 [N, C, Z, Y, X]; targets int64 `label` [N, Z, Y, X] and those of deep
-  /// supervision that the list `augment` has made, `label_1`, ...
+  /// Input `image` float32 [N, C, Z, Y, X]; targets `label` [N, Z, Y, X], int64 of classes and as
+  /// it was read of a mask, and what the list `augment` has made of it: those of deep supervision,
+  /// `label_1`, ..., and fields with other names as they are.
   training::Example example(const Batch& batch, const training::Moment& moment) const override;
   /// Of deep supervision only while it learns.
   training::Output forward(models::Network& network, const training::Example& example,
@@ -40,6 +43,9 @@ class VolumeCourse final : public TaskCourse {
   std::unique_ptr<training::Inference> inference(training::Split split) const override;
   std::unique_ptr<training::Metric> metric(training::Split split,
                                            const training::TensorMap& fitted) const override;
+
+ protected:
+  const Parts& parts() const noexcept { return parts_; }
 
  private:
   // What a split is made of.
@@ -59,13 +65,13 @@ class VolumeCourse final : public TaskCourse {
   Windows test_;
 };
 
-/// That of the network for volumes of so many channels.
-NetworkShape volume_shape(const VolumeSettings& volume, std::int64_t classes,
+/// That of the network with so many outputs, for volumes of so many channels.
+NetworkShape volume_shape(const VolumeSettings& volume, std::int64_t outputs,
                           std::int64_t channels);
 
 /// What an evaluation holds of a volume on its way, on the host: the sums of windows, which become
 /// scores, and labels. Sums that a GPU keeps are not counted.
-std::size_t held_of_volume(const std::array<std::int64_t, 3>& extent, std::int64_t classes,
+std::size_t held_of_volume(const std::array<std::int64_t, 3>& extent, std::int64_t outputs,
                            Device device);
 
 }  // namespace headrace::inline v1::app
