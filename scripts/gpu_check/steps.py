@@ -169,6 +169,19 @@ def camouflage(card):
     return commands
 
 
+def surface(context):
+    """The surface job at the original's shapes, 200 steps of two patches, every term of its loss."""
+    terms = ("[{bce: {positive: 2.8}, factor: 0.35}, {dice: {smooth: 1}, factor: 0.35}, {cldice: {}, factor: 0.1}, "
+             "{skeleton: {}, factor: 0.08}, {surface_distance: {}, factor: 0.07}, "
+             "{bce: {positive: 2.8}, factor: 0.525, on: deep, shares: equal}, "
+             "{dice: {smooth: 1}, factor: 0.525, on: deep, shares: equal}, {topology: {side: 32, every: 20}, factor: 0.001}]")
+    small = [("volume.patch", "[16, 32, 32]"), ("model.base", 4), ("model.blocks", 1), ("training.precision", "fp32")]
+    return [training(context, "surface", "surface/full.yaml",
+                     [("data.train.folder", context.place.data / "surface"), ("volume.store", context.work / "prepared-surface"),
+                      ("volume.cache", "256MiB"), ("data.split", "{validation: 0.5, test: 0}"), ("data.epoch_size", context.option(200, 4)),
+                      ("loss", terms), *context.option([], small)])]
+
+
 def device(context):
     return [benchmark(context, "device", "device_benchmark",
                       *context.option((), ("--dry", "--sizes", 1, "--repeats", 1)))]
@@ -322,4 +335,6 @@ STEPS = [
     *(Step(f"camouflage_{card}", part, 200, f"both stages of the camouflage job at full shapes on a card of {card} GiB", camouflage(card),
            ("headrace",), files=("data/gpu-check/camouflage/recipe.txt",))
       for part, card in enumerate(CARDS, 11)),
+    Step("surface", 14, 280, "the surface job at full shapes, 200 steps", surface, ("headrace",),
+         files=("data/gpu-check/surface/dataset.json",)),
 ]
