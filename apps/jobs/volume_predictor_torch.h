@@ -36,7 +36,9 @@ class VolumePredictor {
   virtual VolumeTask volume_task() const = 0;
   /// How scores become labels, by what the validation of each member has fitted, which may be
   /// nothing. Default: as `predict` says.
-  virtual VolumeDecision decision(std::span<const training::TensorMap> fitted) const;
+  virtual VolumeDecision decision(std::span<const training::TensorMap> /*fitted*/) const {
+    return decision_of(volume_task().predict);
+  }
   /// Makes prepared cases the test of the courses that begin from now on, and gives their numbers
   /// for `Member::test`.
   virtual std::vector<std::int64_t> test_on(VolumeSet set) = 0;

@@ -77,7 +77,6 @@ void VolumeRecipe::check_terms(const LossList& loss) const {
 
 void VolumeRecipe::check_before_reading() const {
   const TaskSettings& task = config_->task;
-  check_terms(task.loss);
   for (const training::Stage& stage : stages_of(*config_))
     check_terms(dynamic_cast<const TaskConfig&>(config_->of_stage(stage.number)).task.loss);
   require_figure("selected_by", task.selected_by);
@@ -185,10 +184,6 @@ std::array<std::int64_t, 3> VolumeRecipe::largest_extent() const {
   for (const PreparedCase& one : records_.set.prepared)
     if (voxels_of(one.extent) > voxels_of(largest)) largest = one.extent;
   return largest;
-}
-
-VolumeDecision VolumePredictor::decision(std::span<const training::TensorMap>) const {
-  return decision_of(volume_task().predict);
 }
 
 std::vector<std::int64_t> VolumeRecipe::test_on(VolumeSet set) {

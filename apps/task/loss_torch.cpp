@@ -14,7 +14,7 @@
 #include <variant>
 
 #include <ATen/ops/_upsample_nearest_exact3d.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/upsample_nearest2d.h>
 #include <ATen/ops/where.h>
@@ -125,13 +125,6 @@ class TermMaker {
   }
 
   models::MeanLoss make(const LossEntry& entry, const at::Tensor& output) {
-    if (is_of_sheets(entry)) {
-      require_sigmoid(entry);
-      if (!sheets_)
-        sheets_.emplace(targets_,
-                        models::MaskedMapsOptions{.ignore = ignore_, .of_samples = present_});
-      return sheets_->make(entry, output, target_for(output, entry.resize));
-    }
     require_sigmoid(entry);
     const at::Tensor target = target_for(output, entry.resize);
     return std::visit(
@@ -139,7 +132,7 @@ class TermMaker {
           if constexpr (requires { loss(term, output, target); })
             return loss(term, output, target);
           else
-            return {};  // of sheets
+            return of_sheets(entry, output, target);
         },
         entry.term);
   }
@@ -195,12 +188,18 @@ class TermMaker {
                                               .ignore = ignore});
   }
 
+  models::MeanLoss of_sheets(const LossEntry& entry, const at::Tensor& output,
+                             const at::Tensor& target) {
+    if (!sheets_)
+      sheets_.emplace(targets_,
+                      models::MaskedMapsOptions{.ignore = ignore_, .of_samples = present_});
+    return sheets_->make(entry, output, target);
+  }
+
   at::Tensor positive_weights(const BinaryCrossEntropyTerm& term, const at::Tensor& output) const {
     if (term.positive == 1.0) return context_.positive_weights;
-    const at::Tensor given = context_.positive_weights.defined()
-                                 ? context_.positive_weights
-                                 : at::ones({output.size(1)}, output.options().dtype(at::kFloat));
-    return given * term.positive;
+    if (context_.positive_weights.defined()) return context_.positive_weights * term.positive;
+    return at::full({output.size(1)}, term.positive, output.options().dtype(at::kFloat));
   }
 
   models::MeanLoss loss(const DiceTerm& term, const at::Tensor& output,

@@ -127,11 +127,8 @@ std::vector<ClassOverlap> count(const PredictedVolume& predicted, VolumeSlices& 
     const auto of_slice =
         label_overlaps(std::span(labels + static_cast<std::size_t>(z) * voxels, voxels), truth,
                        known.classes, known.ignore);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      sums[i].hits += of_slice[i].hits;
-      sums[i].false_alarms += of_slice[i].false_alarms;
-      sums[i].misses += of_slice[i].misses;
-    }
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      sums[i] += of_slice[i];
   }
   return sums;
 }

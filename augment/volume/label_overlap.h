@@ -15,6 +15,13 @@ struct HEADRACE_API ClassOverlap {
   std::int64_t false_alarms = 0;  ///< predicted alone (fp)
   std::int64_t misses = 0;        ///< true alone (fn)
 
+  ClassOverlap& operator+=(const ClassOverlap& other) noexcept {
+    hits += other.hits;
+    false_alarms += other.false_alarms;
+    misses += other.misses;
+    return *this;
+  }
+
   /// 2 hits / (2 hits + false alarms + misses); not a number where the class is in neither.
   double dice() const noexcept;
   /// hits / (hits + false alarms + misses), or not a number.

@@ -115,7 +115,7 @@ SurfaceConfig::SurfaceConfig() {
               .schedule = training::OneCycleRate{.pct = 0.2, .div = 10.0, .final_div = 1e4},
               .clip = 0.8,
               .ema = 0.998,
-              .checkpointed = {"bottleneck*", "decoder*"},
+              .checkpointed = {"bottleneck", "decoder_blocks"},
               .early_stopping = 0};
 }
 

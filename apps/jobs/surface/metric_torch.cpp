@@ -28,12 +28,6 @@ double mean_of(double sum, std::int64_t volumes) {
   return volumes > 0 ? sum / static_cast<double>(volumes) : 0.0;
 }
 
-ClassOverlap operator+(const ClassOverlap& a, const ClassOverlap& b) {
-  return {.hits = a.hits + b.hits,
-          .false_alarms = a.false_alarms + b.false_alarms,
-          .misses = a.misses + b.misses};
-}
-
 // The lower median, so that a choice is one of those that were made.
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -62,14 +56,13 @@ void SurfaceMetric::add(const training::Cases& cases) {
   const auto voxels = static_cast<std::size_t>(scores.numel());
   const JudgedVolume volume{.scores = {scores.const_data_ptr<float>(), voxels},
                             .truth = {truth.const_data_ptr<std::uint8_t>(), voxels},
-                            .extent = {scores.size(2), scores.size(3), scores.size(4)},
-                            .ignore = options_.ignore};
+                            .extent = {scores.size(2), scores.size(3), scores.size(4)}};
   const std::vector<SheetFigures> figures = figures_of(volume, options_.candidates);
   if (options_.score) add_score(volume);
   for (std::size_t i = 0; i < figures.size(); ++i) {
     sums_[i].surface_dice += figures[i].surface_dice;
     sums_[i].voxel_dice += figures[i].voxel_dice;
-    sums_[i].overlap = sums_[i].overlap + figures[i].overlap;
+    sums_[i].overlap += figures[i].overlap;
   }
   ++volumes_;
 }

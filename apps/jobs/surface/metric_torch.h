@@ -13,7 +13,6 @@ struct SurfaceMetricOptions {
   std::vector<VolumeDecision> candidates{};
   /// Of the surface Dice beside the leaderboard's, where `score` is asked for.
   std::vector<double> tolerances{};
-  std::uint8_t ignore = 2;
   /// The leaderboard's score and its parts, too. Of one candidate.
   bool score = false;
 };
