@@ -87,7 +87,9 @@ class StageProbe::Impl {
     reset_peak_tensor_memory(options_.device);
     most_reserved_ = 0;
     most_data_ = 0;
+    most_of_files_ = 0;
     timed_ = 0;
+    look();
     run_whole(trainer);
     point.step_s /= static_cast<double>(stage.accumulation);
     std::size_t of_loaders = train.forecast().total();
@@ -147,7 +149,7 @@ class StageProbe::Impl {
   // has.
   void see_time(ProbePoint& point, const StepTimes& times) {
     ++point.steps;
-    see_data();
+    look();
     const double step_s = times.compute_s + times.copy_s;
     if (timed_++ == 0) {
       steps_s_ = 0.0;
@@ -164,15 +166,18 @@ class StageProbe::Impl {
     most = std::max(most, less(memory.peak, tensors_before_));
     most_reserved_ = std::max(most_reserved_, memory.peak_reserved);
     reset_peak_tensor_memory(options_.device);
-    see_data();
+    look();
   }
 
-  // Free parts of the heap are address space, too, which nothing but a look shows.
-  void see_data() {
+  // Free parts of the heap are address space, too, which nothing but a look shows; and the kernel
+  // takes pages of files when others want memory, which were in the peak all the same.
+  void look() {
+    most_of_files_ = std::max(most_of_files_, monitor::read_process_memory().file_backed);
     if (monitor::data_limit()) most_data_ = std::max(most_data_, held_beside_tensors().data);
   }
 
-  void see_beside(ProbePoint& point, std::uint64_t of_loaders) const {
+  void see_beside(ProbePoint& point, std::uint64_t of_loaders) {
+    look();
     const std::uint64_t most = std::max(point.training, point.evaluation);
     if (!options_.device.is_cpu()) {
       point.beside = less(most_reserved_, most + tensors_before_);
@@ -182,8 +187,7 @@ class StageProbe::Impl {
       point.beside = less(most_data_, before_.data + of_loaders);
       return;
     }
-    const monitor::ProcessMemory memory = monitor::read_process_memory();
-    const std::uint64_t held = less(memory.peak_resident, memory.file_backed);
+    const std::uint64_t held = less(monitor::read_process_memory().peak_resident, most_of_files_);
     point.beside = less(held, before_.resident + most + of_loaders);
   }
 
@@ -192,7 +196,8 @@ class StageProbe::Impl {
   ProbeOptions options_;
   std::uint64_t tensors_before_;
   HeldBesideTensors before_;
-  std::uint64_t most_data_ = 0;  // beside tensors
+  std::uint64_t most_data_ = 0;      // beside tensors
+  std::uint64_t most_of_files_ = 0;  // pages of files
   std::uint64_t most_reserved_ = 0;
   std::int64_t timed_ = 0;  // steps of a run
   double steps_s_ = 0.0;    // of those behind the first

@@ -135,9 +135,11 @@ TEST_CASE("a stage that does not fit is made to with memory.fit, and the run kee
   const std::string limit = memory_of(all - 256.0 * row);
   const Finished refused = job.run(Job::train({"training.batch=1024", limit}));
   CHECK(refused.status == 4);
-  CHECK(contains(refused.err,
-                 "more memory is not needed, the nearest change that fits: training.batch=512, "
-                 "training.accumulation=2 (the same effective batch)"));
+  CHECK_MESSAGE(
+      contains(refused.err,
+               "more memory is not needed, the nearest change that fits: training.batch=512, "
+               "training.accumulation=2 (the same effective batch)"),
+      refused.err);
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
   const Finished fitted = job.run(Job::train({"training.batch=1024", fit}));
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);

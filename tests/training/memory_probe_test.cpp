@@ -1,5 +1,6 @@
 // What a stage is said to take before it begins, beside what its training takes then.
 #include <headrace/monitor/memory_line.h>
+#include <headrace/tests/support/drop_pages_of_files.h>
 #include <headrace/training/memory_probe.h>
 #include <headrace/training/single_label_metric.h>
 #include <headrace/training/tensor_memory.h>
@@ -222,6 +223,46 @@ TEST_CASE("placeholders that an inference puts together to nothing are seen by t
   };
   const double plain = evaluation(*WideRecipe(stage).begin({.name = "a"}));
   CHECK(evaluation(waiting) == doctest::Approx(plain).epsilon(0.05));
+}
+
+namespace {
+
+// The kernel takes pages while the evaluation goes on.
+class DroppingMetric final : public Metric {
+ public:
+  explicit DroppingMetric(std::uint64_t& dropped) : dropped_(dropped) {}
+  void add(const Cases&) override {
+    dropped_ = std::max(dropped_, headrace::test::drop_pages_of_files());
+  }
+  Figures result() override { return {}; }
+
+ private:
+  std::uint64_t& dropped_;
+};
+
+class DroppingCourse final : public PatternCourse {
+ public:
+  using PatternCourse::PatternCourse;
+  std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override {
+    if (split == Split::train) return PatternCourse::metric(split, fitted);
+    return std::make_unique<DroppingMetric>(dropped);
+  }
+  mutable std::uint64_t dropped = 0;
+};
+
+}  // namespace
+
+TEST_CASE("pages of libraries that the kernel takes meanwhile are not counted as the stage's") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4};
+  DroppingCourse course({stage}, {.name = "a"});
+  course.fresh = fresh_network<WideModule>;
+  course.selection = {.figure = "accuracy", .goal = Goal::maximum};
+  StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
+  const ProbePoint point = probe.measure(4, 4);
+  // As much as is seen in what follows.
+  REQUIRE(course.dropped > 20ULL << 20);
+  CHECK(point.beside < course.dropped / 2);
 }
 
 TEST_CASE("the end of an evaluation takes at most four times what its figures keep") {
