@@ -93,11 +93,14 @@ std::vector<std::int64_t> fitting_patch(const ModelSettings& model, const Networ
 
 void require_patch(const ModelSettings& model, const models::NetworkTraits& traits,
                    const NetworkShape& shape) {
-  const std::int64_t least = *std::ranges::min_element(shape.sides);
-  if (least < traits.least_side)
+  const auto [least, longest] = std::ranges::minmax(shape.sides);
+  if (least < traits.least_side || longest < traits.least_longest_side)
     throw ConfigError("[config] volume.patch must be at least " +
-                      std::to_string(traits.least_side) + " along every axis for the network " +
-                      model.name + ", got " + text_of(shape.sides));
+                      std::to_string(traits.least_side) + " along every axis" +
+                      (traits.least_longest_side > traits.least_side
+                           ? ", and " + std::to_string(traits.least_longest_side) + " along one,"
+                           : "") +
+                      " for the network " + model.name + ", got " + text_of(shape.sides));
   if (divides(traits.side_divisors, shape.sides)) return;
   const auto listed = [](const std::vector<std::int64_t>& sides) {
     std::string text;

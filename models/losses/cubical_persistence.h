@@ -37,7 +37,7 @@ struct CubicalPersistence {
 /// any thread.
 ///
 /// Computed by GUDHI (Maria, Boissonnat, Glisse and Yvinec, 2014) on the calling thread: 48^3
-/// voxels take 0.4 to 0.5 s on a core of an AMD EPYC, and 45 MiB, noise as well as sheets.
+/// voxels take 0.4 to 0.6 s on a core of an AMD EPYC, and 45 MiB, noise as well as sheets.
 /// Thread-safe. Throws `ConfigError` for a shape that is not that of the values, `DataError` for
 /// values that are not finite.
 HEADRACE_API CubicalPersistence cubical_persistence(std::span<const float> values,

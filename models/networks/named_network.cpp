@@ -170,7 +170,8 @@ NetworkTraits residual_unet3d_traits(const NetworkOptions& /*options*/) {
                       .first_convolution = "encoder_blocks.0.0.conv1.weight"},
           .takes_volumes = true,
           .takes_pictures = false,
-          .least_side = 16};
+          .least_side = 16,
+          .least_longest_side = 32};
 }
 
 template <std::unique_ptr<Network> (*make)(const CamoXpertOptions&)>

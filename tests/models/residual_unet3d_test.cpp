@@ -287,6 +287,7 @@ TEST_CASE("by name it has the shape that options give, and a width") {
   CHECK(traits.takes_volumes);
   CHECK_FALSE(traits.takes_pictures);
   CHECK(traits.least_side == 16);
+  CHECK(traits.least_longest_side == 32);
   CHECK(traits.side_divisors == std::vector<std::int64_t>{1});
 }
 

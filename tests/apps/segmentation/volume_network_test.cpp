@@ -141,6 +141,10 @@ TEST_CASE("residual_unet3d takes odd patches of volumes, no small ones, and no p
   const std::string small_patch = refusal("residual_unet3d", shape_of({16, 32, 12}, {}));
   CHECK_MESSAGE(small_patch.find("volume.patch must be at least 16") != std::string::npos,
                 small_patch);
+  // A norm needs two values where sides are divided by 16.
+  CHECK(refusal("residual_unet3d", shape_of({16, 24, 31}, {})) ==
+        "[config] volume.patch must be at least 16 along every axis, and 32 along one, for the "
+        "network residual_unet3d, got 16 x 24 x 31");
   const app::NetworkShape picture{.outputs = 1, .channels = 1, .sides = {64, 64}, .dense = true};
   const std::string pictures = refusal("residual_unet3d", picture);
   CHECK_MESSAGE(pictures.find("takes volumes, but the data are pictures") != std::string::npos,
