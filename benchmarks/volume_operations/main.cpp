@@ -1,10 +1,12 @@
 // What the operations on volumes take, each on one core, for a patch of the surface job.
+#include <headrace/augment/volume/betti_targets.h>
 #include <headrace/augment/volume/deep_supervision_targets.h>
 #include <headrace/augment/volume/distance_transform.h>
 #include <headrace/augment/volume/nnunet_intensity.h>
 #include <headrace/augment/volume/patch_dropout.h>
 #include <headrace/augment/volume/skeleton.h>
 #include <headrace/augment/volume/slice_jitter.h>
+#include <headrace/augment/volume/soft_skeleton.h>
 #include <headrace/augment/volume/volume_cutout.h>
 #include <headrace/benchmarks/harness/report.h>
 
@@ -81,7 +83,10 @@ int main(int argc, char** argv) {
        of("slice jitter with a mask", SliceJitter{.p = 1, .masks = {"label"}}, patch),
        of("distance", DistanceTransform{}, patch),
        of("distance up to 2", DistanceTransform{.most = 2}, patch),
-       of("skeleton", Skeleton{}, patch), of("targets, nearest", DeepSupervisionTargets{}, patch),
+       of("skeleton", Skeleton{}, patch), of("soft skeleton", SoftSkeleton{}, patch),
+       of("Betti numbers of 48 cubed", BettiTargets{}, patch),
+       of("Betti numbers", BettiTargets{.side = side}, patch),
+       of("targets, nearest", DeepSupervisionTargets{}, patch),
        of("targets, surface", surface, patch)},
       options.number("repeats"));
   report.add("one channel of 72 x 136 x 136", "patches/s", rates, rates[0].name);
