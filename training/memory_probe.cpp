@@ -119,17 +119,15 @@ class StageProbe::Impl {
         .build(options_.loaders);
   }
 
-  // A run that gave way to a lack of memory has not shown what the size takes, but that it is too
-  // large.
-  void run_whole(Trainer& trainer) {
-    lack_.clear();
+  static void run_whole(Trainer& trainer) {
+    std::string lack;
     try {
-      const Progress done = trainer.run().progress;
-      if (done.halvings == 0 && !done.checkpointed && done.evaluation_rows == 0) return;
+      trainer.run();
+      return;
     } catch (const ResourceError& error) {
-      if (lack_.empty()) lack_ = error.what();
+      lack = error.what();
     }
-    TORCH_CHECK_WITH(OutOfMemoryError, false, lack_);
+    TORCH_CHECK_WITH(OutOfMemoryError, false, lack);
   }
 
   TrainerCallbacks callbacks(ProbePoint& point, bool validates) {
@@ -139,10 +137,13 @@ class StageProbe::Impl {
                 [this, &point, validates](const EpochReport&) {
                   if (validates) see(point.evaluation);
                 },
-            .on_warning =
-                [this](const std::string& warning) {
-                  if (lack_.empty() && warning.starts_with("[memory]")) lack_ = warning;
-                }};
+            .on_warning = give_up};
+  }
+
+  // A run that gives way to a lack of memory has shown that the size is too large. It would go on
+  // to its end with smaller batches, which takes long and shows nothing more.
+  static void give_up(const std::string& warning) {
+    if (warning.starts_with("[memory]")) throw ResourceError(warning);
   }
 
   // Steps of a GPU are queued, and those of a CPU differ: the mean behind the first is what a run
@@ -201,7 +202,6 @@ class StageProbe::Impl {
   std::uint64_t most_reserved_ = 0;
   std::int64_t timed_ = 0;  // steps of a run
   double steps_s_ = 0.0;    // of those behind the first
-  std::string lack_;        // the first warning of a run
   std::unique_ptr<models::Network> network_;
 };
 

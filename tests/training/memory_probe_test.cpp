@@ -265,6 +265,45 @@ TEST_CASE("pages of libraries that the kernel takes meanwhile are not counted as
   CHECK(point.beside < course.dropped / 2);
 }
 
+namespace {
+
+class CountingMetric final : public Metric {
+ public:
+  explicit CountingMetric(std::int64_t& batches) : batches_(batches) {}
+  void add(const Cases&) override { ++batches_; }
+  Figures result() override { return {}; }
+
+ private:
+  std::int64_t& batches_;
+};
+
+class CountingCourse final : public PatternCourse {
+ public:
+  using PatternCourse::PatternCourse;
+  std::unique_ptr<Metric> metric(Split, const TensorMap&) const override {
+    return std::make_unique<CountingMetric>(batches);
+  }
+  mutable std::int64_t batches = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a size that is too large is not gone on with in smaller batches") {
+  count_tensor_memory();
+  const Stage stage{.epochs = 1, .batch = 4};
+  CountingCourse course({stage}, {.name = "a"});
+  course.fresh = fresh_network<WideModule>;
+  course.selection = {.figure = "accuracy", .goal = Goal::maximum};
+  StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
+  const std::uint64_t four = probe.measure(4, 4).training;
+  REQUIRE(course.batches > 0);
+  course.batches = 0;
+  limit_cpu_tensors(tensor_memory(at::kCPU).allocated + 2 * four);
+  CHECK_THROWS_AS(probe.measure(64, 4), c10::OutOfMemoryError);
+  limit_cpu_tensors(0);
+  CHECK(course.batches == 0);
+}
+
 TEST_CASE("the end of an evaluation takes at most four times what its figures keep") {
   count_tensor_memory();
   constexpr std::int64_t classes = 10;
