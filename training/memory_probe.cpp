@@ -120,14 +120,11 @@ class StageProbe::Impl {
   }
 
   static void run_whole(Trainer& trainer) {
-    std::string lack;
     try {
       trainer.run();
-      return;
     } catch (const ResourceError& error) {
-      lack = error.what();
+      TORCH_CHECK_WITH(OutOfMemoryError, false, error.what());
     }
-    TORCH_CHECK_WITH(OutOfMemoryError, false, lack);
   }
 
   TrainerCallbacks callbacks(ProbePoint& point, bool validates) {

@@ -52,7 +52,7 @@ struct NetworkTraits {
   bool takes_volumes = false;   ///< where `sides` are three, inputs are `[N, in_channels, D, H, W]`
   bool takes_pictures = true;   ///< else volumes alone, whatever `sides` are
   std::int64_t least_side = 1;  ///< of an image or a volume
-  std::int64_t least_longest_side = 1;
+  std::int64_t least_longest_side = 1;  ///< of a volume, one side at least
   std::vector<std::int64_t> side_divisors = {
       1};  ///< of an image's sides; one for all, or one an axis
   ChannelStatistics statistics = {};

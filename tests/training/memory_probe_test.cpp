@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 using namespace headrace::training;
@@ -227,81 +229,61 @@ TEST_CASE("placeholders that an inference puts together to nothing are seen by t
 
 namespace {
 
-// The kernel takes pages while the evaluation goes on.
-class DroppingMetric final : public Metric {
+class WatchedMetric final : public Metric {
  public:
-  explicit DroppingMetric(std::uint64_t& dropped) : dropped_(dropped) {}
-  void add(const Cases&) override {
-    dropped_ = std::max(dropped_, headrace::test::drop_pages_of_files());
-  }
+  explicit WatchedMetric(std::function<void()> on_batch) : on_batch_(std::move(on_batch)) {}
+  void add(const Cases&) override { on_batch_(); }
   Figures result() override { return {}; }
 
  private:
-  std::uint64_t& dropped_;
+  std::function<void()> on_batch_;
 };
 
-class DroppingCourse final : public PatternCourse {
+// Of steps of four rows, and says of each batch that is evaluated.
+class WatchedCourse final : public PatternCourse {
  public:
-  using PatternCourse::PatternCourse;
+  explicit WatchedCourse(std::function<void()> on_batch)
+      : PatternCourse({{.epochs = 1, .batch = 4}}, {.name = "a"}), on_batch_(std::move(on_batch)) {
+    fresh = fresh_network<WideModule>;
+    selection = {.figure = "accuracy", .goal = Goal::maximum};
+  }
   std::unique_ptr<Metric> metric(Split split, const TensorMap& fitted) const override {
     if (split == Split::train) return PatternCourse::metric(split, fitted);
-    return std::make_unique<DroppingMetric>(dropped);
+    return std::make_unique<WatchedMetric>(on_batch_);
   }
-  mutable std::uint64_t dropped = 0;
+
+ private:
+  std::function<void()> on_batch_;
 };
 
 }  // namespace
 
 TEST_CASE("pages of libraries that the kernel takes meanwhile are not counted as the stage's") {
   count_tensor_memory();
-  const Stage stage{.epochs = 1, .batch = 4};
-  DroppingCourse course({stage}, {.name = "a"});
-  course.fresh = fresh_network<WideModule>;
-  course.selection = {.figure = "accuracy", .goal = Goal::maximum};
+  std::uint64_t dropped = 0;
+  const WatchedCourse course(
+      [&] { dropped = std::max(dropped, headrace::test::drop_pages_of_files()); });
+  const Stage stage = course.stages().front();
   StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
   const ProbePoint point = probe.measure(4, 4);
-  // As much as is seen in what follows.
-  REQUIRE(course.dropped > 20ULL << 20);
-  CHECK(point.beside < course.dropped / 2);
+  // Far more than the stage takes beside tensors.
+  REQUIRE(dropped > 20ULL << 20);
+  CHECK(point.beside < dropped / 2);
 }
-
-namespace {
-
-class CountingMetric final : public Metric {
- public:
-  explicit CountingMetric(std::int64_t& batches) : batches_(batches) {}
-  void add(const Cases&) override { ++batches_; }
-  Figures result() override { return {}; }
-
- private:
-  std::int64_t& batches_;
-};
-
-class CountingCourse final : public PatternCourse {
- public:
-  using PatternCourse::PatternCourse;
-  std::unique_ptr<Metric> metric(Split, const TensorMap&) const override {
-    return std::make_unique<CountingMetric>(batches);
-  }
-  mutable std::int64_t batches = 0;
-};
-
-}  // namespace
 
 TEST_CASE("a size that is too large is not gone on with in smaller batches") {
   count_tensor_memory();
-  const Stage stage{.epochs = 1, .batch = 4};
-  CountingCourse course({stage}, {.name = "a"});
-  course.fresh = fresh_network<WideModule>;
-  course.selection = {.figure = "accuracy", .goal = Goal::maximum};
+  std::int64_t batches = 0;
+  const WatchedCourse course([&] { ++batches; });
+  const Stage stage = course.stages().front();
   StageProbe probe(course, stage, {.loaders = {.prefetch = 1}});
   const std::uint64_t four = probe.measure(4, 4).training;
-  REQUIRE(course.batches > 0);
-  course.batches = 0;
+  REQUIRE(batches > 0);
+  batches = 0;
   limit_cpu_tensors(tensor_memory(at::kCPU).allocated + 2 * four);
   CHECK_THROWS_AS(probe.measure(64, 4), c10::OutOfMemoryError);
   limit_cpu_tensors(0);
-  CHECK(course.batches == 0);
+  CHECK(batches == 0);
 }
 
 TEST_CASE("the end of an evaluation takes at most four times what its figures keep") {
