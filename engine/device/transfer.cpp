@@ -1,8 +1,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/home_process.h>
 #include <headrace/engine/device/internal/transfer.h>
+#include <headrace/engine/stats/internal/recorder.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -131,7 +133,9 @@ void Transfer::prepare(DeviceSlot& slot) {
   for (std::size_t i = 0; i < slot.releases; ++i)
     wait_for(slot.released[i], copies);
   slot.releases = 0;
-  if (slot.times != nullptr) record(slot.times->begun, copies);
+  if (slot.times == nullptr) return;
+  slot.times->issued_ns = now_ns();
+  record(slot.times->begun, copies);
 }
 
 void Transfer::copy(DeviceSlot& slot, BatchMemory& slab) {
@@ -167,6 +171,29 @@ void Transfer::give_back(const DeviceSlot& slot, BatchMemory& slab) {
   return_behind(slot.ready, slab);
 }
 
+void Transfer::keep(const TransferTimes& times, double copy_s, double exposed_s) noexcept {
+  if (kept_copies_.empty()) return;
+  kept_copies_[next_copy_++ % kept_copies_.size()] = {
+      .issued_ns = times.issued_ns,
+      .duration_ns = static_cast<std::int64_t>(copy_s * 1e9),
+      .exposed_ns = static_cast<std::int64_t>(exposed_s * 1e9)};
+}
+
+void Transfer::keep_copies(std::size_t most) {
+  const std::lock_guard lock(mutex_);
+  kept_copies_.assign(most, {});
+}
+
+std::vector<TraceCopy> Transfer::copies_since(std::int64_t ns) {
+  static_cast<void>(stats());
+  const std::lock_guard lock(mutex_);
+  std::vector<TraceCopy> copies;
+  std::ranges::copy_if(kept_copies_, std::back_inserter(copies),
+                       [ns](const TraceCopy& copy) { return copy.issued_ns >= ns; });
+  std::ranges::sort(copies, {}, &TraceCopy::issued_ns);
+  return copies;
+}
+
 /// Counts the batches whose times are known by now; the caller holds the lock, inside a
 /// DeviceScope.
 void Transfer::count_times() {
@@ -179,6 +206,7 @@ void Transfer::count_times() {
     stats_.copy_s += *copy;
     stats_.exposed_s += *wait;
     stats_.exposed_since_built_s += *wait;
+    keep(*times, *copy, *wait);
     outstanding_times_.pop_front();
     unused_times_.push_back(times);
   }

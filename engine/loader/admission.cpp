@@ -94,6 +94,7 @@ void LoaderCore::admit_one(Flight& flight) {
   flight.span.publish(published_tickets_, static_cast<std::uint64_t>(flight.blocks));
   published_tickets_ += static_cast<std::uint64_t>(flight.blocks);
   ++admit_sequence_;
+  mark(TraceRing::Kind::admitted, flight);
 }
 
 /// Goes on with the next epoch. False: there is no memory to; whoever asks for that epoch makes it.
@@ -132,6 +133,7 @@ void LoaderCore::admit(Lock& lock) {
     permits += flight.blocks;
   }
   gauge_.hold(static_cast<std::int64_t>(pool_->bytes() + reserved_));
+  if (permits > 0) mark_counts();
   if (!plan_->direct) return pump(lock);
   if (permits == 0) return;
   lock.unlock();

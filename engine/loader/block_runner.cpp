@@ -36,6 +36,22 @@ Activity::State BlockRunner::at_work(const Block& block, std::size_t stage) cons
           .row = block.first};
 }
 
+/// For the trace, if one is on: all rows of the block, from `begun` until now. Names are the
+/// stages' and behind them the nodes'.
+void BlockRunner::put_span(std::size_t name, const Block& block, int thread,
+                           std::int64_t begun) const noexcept {
+  TraceRings* const trace = recorder_.trace();
+  if (trace == nullptr) return;
+  const BatchPlace& place = block.flight->place;
+  trace->of(thread).put({.name = static_cast<std::uint16_t>(name),
+                         .rows = static_cast<std::uint32_t>(block.rows),
+                         .start = begun,
+                         .duration = now_ns() - begun,
+                         .batch = place.number,
+                         .epoch = static_cast<std::int32_t>(place.epoch),
+                         .row = static_cast<std::int32_t>(block.first)});
+}
+
 /// Fails the batch with the exception at hand; the block has no rows any more.
 void BlockRunner::fail_whole(Block& block, const char* stage) const noexcept {
   const BatchPlace& place = block.flight->place;
@@ -64,10 +80,18 @@ std::size_t BlockRunner::estimate(const Block& block) const noexcept {
 
 void BlockRunner::run(const NodePlan& node, Block& block, int thread) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return;
+  if (recorder_.trace() == nullptr) return work(node, block, thread);
+  const std::int64_t begun = now_ns();
+  work(node, block, thread);
+  const auto number = static_cast<std::size_t>(&node - plan_.nodes.data());
+  put_span(plan_.stages.size() + number, block, thread, begun);
+}
+
+void BlockRunner::work(const NodePlan& node, Block& block, int thread) const noexcept {
   const TraceRange range(node.name);
   const BatchPlace& place = block.flight->place;
   Activity& activity = recorder_.activity(thread);
-  const Activity::Work work(activity, at_work(block, plan_.first_stage(node)));
+  const Activity::Work at(activity, at_work(block, plan_.first_stage(node)));
   try {
     if (plan_.gathers) {
       if (node.reads) gather(block, thread);
@@ -140,6 +164,7 @@ bool BlockRunner::read_now(Block& block, int thread) const noexcept {
   recorder_.keep(thread, plan_.read_stage(), heap);
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
+  put_span(plan_.read_stage(), block, thread, begun);
   if (recorder_.on()) recorder_.add(thread, plan_.read_stage(), block.rows, took);
   return true;
 }
@@ -207,6 +232,7 @@ void BlockRunner::gather(Block& block, int thread) const {
   recorder_.keep(thread, plan_.read_stage(), heap);
   const std::int64_t took = now_ns() - begun;
   block.busy_ns += took;
+  put_span(plan_.read_stage(), block, thread, begun);
   if (!recorder_.on()) return;
   recorder_.add(thread, plan_.read_stage(), block.rows, took);
   recorder_.add(thread, plan_.collate_stage(), block.rows, 0);

@@ -173,7 +173,7 @@ std::shared_ptr<Loan> LoaderCore::take(Flight& flight) {
   for (const auto& column : plan_->layout.columns()) {
     if (!column.host_only) bytes += static_cast<std::int64_t>(column.row_bytes) * flight.place.size;
   }
-  gauge_.deliver(flight.place.rows, bytes);
+  mark(TraceRing::Kind::delivered, flight, gauge_.deliver(flight.place.rows, bytes));
   observe();
   flight.run.reset();
   return loan;
@@ -211,6 +211,7 @@ void LoaderCore::drop(Flight& flight, Lock& lock) {
   std::shared_ptr<Loan> loan = std::move(flight.loan);
   std::exception_ptr error = std::move(flight.error);
   flight.bad.clear();
+  mark(TraceRing::Kind::dropped, flight);
   flight.run.reset();
   Slab* slab = flight.slab.exchange(nullptr, std::memory_order_relaxed);
   if (slab != nullptr) pool_->give_back(slab);
@@ -230,6 +231,7 @@ void LoaderCore::drop(Flight& flight, Lock& lock) {
 void LoaderCore::observe() {
   gauge_.change(static_cast<int>(transfer_sequence_ - consume_sequence_),
                 free_slabs_ == 0 && transfer_sequence_ == admit_sequence_);
+  mark_counts();
 }
 
 }  // namespace headrace::inline v1::detail

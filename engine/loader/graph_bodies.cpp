@@ -22,6 +22,8 @@ void LoaderCore::build_graph(Lock& lock) {
     // The last: from here on its blocks are looked at under the lock.
     runtime_->memory_users().remove(*this);
     runtime_->memory_users().add(*this);
+    runtime_->traced().remove(*this);
+    runtime_->traced().add(*this);
   });
   graph_ = std::move(graph);
 }
@@ -163,6 +165,7 @@ int LoaderCore::finish_block(Flight& flight) {
   Lock lock(mutex_);
   flight.done = true;
   flight.done_ns = now_ns();
+  mark(TraceRing::Kind::collated, flight);
   int permits = 0;
   while (finish_sequence_ < admit_sequence_ && flight_at(finish_sequence_).done) {
     ++finish_sequence_;

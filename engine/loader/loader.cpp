@@ -81,7 +81,7 @@ std::int64_t Loader::samples_per_epoch() const {
   return core_->plan().order_length;
 }
 MemoryForecast Loader::forecast() const {
-  return core_->plan().forecast();
+  return core_->forecast();
 }
 LoaderStats Loader::stats() const {
   return core_->stats();

@@ -50,10 +50,12 @@ void LoaderCore::shut_down() noexcept {
   }
   if (transfer_) transfer_->returns().disconnect();
   runtime_->memory_users().remove(*this);  // whose call may still send permits
+  runtime_->traced().remove(*this);
   graph_.reset();
   watchdog_.reset();
   runtime_->watch_list().remove(&recorder_);
   if (std::exchange(io_expected_, false)) runtime_->io().forget(blocks_.size());
+  runtime_->release(trace_bytes_.exchange(0));
   Lock lock(mutex_);
   if (std::exchange(materialised_, false)) runtime_->release(plan_->held_bytes());
 }

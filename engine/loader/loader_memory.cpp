@@ -40,6 +40,7 @@ void LoaderCore::take_memory(Lock& lock) {
     }
     device_work_ = std::move(work);
     transfer_ = std::move(transfer);
+    if (recorder_.trace() != nullptr) transfer_->keep_copies(recorder_.trace()->events());
   }
   materialised_ = true;
 }

@@ -35,6 +35,7 @@ int LoaderCore::run_transfer() {
   if (wanted) load(flight, slot);
   lock.lock();
   flight.ready = true;
+  mark(TraceRing::Kind::ready, flight);
   ++transfer_sequence_;
   observe();
   drop_unwanted(lock);
@@ -49,7 +50,8 @@ int LoaderCore::run_transfer() {
 /// Makes the batch, on its device if it goes to one; what fails becomes the batch's error.
 void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
   const TraceRange range(plan_->stages[plan_->transfer_stage()].name);
-  const std::int64_t begun = recorder_.on() ? now_ns() : 0;
+  const bool timed = recorder_.on() || recorder_.trace() != nullptr;
+  const std::int64_t begun = timed ? now_ns() : 0;
   std::int64_t in_steps = 0;
   std::size_t stage = plan_->transfer_stage();
   const Activity::Work work(recorder_.activity(Crew::thread()),
@@ -78,9 +80,10 @@ void LoaderCore::load(Flight& flight, DeviceSlot* slot) {
     flight.fail(0, with_stage(plan_->stages[stage].name, origin, std::current_exception()));
     if (slot != nullptr) abandon(flight, *slot, kept);
   }
-  if (recorder_.on()) {
-    recorder_.add(Crew::thread(), plan_->transfer_stage(), 1, now_ns() - begun - in_steps);
-  }
+  if (!timed) return;
+  const std::int64_t took = now_ns() - begun;
+  put_span(plan_->transfer_stage(), flight, begun, took);
+  if (recorder_.on()) recorder_.add(Crew::thread(), plan_->transfer_stage(), 1, took - in_steps);
 }
 
 /// The batch as the trainer will have it: the slab itself, or a slot with the slab's copy on its
@@ -130,15 +133,17 @@ void LoaderCore::run_batch_steps(Flight& flight, Stream stream, std::size_t& sta
     stage = plan_->batch_step_stage(s);
     recorder_.activity(Crew::thread()).enter(stage);
     const TraceRange step(plan_->stages[stage].name);
-    const std::int64_t since = recorder_.on() ? now_ns() : 0;
+    const bool timed = recorder_.on() || recorder_.trace() != nullptr;
+    const std::int64_t since = timed ? now_ns() : 0;
     const std::int64_t heap = recorder_.heap();
     const BatchStep& made = plan_->recipe.batch_steps[s];
     (made.work ? device_work_[s] : made.run)(batch, stream);
     recorder_.keep(Crew::thread(), stage, heap);
-    if (!recorder_.on()) continue;
+    if (!timed) continue;
     const std::int64_t took = now_ns() - since;
+    put_span(stage, flight, since, took);
     in_steps += took;
-    recorder_.add(Crew::thread(), stage, 1, took);
+    if (recorder_.on()) recorder_.add(Crew::thread(), stage, 1, took);
   }
 }
 

@@ -6,11 +6,6 @@ namespace headrace::inline v1::detail {
 
 namespace {
 
-std::string thread_name(const WatchedLoader& loader, int thread) {
-  return thread < loader.workers ? "headrace-" + std::to_string(thread)
-                                 : "headrace-io-" + std::to_string(thread - loader.workers);
-}
-
 Origin origin_of(const detail::Activity::State& state) {
   Origin origin;
   origin.index = state.index;
@@ -33,6 +28,11 @@ void ask(const Source& source, Origin& origin) {
 }
 
 }  // namespace
+
+std::string thread_name(int workers, int thread) {
+  return thread < workers ? "headrace-" + std::to_string(thread)
+                          : "headrace-io-" + std::to_string(thread - workers);
+}
 
 void WatchList::add(WatchedLoader loader) {
   std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ std::vector<HangReport::InStage> WatchList::stages_of_all(
     for (int thread = 0; thread < loader.recorder->threads(); ++thread) {
       const Activity::State state = loader.recorder->activity(thread).state();
       if (state.stage < 0) continue;
-      all.push_back({.thread = thread_name(loader, thread),
+      all.push_back({.thread = thread_name(loader.workers, thread),
                      .loader = loader.name,
                      .stage = loader.stages[static_cast<std::size_t>(state.stage)],
                      .sample = origin_of(state)});

@@ -4,6 +4,7 @@
 #include <headrace/engine/device/internal/device_objects.h>
 #include <headrace/engine/device/internal/returns.h>
 #include <headrace/engine/stats/stats.h>
+#include <headrace/engine/stats/trace.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +21,11 @@ namespace headrace::inline v1::detail {
 /// When a batch was copied and waited for. A trainer's thread runs ahead of its stream, so these
 /// are read some batches later.
 struct TransferTimes {
-  DeviceEvent begun;    ///< its copy starts
-  DeviceEvent copied;   ///< and is done
-  DeviceEvent asked;    ///< the trainer's stream came to wait for it
-  DeviceEvent granted;  ///< and went on
+  DeviceEvent begun;           ///< its copy starts
+  DeviceEvent copied;          ///< and is done
+  DeviceEvent asked;           ///< the trainer's stream came to wait for it
+  DeviceEvent granted;         ///< and went on
+  std::int64_t issued_ns = 0;  ///< the host queued it
 };
 
 /// Device memory of one batch, at an address that never changes: a twin of a slab, with room for
@@ -104,6 +106,10 @@ class Transfer {
   /// Counts the times that are known by now.
   TransferStats stats();
   void reset_stats();
+  /// From now on the times of the newest `most` batches are kept for copies_since(); 0: no more.
+  void keep_copies(std::size_t most);
+  /// Those issued from that time on whose times are known.
+  std::vector<TraceCopy> copies_since(std::int64_t ns);
 
  private:
   Transfer(Device device, const Sizes& sizes, std::shared_ptr<const void> slabs);
@@ -113,6 +119,7 @@ class Transfer {
   void return_behind(const DeviceEvent& event, BatchMemory& slab);
   TransferTimes* times_for_next();
   void count_times();
+  void keep(const TransferTimes& times, double copy_s, double exposed_s) noexcept;
   void count_known_times() noexcept;
 
   Device device_;
@@ -135,6 +142,8 @@ class Transfer {
   std::vector<TransferTimes*> unused_times_;
   std::deque<TransferTimes*> outstanding_times_;  ///< oldest first
   TransferStats stats_;
+  std::vector<TraceCopy> kept_copies_;  ///< a ring; empty: none are kept
+  std::size_t next_copy_ = 0;
 };
 
 }  // namespace headrace::inline v1::detail

@@ -39,6 +39,7 @@ class BlockRunner {
   void finish(Flight& flight) const;
 
  private:
+  void work(const NodePlan& node, Block& block, int thread) const noexcept;
   void gather(Block& block, int thread) const;
   void gather_one_by_one(Block& block, int thread) const;
   void run_row(const NodePlan& node, Block& block, std::int64_t k, Stopwatch& watch) const;
@@ -47,6 +48,8 @@ class BlockRunner {
   void step(std::size_t s, Block& block, std::int64_t k, int thread) const;
   void bind_rows(Block& block, std::int64_t k) const;
   void collate(Block& block, std::int64_t k) const;
+  void put_span(std::size_t name, const Block& block, int thread,
+                std::int64_t begun) const noexcept;
   Activity::State at_work(const Block& block, std::size_t stage) const noexcept;
   void fail_whole(Block& block, const char* stage) const noexcept;
   void handle(const NodePlan& node, Block& block, std::int64_t k, std::size_t stage,

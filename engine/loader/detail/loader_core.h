@@ -9,6 +9,7 @@
 #include <headrace/engine/runtime/internal/runtime_core.h>
 #include <headrace/engine/stats/internal/gauge.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -29,7 +30,8 @@ namespace headrace::inline v1::detail {
 /// no tensor of theirs dies, while the mutex is held.
 class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
                          private Lender,
-                         private MemoryUser {
+                         private MemoryUser,
+                         private TracedLoader {
  public:
   explicit LoaderCore(std::shared_ptr<const Plan> plan);
   ~LoaderCore();
@@ -52,6 +54,8 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
   LoaderStats stats() const;
   void reset_stats();
   std::shared_ptr<Transfer> transfer() const;
+  /// What the plan says, and the trace's rings once there are some.
+  MemoryForecast forecast() const;
 
   /// Whether this run is the one being consumed.
   bool consumes(const EpochRun* run) const noexcept;
@@ -97,6 +101,17 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
   Block* claim(Block& block);
   int finish_block(Flight& flight);
   void learn(const Block& block);
+
+  // the trace
+  void begin_trace(std::size_t events) override;
+  void end_trace() noexcept override;
+  Trace read_trace() const override;
+  /// Under the mutex: what happened to a batch now, or until now.
+  void mark(TraceRing::Kind kind, const Flight& flight, std::int64_t duration = 0) noexcept;
+  void mark_counts() noexcept;
+  /// A whole batch, on this thread.
+  void put_span(std::size_t stage, const Flight& flight, std::int64_t begun,
+                std::int64_t took) noexcept;
 
   // admission
   std::shared_ptr<EpochRun> make_run(std::int64_t epoch, std::int64_t start) const;
@@ -152,6 +167,9 @@ class LoaderCore final : public std::enable_shared_from_this<LoaderCore>,
   std::shared_ptr<LenderLink> link_ = std::make_shared<LenderLink>(static_cast<Lender*>(this));
   std::shared_ptr<SlabPool> pool_;
   Recorder recorder_;
+  std::vector<std::unique_ptr<TraceRings>> rings_;  ///< guarded by the list of traced loaders
+  bool traced_ = false;                             ///< likewise: in this window, or the last one
+  std::atomic<std::size_t> trace_bytes_{0};         ///< of them
   BadSampleLog bad_samples_;
   BlockRunner runner_;
   std::vector<Flight> ring_;

@@ -19,11 +19,12 @@ class Stopwatch {
         rows_(rows),
         thread_(thread),
         on_(recorder.on()),
+        trace_(recorder.trace()),
         begun_(now_ns()) {}
 
   int thread() const noexcept { return thread_; }
   void start_row(std::int64_t k) noexcept {
-    row_timed_ = on_ && is_timed(k);
+    row_timed_ = (on_ || trace_ != nullptr) && is_timed(k);
     if (row_timed_) last_ = now_ns();
   }
   /// The stage that is about to run: where an exception belongs.
@@ -38,6 +39,7 @@ class Stopwatch {
     if (!row_timed_) return;
     const std::int64_t now = now_ns();
     split_[stage_ < most ? stage_ : most - 1] += now - last_;
+    if (trace_ != nullptr) put_span(now);
     last_ = now;
   }
   std::int64_t stop(const NodePlan& node) {
@@ -62,6 +64,17 @@ class Stopwatch {
  private:
   static constexpr std::size_t most = 32;
 
+  void put_span(std::int64_t now) const noexcept {
+    const Activity::State state = activity_.state();
+    trace_->of(thread_).put({.name = static_cast<std::uint16_t>(stage_),
+                             .rows = 1,
+                             .start = last_,
+                             .duration = now - last_,
+                             .batch = state.batch,
+                             .epoch = static_cast<std::int32_t>(state.epoch),
+                             .row = static_cast<std::int32_t>(state.row),
+                             .index = state.index});
+  }
   /// All rows of a short block, one in sixteen of a long one.
   bool is_timed(std::int64_t k) const noexcept { return rows_ <= 4 || (k & 15) == 0; }
 
@@ -71,6 +84,7 @@ class Stopwatch {
   std::int64_t rows_;
   int thread_;
   bool on_;
+  TraceRings* trace_;  ///< null: no trace is on
   bool row_timed_ = false;
   std::int64_t begun_;
   std::int64_t last_ = 0;

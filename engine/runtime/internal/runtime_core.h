@@ -4,6 +4,7 @@
 #include <headrace/engine/runtime/internal/crew.h>
 #include <headrace/engine/runtime/internal/io_pool.h>
 #include <headrace/engine/runtime/internal/memory_users.h>
+#include <headrace/engine/runtime/internal/traced_loaders.h>
 #include <headrace/engine/runtime/internal/watchdog.h>
 #include <headrace/engine/runtime/runtime.h>
 
@@ -45,6 +46,7 @@ class RuntimeCore {
   /// The loaders at work, and how much of their memory they may use.
   MemoryUsers& memory_users() noexcept { return memory_users_; }
   const MemoryUsers& memory_users() const noexcept { return memory_users_; }
+  TracedLoaders& traced() noexcept { return traced_; }
 
  private:
   RuntimeOptions options_;
@@ -53,6 +55,7 @@ class RuntimeCore {
   std::size_t in_use_ = 0;
   WatchList watch_list_;
   MemoryUsers memory_users_;
+  TracedLoaders traced_;
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<IoPool> io_;
 };

@@ -12,6 +12,9 @@
 
 namespace headrace::inline v1::detail {
 
+/// As the system calls it; the crew is counted first.
+std::string thread_name(int workers, int thread);
+
 /// What a watchdog must know of a loader.
 struct WatchedLoader {
   std::string name{};

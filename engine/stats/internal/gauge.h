@@ -29,7 +29,8 @@ class Gauge {
     if (returned_ != 0) step_.add(now - returned_);
     called_ = now;
   }
-  void deliver(std::int64_t samples, std::int64_t bytes) noexcept {
+  /// Returns how long it was waited for.
+  std::int64_t deliver(std::int64_t samples, std::int64_t bytes) noexcept {
     returned_ = now_ns();
     asking_ = false;
     const std::int64_t waited = returned_ - called_;
@@ -40,6 +41,7 @@ class Gauge {
     ++batches_;
     samples_ += samples;
     bytes_ += bytes;
+    return waited;
   }
   void start() noexcept {
     if (started_ == 0) started_ = now_ns();

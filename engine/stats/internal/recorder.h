@@ -2,6 +2,7 @@
 
 #include <headrace/engine/base/internal/own_heap.h>
 #include <headrace/engine/stats/internal/activity.h>
+#include <headrace/engine/stats/internal/trace_rings.h>
 #include <headrace/engine/stats/stats.h>
 
 #include <array>
@@ -101,6 +102,10 @@ class Recorder {
   }
   void add(int thread, std::size_t stage, std::int64_t items, std::int64_t busy_ns) noexcept;
   void fail(int thread, std::size_t stage) noexcept { cell(thread, stage).failures.add(1); }
+  /// Where events go while a trace is on; null while none is.
+  TraceRings* trace() const noexcept { return trace_.load(std::memory_order_acquire); }
+  /// They outlive all threads that may have seen them.
+  void trace_to(TraceRings* rings) noexcept { trace_.store(rings, std::memory_order_release); }
   std::int64_t heap() const noexcept { return metered_ ? heap_of_steps() : 0; }
   /// What a call of the stage took from the heap and did not give back, since heap() was `before`.
   void keep(int thread, std::size_t stage, std::int64_t before) noexcept {
@@ -130,6 +135,7 @@ class Recorder {
   bool metered_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<Activity[]> activities_;
+  std::atomic<TraceRings*> trace_{nullptr};
 };
 
 }  // namespace headrace::inline v1::detail
