@@ -25,6 +25,8 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
       predict_command(),
       evaluate_command(),
       export_command(),
+      doctor_command(),
+      tune_command(),
       profile_memory_command(),
       bench_command(),
       {.name = "prepare",
@@ -41,7 +43,7 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
 
 std::vector<Command> job_command_table(const Job& job) {
   std::vector<Command> commands{train_command(),   predict_command(),        evaluate_command(),
-                                export_command(),  profile_memory_command(), bench_command(),
+                                export_command(),  doctor_command(), tune_command(), profile_memory_command(), bench_command(),
                                 inspect_command(), config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());

@@ -17,6 +17,7 @@ std::vector<Command> job_command_table(const Job& job);
 // Each is defined in the file of its name.
 Command bench_loader_command();
 Command config_command();
+Command doctor_command();
 Command evaluate_command();
 Command export_command();
 Command inspect_command();
@@ -28,5 +29,6 @@ Command pack_volumes_command();
 Command predict_command();
 Command profile_memory_command();
 Command train_command();
+Command tune_command();
 
 }  // namespace headrace::inline v1::app

@@ -1,59 +1,20 @@
 #include <headrace/apps/config/exit_codes.h>
-#include <headrace/apps/feed/child_process.h>
 #include <headrace/apps/train/measure_memory.h>
+#include <headrace/apps/train/own_child.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/random.h>
-#include <headrace/loaders/file/read_file.h>
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <fstream>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <sys/mman.h>
-
 namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-// For what the two processes say to each other: a file in memory that the other inherits, so that
-// no folder is needed and nothing is left where either is killed.
-class SharedText {
- public:
-  explicit SharedText(const char* name) : file_(::memfd_create(name, 0)) {
-    if (file_.number() < 0)
-      throw ResourceError(fmt::format(
-          "[memory] a file in memory must be had to measure, got: {}; raise the limit of open "
-          "files, or set memory.measure to false",
-          std::strerror(errno)));
-  }
-  /// For either process.
-  std::string path() const { return fmt::format("/proc/self/fd/{}", file_.number()); }
-
- private:
-  headrace::detail::FileDescriptor file_;
-};
-
-constexpr int killed = 128 + SIGKILL;  // as the kernel does where there is no memory
-
-// The line of its error, "headrace: [memory] ...": others said something before.
-std::string error_line(const std::string& output) {
-  const auto error = output.find(": [");
-  const auto before = error == std::string::npos ? error : output.rfind('\n', error);
-  const std::size_t first = before == std::string::npos ? 0 : before + 1;
-  return output.substr(first, output.find('\n', first) - first);
-}
-
-std::string ending_of(const ChildResult& child) {
-  if (child.status > 128) return fmt::format("was ended by signal {}", child.status - 128);
-  return fmt::format("ended with {}: {}", child.status, error_line(child.output));
-}
 
 // A program that was built anew may take other memory.
 std::string this_program() {
@@ -71,7 +32,7 @@ std::string words_for(const TrainingJob& job, const std::string& key) {
 std::vector<std::string> words_of(const MeasureOptions& options,
                                   const std::optional<std::int64_t>& member,
                                   const SharedText& asked, const SharedText& answer) {
-  std::vector<std::string> words{fs::read_symlink("/proc/self/exe").string(),
+  std::vector<std::string> words{this_program_path(),
                                  "profile-memory",
                                  asked.path(),
                                  "--measure",
@@ -97,8 +58,8 @@ MeasuredMemory measure_apart(const TrainingJob& job, const MeasureOptions& optio
   const ChildResult child = run_child(words_of(options, member, asked, answer));
   if (child.status == 0) return parse_measured_memory(read_whole_text(answer.path(), "memory"));
   return {.failed = "the process that was to measure it " + ending_of(child),
-          .without_resources =
-              child.status == static_cast<int>(ExitCode::resources) || child.status == killed};
+          .without_resources = child.status == static_cast<int>(ExitCode::resources) ||
+                               child.status == killed_status};
 }
 
 std::optional<MeasuredMemory> read_measured_memory(const fs::path& file, const TrainingJob& job,

@@ -25,6 +25,7 @@ class RecipeRun final : public TrainingRun {
   std::string memory_key() const override;
   MeasuredMemory measure(const MeasureOptions& options) const override;
   MemoryPlan plan(const MeasuredMemory& measured) const override;
+  PaceResult pace(const PaceOptions& options) const override;
   void try_out(SmokeTrial& trial) override { trial_ = &trial; }
   std::uint64_t open() override;
   FoldOutcome train(std::int64_t member, const std::filesystem::path& folder, RunView& view,
@@ -40,6 +41,8 @@ class RecipeRun final : public TrainingRun {
   LoaderOptions loader_options() const;
   // Of the first member, in recipe_memory_torch.cpp.
   class StageMemory;
+  // Likewise, in recipe_pace_torch.cpp.
+  class StagePace;
   std::int64_t trial_steps() const { return trial_ != nullptr ? trial_->steps() : 0; }
   training::MemberOptions member_options(const training::Member& member,
                                          const std::filesystem::path& folder) const;

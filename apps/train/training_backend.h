@@ -5,6 +5,7 @@
 #include <headrace/apps/train/fold_outcome.h>
 #include <headrace/apps/train/measure_memory.h>
 #include <headrace/apps/train/memory_plan.h>
+#include <headrace/apps/train/pace_trial.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/smoke_trial.h>
 #include <headrace/apps/train/test_review.h>
@@ -50,6 +51,11 @@ class TrainingRun {
   /// the device. Limits are the caller's to fill in. Throws ConfigError; CheckpointError for
   /// weights that do not fit.
   virtual MemoryPlan plan(const MeasuredMemory& measured) const = 0;
+  /// Takes steps of the first stage of the first member for a bounded time, after `open`, and says
+  /// how fast they were: its own pipeline, network, loss and optimiser; nothing is evaluated or
+  /// written. For a process that does nothing else. Throws what training throws, ResourceError
+  /// where a step ran out of memory.
+  virtual PaceResult pace(const PaceOptions& options) const = 0;
   /// From now on members are trained and tested only as far as the trial goes, which is told of it
   /// and outlives the run.
   virtual void try_out(SmokeTrial& trial) = 0;

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/train/pace_trial.h>
+#include <headrace/monitor/verdict.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// The pace of one configuration with three inputs.
+struct Ceilings {
+  std::optional<PaceResult> device{};  ///< nothing without a model
+  PaceResult memory{};
+  PaceResult storage{};
+};
+
+/// What is known of a configuration beside its pace, for what is to be done.
+struct CeilingFacts {
+  int prefetch = 0;               ///< as configured; 0: unknown
+  std::uint64_t data_bytes = 0;   ///< of the data's files; 0: unknown
+  std::uint64_t memory_room = 0;  ///< bytes that can still be taken
+  std::string resident{};         ///< data.resident as it is; empty: not a key
+  bool has_stage = false;         ///< data.stage is a key
+  bool can_cache = false;         ///< data.cache is a key and nothing is cached
+};
+
+/// What holds a configuration back.
+enum class Limit : unsigned char {
+  cannot_tell,
+  environment,
+  device,       ///< the step itself
+  preparation,  ///< of data that are in memory
+  cores,        ///< the step and the preparation want the same ones
+  storage,
+};
+std::string_view to_string(Limit limit);
+
+/// What three ceilings come to. Stalls are seconds a step, shares of the step that has them.
+struct Diagnosis {
+  std::optional<double> prep_stall_s{};  ///< beyond the device alone with data in memory
+  double prep_share = 0.0;
+  std::optional<double> fetch_stall_s{};  ///< waited for cold data beyond those in memory
+  double fetch_share = 0.0;
+  monitor::Verdict memory{};
+  monitor::Verdict storage{};
+  Limit limit = Limit::cannot_tell;
+  std::string to_do{};  ///< one sentence: the one thing
+};
+
+/// Below this share of a step a stall is taken for noise.
+constexpr double least_stall = 0.05;
+
+Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
+                   const std::vector<Finding>& environment);
+
+/// A table of the ceilings, the stalls, both verdicts, and last the sentence.
+std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis);
+
+/// All that was measured and concluded.
+std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,
+                          const std::string& configuration);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,83 @@
+#include <headrace/apps/config/fields.h>
+#include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/train/measure_pace.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/monitor/process_memory.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool allows(const TuneOptions& options, const char* what) {
+  return std::ranges::find(options.allow, what) != options.allow.end();
+}
+
+TuneBudget budget_of(const TuneOptions& options) {
+  const int cores = headrace::usable_cores();
+  if (options.cpu > cores)
+    throw ConfigError(
+        fmt::format("[tune] --cpu must be at most the cores that can be used, {}, "
+                    "got {}",
+                    cores, options.cpu));
+  const std::uint64_t room = monitor::read_host_memory().room();
+  return {.cores = options.cpu > 0 ? options.cpu : cores,
+          .memory = options.memory > 0 ? options.memory : room,
+          .batch = allows(options, "batch"),
+          .decode = allows(options, "decode")};
+}
+
+fs::path output_of(const TuneOptions& options) {
+  if (!options.output.empty()) return options.output;
+  fs::path beside = options.config;
+  return beside.replace_extension(".tuned.yaml");
+}
+
+// What is read back must be what was found; the file of a person is not written over.
+void write_configuration(const fs::path& file, const Tuned& tuned, const CommandCall& call) {
+  const std::string text = tuned.configuration.yaml();
+  write_file_atomically(file, text);
+  const WholeConfiguration read = read_whole_configuration(call.jobs, file, {});
+  if (to_yaml(read.full) != to_yaml(tuned.configuration.full))
+    throw Failure(ExitCode::bug, fmt::format("[tune] {} must read back as it was found, it does "
+                                             "not",
+                                             file.string()));
+}
+
+}  // namespace
+
+ExitCode tune(const TuneOptions& options, const CommandCall& call) {
+  const fs::path output = output_of(options);
+  std::error_code failed;
+  if (fs::equivalent(output, options.config, failed))
+    throw ConfigError(fmt::format("[tune] --output must be another file than {}, got the same",
+                                  options.config.string()));
+  const WholeConfiguration configuration =
+      read_whole_configuration(call.jobs, options.config, options.settings);
+  const TuneBudget budget = budget_of(options);
+  const auto measure = [&](const WholeConfiguration& whole, PaceInput input) {
+    return pace_apart(whole.yaml(), {.input = input,
+                                     .seconds = options.seconds,
+                                     .cores = budget.cores,
+                                     .memory = budget.memory});
+  };
+  const Tuned tuned = tune_configuration(
+      configuration, {.jobs = call.jobs,
+                      .budget = budget,
+                      .seconds = 60.0 * options.minutes,
+                      .measure = measure,
+                      .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }});
+  write_configuration(output, tuned, call);
+  fmt::print("{}written      {}\n", tuned_text(tuned), output.string());
+  if (!options.json.empty())
+    write_file_atomically(options.json, tuned_json(tuned, options.config.string()));
+  return ExitCode::done;
+}
+
+}  // namespace headrace::inline v1::app

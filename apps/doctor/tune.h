@@ -1,0 +1,81 @@
+#pragma once
+
+#include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/doctor/tune_candidates.h>
+#include <headrace/apps/run/command.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What `headrace tune` was asked.
+struct TuneOptions {
+  std::filesystem::path config{};
+  std::vector<std::string> settings{};
+  int cpu = 0;                       ///< cores that the run may use; 0: those there are
+  std::uint64_t memory = 0;          ///< bytes that it may hold; 0: what the machine has free
+  double minutes = 10.0;             ///< for all trials together
+  double seconds = 3.0;              ///< of a trial's window
+  std::vector<std::string> allow{};  ///< what may change that is learnt: "batch", "decode"
+  std::filesystem::path output{};    ///< of the tuned configuration; empty: beside `config`
+  std::filesystem::path json{};
+};
+
+/// How a trial of a change ended.
+enum class TuneOutcome : unsigned char { kept, no_gain, refused, failed, too_large };
+std::string_view to_string(TuneOutcome outcome);
+
+/// A change that was tried.
+struct TunedStep {
+  TuneCandidate candidate{};
+  double got = 0.0;     ///< samples/s, median of its trials
+  double beside = 0.0;  ///< of the configuration without it, measured in turn
+  double gain = 0.0;    ///< median of the ratios of neighbours, less 1
+  double spread = 0.0;  ///< half of the range of what was got, of its median
+  int trials = 0;       ///< of each of the two
+  TuneOutcome outcome = TuneOutcome::no_gain;
+  std::string why{};  ///< of one that was refused or failed
+};
+
+/// What a search came to.
+struct Tuned {
+  WholeConfiguration configuration{};  ///< the best
+  std::vector<KeyChange> changes{};    ///< to what was given, a key once
+  std::vector<TunedStep> steps{};
+  PaceInput input = PaceInput::memory;  ///< that was tried with
+  double device_per_s = 0.0;            ///< samples/s; 0: without a model
+  double before = 0.0;                  ///< samples/s of what was given, in its first trial
+  double after = 0.0;                   ///< of the best, in its last trial
+  std::string ended{};                  ///< why no more was tried
+};
+
+/// Measures a configuration; a trial in a process of its own, but for tests.
+using MeasurePace = std::function<PaceResult(const WholeConfiguration&, PaceInput)>;
+
+/// What a search needs beside the configuration.
+struct TuneSearch {
+  const std::vector<Job>& jobs;
+  TuneBudget budget{};
+  double seconds = 600.0;  ///< for all
+  MeasurePace measure{};
+  std::function<void(const std::string&)> tell{};  ///< a line a trial; may be empty
+};
+
+/// Tries changes one by one, each beside the configuration without it, and keeps what gains 2 % and
+/// fits the budget; what is learnt stays. Ends when two in a row gained less and the model sees
+/// nothing more, with the step's own pace, or with the time. Throws a Failure with the code of the
+/// trial where the configuration itself has no pace.
+Tuned tune_configuration(const WholeConfiguration& configuration, const TuneSearch& search);
+
+/// A line for each trial, predicted beside got, and the changes.
+std::string tuned_text(const Tuned& tuned);
+std::string tuned_json(const Tuned& tuned, const std::string& configuration);
+
+/// Tunes a configuration file and writes the best beside it.
+ExitCode tune(const TuneOptions& options, const CommandCall& call);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <headrace/apps/doctor/whole_configuration.h>
+#include <headrace/apps/train/pace_trial.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What a tuned configuration may use, and change.
+struct TuneBudget {
+  int cores = 1;             ///< that the run may use
+  std::uint64_t memory = 0;  ///< bytes that the process may hold
+  // What changes what is learnt:
+  bool batch = false;   ///< the batch may change
+  bool decode = false;  ///< a GPU may decode, whose pixels are others
+};
+
+/// Bytes of a configuration's records, all of them; 0: unknown, or not of that kind.
+struct RecordBytes {
+  std::uint64_t decoded = 0;  ///< as data.cache would keep them
+  std::uint64_t rows = 0;     ///< as data.resident would keep them
+};
+/// Opens the data's outlines. Throws nothing.
+RecordBytes record_bytes(const WholeConfiguration& configuration);
+
+/// A key that is changed.
+struct KeyChange {
+  std::string key{};
+  std::string old_value{};
+  std::string new_value{};
+};
+
+/// A change that may help.
+struct TuneCandidate {
+  KeyChange change{};
+  double predicted = 0.0;  ///< samples/s
+  bool explores = false;   ///< the model does not see what it does; tried last
+};
+
+/// What the model goes by: the configuration at hand and its pace.
+struct TunePoint {
+  const WholeConfiguration& configuration;
+  const PaceResult& pace;
+  double device_per_s = 0.0;  ///< samples/s of the device alone; 0: nothing consumes
+  RecordBytes bytes{};
+};
+
+/// Changes of one key each that may raise the pace under the budget, most promising first. What a
+/// kind has no key for is not there. Prediction: the work of each stage as it was measured, on the
+/// threads that it would have, at most what the cores have time for and the device takes, by the
+/// efficiency that the pace at hand has.
+std::vector<TuneCandidate> tune_candidates(const TunePoint& point, const TuneBudget& budget);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,113 @@
+#include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/terminal/table.h>
+#include <headrace/monitor/format.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using monitor::format_rate;
+using monitor::format_share;
+
+std::string signed_share(double share) {
+  return fmt::format("{:+.0f} %", 100.0 * share);
+}
+
+// Of the prediction, where there was one.
+std::string error_of(const TunedStep& step) {
+  if (!(step.got > 0.0) || step.candidate.explores) return "";
+  return signed_share(step.candidate.predicted / step.got - 1.0);
+}
+
+std::string gain_of(double before, double after) {
+  return before > 0.0 ? fmt::format(" ({:.2f} times)", after / before) : "";
+}
+
+}  // namespace
+
+std::string_view to_string(TuneOutcome outcome) {
+  switch (outcome) {
+    case TuneOutcome::kept:
+      return "kept";
+    case TuneOutcome::no_gain:
+      return "no gain";
+    case TuneOutcome::refused:
+      return "refused";
+    case TuneOutcome::failed:
+      return "failed";
+    case TuneOutcome::too_large:
+      return "too large";
+  }
+  return "unknown";
+}
+
+std::string tuned_text(const Tuned& tuned) {
+  Table table({{"change", Align::left},
+               {"predicted"},
+               {"got"},
+               {"error"},
+               {"without"},
+               {"gain"},
+               {"noise"},
+               {"", Align::left}});
+  for (const TunedStep& step : tuned.steps) {
+    const KeyChange& change = step.candidate.change;
+    const bool measured = step.trials > 0;
+    table.row({fmt::format("{} {} -> {}", change.key, change.old_value, change.new_value),
+               step.candidate.explores ? "?" : format_rate(step.candidate.predicted),
+               measured ? format_rate(step.got) : "-", measured ? error_of(step) : "",
+               measured ? format_rate(step.beside) : "-", measured ? signed_share(step.gain) : "",
+               step.trials > 1 ? format_share(step.spread) : "",
+               std::string(to_string(step.outcome))});
+  }
+  std::string text = table.empty() ? std::string() : table.text();
+  for (const TunedStep& step : tuned.steps)
+    if (!step.why.empty())
+      text += fmt::format("{:<12} {} -> {}: {}\n", to_string(step.outcome),
+                          step.candidate.change.key, step.candidate.change.new_value, step.why);
+  text += fmt::format("{:<12} {} -> {} samples/s{}, input from {}", "pace",
+                      format_rate(tuned.before), format_rate(tuned.after),
+                      gain_of(tuned.before, tuned.after), to_string(tuned.input));
+  if (tuned.device_per_s > 0.0)
+    text += fmt::format("; the step alone {}", format_rate(tuned.device_per_s));
+  text += fmt::format("\n{:<12} {}\n", "ended", tuned.ended);
+  for (const KeyChange& change : tuned.changes)
+    text += fmt::format("{:<12} {} {} -> {}\n", "changed", change.key, change.old_value,
+                        change.new_value);
+  if (tuned.changes.empty()) text += fmt::format("{:<12} nothing\n", "changed");
+  return text;
+}
+
+std::string tuned_json(const Tuned& tuned, const std::string& configuration) {
+  using nlohmann::ordered_json;
+  const auto json_of = [](const KeyChange& change) {
+    return ordered_json{{"key", change.key}, {"old", change.old_value}, {"new", change.new_value}};
+  };
+  ordered_json steps = ordered_json::array();
+  for (const TunedStep& step : tuned.steps)
+    steps.push_back({{"change", json_of(step.candidate.change)},
+                     {"explores", step.candidate.explores},
+                     {"predicted_per_s", step.candidate.predicted},
+                     {"got_per_s", step.got},
+                     {"without_per_s", step.beside},
+                     {"gain", step.gain},
+                     {"noise", step.spread},
+                     {"trials", step.trials},
+                     {"outcome", to_string(step.outcome)},
+                     {"why", step.why}});
+  ordered_json changes = ordered_json::array();
+  for (const KeyChange& change : tuned.changes)
+    changes.push_back(json_of(change));
+  const ordered_json document{
+      {"configuration", configuration},     {"input", to_string(tuned.input)},
+      {"device_per_s", tuned.device_per_s}, {"before_per_s", tuned.before},
+      {"after_per_s", tuned.after},         {"steps", std::move(steps)},
+      {"changes", std::move(changes)},      {"ended", tuned.ended}};
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headrace::inline v1::app

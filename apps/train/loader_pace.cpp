@@ -1,0 +1,53 @@
+#include <headrace/apps/train/loader_pace.h>
+#include <headrace/monitor/step_clock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <thread>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// Until the window has enough, or `most` batches were taken.
+void take_batches(Loader& loader, PaceWindow& window, std::int64_t most, double step_s) {
+  monitor::StepClock clock;
+  for (std::int64_t taken = 0; taken < most;) {
+    clock.enter(monitor::StepPart::data_wait);
+    const NextBatch next = loader.next();
+    if (next.status != NextBatch::Status::ready) continue;  // of an epoch's end
+    ++taken;
+    clock.enter(monitor::StepPart::compute);
+    if (step_s > 0.0) std::this_thread::sleep_for(std::chrono::duration<double>(step_s));
+    clock.enter(monitor::StepPart::other);
+    if (window.add(clock.end_step(), next.batch.size())) return;
+  }
+}
+
+}  // namespace
+
+PaceResult pace_of_loader(const LoaderJob& job, const PaceOptions& options) {
+  PaceResult result{.input = options.input};
+  const auto start = std::chrono::steady_clock::now();
+  Loader loader = job.build();
+  result.open_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.before_reading) options.before_reading();
+  std::int64_t most = loader.batches_per_epoch();
+  std::int64_t warmup = job.options.prefetch + 1;
+  if (options.input == PaceInput::memory) {
+    const Position first = loader.position();
+    most = warm_up(loader, options, options.least_steps + warmup)
+               .value_or(std::numeric_limits<std::int64_t>::max());
+    loader.seek(first);
+  } else {
+    warmup = std::clamp<std::int64_t>(most / 4, 1, warmup);
+  }
+  PaceWindow window(options, static_cast<std::size_t>(warmup), false);
+  window.watch(&loader);
+  take_batches(loader, window, most, job.consumer_delay_s);
+  window.finish(result);
+  return result;
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,172 @@
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/train/device_remarks.h>
+#include <headrace/apps/train/loader_pace.h>
+#include <headrace/apps/train/measure_pace.h>
+#include <headrace/apps/train/own_child.h>
+#include <headrace/apps/train/plan_run.h>
+#include <headrace/apps/train/training_backend.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/runtime/runtime.h>
+#include <headrace/monitor/memory_forecast.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <opencv2/core/utility.hpp>
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// While it lives, processes that this thread starts may use so many of the cores that it has.
+class CoreLimit {
+ public:
+  explicit CoreLimit(int cores) {
+    if (cores <= 0 || ::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    cpu_set_t few;
+    CPU_ZERO(&few);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&few) < cores; ++cpu)
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &few);
+    limited_ = ::sched_setaffinity(0, sizeof few, &few) == 0;
+  }
+  CoreLimit(const CoreLimit&) = delete;
+  CoreLimit& operator=(const CoreLimit&) = delete;
+  ~CoreLimit() {
+    if (limited_) ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_{};
+  bool limited_ = false;
+};
+
+std::vector<std::string> words_of(const PaceQuestion& question, const SharedText& asked,
+                                  const SharedText& answer) {
+  return {this_program_path(),
+          pace_command,
+          asked.path(),
+          "--trial",
+          answer.path(),
+          "--input",
+          std::string(to_string(question.input)),
+          "--trial-seconds",
+          fmt::format("{}", question.seconds),
+          "--trial-steps",
+          std::to_string(question.steps),
+          "--trial-memory",
+          std::to_string(question.memory)};
+}
+
+bool is_loader(const Node& document) {
+  const Entry* kind = document.find("kind");
+  return kind != nullptr && kind->value.text == "loader";
+}
+
+// Trials of one configuration in this process.
+class Trial {
+ public:
+  Trial(std::filesystem::path config, const PaceQuestion& question, const CommandCall& call)
+      : config_(std::move(config)),
+        question_(question),
+        call_(call),
+        document_(read_document(config_)) {}
+
+  PaceResult run() {
+    cv::setNumThreads(0);
+    drop();  // heads of files are read as cold as records
+    PaceResult result = is_loader(document_) ? of_loader() : of_training();
+    result.cold = dropped_.cold;
+    result.storage = dropped_.how;
+    return result;
+  }
+
+ private:
+  void drop() {
+    if (question_.input == PaceInput::storage) dropped_ = drop_pages(find_data_files(document_));
+  }
+
+  PaceOptions options() {
+    return {.input = question_.input,
+            .seconds = question_.seconds,
+            .least_steps = question_.steps,
+            .before_reading = [this] { drop(); }};
+  }
+
+  void require(const monitor::MemoryForecast& forecast, monitor::MemoryLimit limit) const {
+    if (question_.memory > 0 && question_.memory < limit.bytes)
+      limit = {.bytes = question_.memory, .source = "--memory"};
+    forecast.require(limit);
+  }
+
+  PaceResult of_loader() {
+    const BenchJob job = read_bench_job(call_.jobs, config_, {});
+    const monitor::MemoryForecast forecast = job.loader.forecast();
+    require(forecast, monitor::tightest_memory_limit(job.memory));
+    PaceResult result = pace_of_loader(job.loader, options());
+    result.forecast = forecast.total();
+    return result;
+  }
+
+  PaceResult of_training() {
+    TrainingBackend& backend = *call_.backend;
+    const TrainingJob job = read_training_job(call_.jobs, config_, {});
+    prepare_environment(*job.config);
+    const int threads = job.config->threads.torch;
+    backend.set_threads(threads > 0 ? threads : headrace::usable_cores());
+    const ChosenDevice device = backend.choose_device(job.config->device);
+    const auto run = backend.make_run(job, device);
+    const MemoryPlan plan = run->plan({});
+    require(plan.stages.front().host, host_limit(job));
+    const Clock::time_point start = Clock::now();
+    run->open();
+    const double open_s = std::chrono::duration<double>(Clock::now() - start).count();
+    PaceResult result = run->pace(options());
+    result.open_s = open_s;
+    result.forecast = plan.stages.front().host.total();
+    return result;
+  }
+
+  std::filesystem::path config_;
+  const PaceQuestion& question_;
+  const CommandCall& call_;
+  Node document_;
+  DroppedPages dropped_;
+};
+
+}  // namespace
+
+PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question) {
+  const SharedText asked("headrace-job");
+  const SharedText answer("headrace-pace");
+  std::ofstream(asked.path()) << yaml;
+  const CoreLimit limit(question.cores);
+  const ChildResult child = run_child(words_of(question, asked, answer));
+  if (child.status == 0) return parse_pace_result(read_whole_text(answer.path(), "pace"));
+  const auto is = [&](ExitCode code) { return child.status == static_cast<int>(code); };
+  return {.input = question.input,
+          .failed = "the trial " + ending_of(child),
+          .without_resources = is(ExitCode::resources) || child.status == killed_status,
+          .refused = is(ExitCode::configuration),
+          .ended_with = child.status == killed_status ? ExitCode::resources
+                                                      : static_cast<ExitCode>(child.status)};
+}
+
+ExitCode pace_here(const std::filesystem::path& config, const PaceQuestion& question,
+                   const CommandCall& call) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for what a parent that ended has asked for
+  std::ofstream(question.answer) << to_json(Trial(config, question, call).run());
+  return ExitCode::done;
+}
+
+}  // namespace headrace::inline v1::app

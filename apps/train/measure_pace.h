@@ -1,0 +1,37 @@
+#pragma once
+
+#include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/run/command.h>
+#include <headrace/apps/train/pace_trial.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// What a process is to measure of a configuration of any kind.
+struct PaceQuestion {
+  PaceInput input = PaceInput::memory;
+  double seconds = 5.0;     ///< of the window
+  std::int64_t steps = 20;  ///< that the window has at least, where three times the seconds suffice
+  int cores = 0;            ///< that the process may use; 0: all
+  std::uint64_t memory = 0;        ///< bytes that it may hold; 0: what the machine offers
+  std::filesystem::path answer{};  ///< of the process that measures: where its result goes
+};
+
+/// The command that a process for a trial is started with: its words, and behind them the file of
+/// the configuration, `--trial FILE` and what else belongs to the question.
+constexpr const char* pace_command = "doctor";
+
+/// Measures by a process of its own, this program: what runs out of memory there, or crashes, is in
+/// `failed`. Throws ResourceError where no process or file can be had.
+PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question);
+
+/// In that process: measures, and writes the result. Throws what the configuration, the data and
+/// training throw.
+ExitCode pace_here(const std::filesystem::path& config, const PaceQuestion& question,
+                   const CommandCall& call);
+
+}  // namespace headrace::inline v1::app
