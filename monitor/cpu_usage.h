@@ -71,14 +71,15 @@ struct ProcessUsage {
   int pid = 0;
   std::string name{};
   double cores = 0.0;
-  bool ours = false;  ///< this process
+  bool ours = false;  ///< of the tree that is watched
 };
 
 /// CPU ticks of every process, to be compared by `busiest_processes`.
 using ProcessTicks = std::map<int, std::pair<std::string, std::uint64_t>>;
 HEADRACE_API ProcessTicks read_process_ticks(const std::filesystem::path& root = "/");
 
-/// The `count` processes that used most CPU between two readings `interval_s` apart.
+/// The `count` processes that used most CPU between two readings `interval_s` apart; one that is
+/// not in the earlier reading began after it. Marked as ours is this process alone.
 HEADRACE_API std::vector<ProcessUsage> busiest_processes(const ProcessTicks& before,
                                                          const ProcessTicks& after,
                                                          double interval_s, std::size_t count = 5);

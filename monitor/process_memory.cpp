@@ -1,4 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/monitor/detail/memory_of.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
@@ -63,8 +64,8 @@ void add_usage(HostMemory& host, const fs::path& directory, const CgroupFiles& f
     host.cgroup_held = less(host.cgroup_held, key);
 }
 
-void add_cgroup(HostMemory& host, const fs::path& root) {
-  for (const auto& [version, directories] : cgroup_paths(root, "memory")) {
+void add_cgroup(HostMemory& host, const fs::path& root, std::string_view process) {
+  for (const auto& [version, directories] : cgroup_paths(root, "memory", process)) {
     const CgroupFiles files = files_of(version);
     for (const fs::path& directory : directories) {
       for (const std::string_view name : files.limits) {
@@ -80,8 +81,8 @@ void add_cgroup(HostMemory& host, const fs::path& root) {
 
 }  // namespace
 
-ProcessMemory read_process_memory(const fs::path& root) {
-  const std::string status = read_small_file(root / "proc/self/status").value_or("");
+ProcessMemory detail::process_memory_of(const fs::path& root, std::string_view process) {
+  const std::string status = read_small_file(root / "proc" / process / "status").value_or("");
   const auto field = [&](std::string_view key) { return keyed_number(status, key).value_or(0); };
   return {.anonymous = field("RssAnon"),
           .shared = field("RssShmem"),
@@ -89,6 +90,10 @@ ProcessMemory read_process_memory(const fs::path& root) {
           .file_backed = field("RssFile"),
           .data_segment = field("VmData"),
           .peak_resident = field("VmHWM")};
+}
+
+ProcessMemory read_process_memory(const fs::path& root) {
+  return detail::process_memory_of(root, "self");
 }
 
 bool reset_peak_resident(const fs::path& root) {
@@ -103,12 +108,16 @@ std::uint64_t HostMemory::room() const {
   return std::min(available, *cgroup_limit - std::min(*cgroup_limit, cgroup_usage));
 }
 
-HostMemory read_host_memory(const fs::path& root) {
+HostMemory detail::host_memory_of(const fs::path& root, std::string_view process) {
   const std::string text = read_small_file(root / "proc/meminfo").value_or("");
   HostMemory host{.total = keyed_number(text, "MemTotal").value_or(0),
                   .available = keyed_number(text, "MemAvailable").value_or(0)};
-  add_cgroup(host, root);
+  add_cgroup(host, root, process);
   return host;
+}
+
+HostMemory read_host_memory(const fs::path& root) {
+  return detail::host_memory_of(root, "self");
 }
 
 std::vector<MemoryLimit> kernel_memory_limits(const fs::path& root) {

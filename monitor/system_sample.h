@@ -66,12 +66,13 @@ struct NetworkUse {
 
 /// The watched process and all its descendants.
 struct TreeUse {
-  unsigned processes = 0;
+  bool lives = false;      ///< the process itself has not ended
+  unsigned processes = 0;  ///< 0: none is watched, or all have ended
   unsigned threads = 0;
   double cpu_s = 0.0;            ///< CPU time since each of them began, ended children included
   double cores = 0.0;            ///< over the interval: CPU time / elapsed time
   std::uint64_t resident = 0;    ///< bytes; pages that several share count in each
-  std::uint64_t open_files = 0;  ///< of the watched process
+  std::uint64_t open_files = 0;  ///< of the watched process; 0: not told
   double read_per_s = 0.0;       ///< bytes asked of read() and its like
   double read_from_disk_per_s = 0.0;  ///< bytes that storage had to give
   double major_faults_per_s = 0.0;

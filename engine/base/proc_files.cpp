@@ -1,13 +1,15 @@
 #include <headrace/engine/base/internal/proc_files.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::detail {
 namespace {
@@ -73,13 +75,18 @@ int affinity_count() {
 
 }  // namespace
 
+// A stream would allocate more than the kernel takes to write most of these files.
 std::optional<std::string> read_small_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return std::nullopt;
-  return std::move(text).str();
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> block;
+  ssize_t count = 0;
+  while ((count = ::read(file, block.data(), block.size())) > 0 || (count < 0 && errno == EINTR))
+    if (count > 0) text.append(block.data(), static_cast<std::size_t>(count));
+  ::close(file);
+  if (count < 0) return std::nullopt;
+  return text;
 }
 
 std::vector<std::string_view> split_lines(std::string_view text) {
@@ -114,9 +121,10 @@ std::optional<std::uint64_t> keyed_number(std::string_view text, std::string_vie
   return std::nullopt;
 }
 
-std::vector<CgroupPath> cgroup_paths(const fs::path& root, std::string_view controller) {
+std::vector<CgroupPath> cgroup_paths(const fs::path& root, std::string_view controller,
+                                     std::string_view process) {
   std::vector<CgroupPath> result;
-  const auto text = read_small_file(root / "proc/self/cgroup");
+  const auto text = read_small_file(root / "proc" / process / "cgroup");
   if (!text) return result;
   const fs::path mount = root / "sys/fs/cgroup";
   for (const std::string_view line : split_lines(*text)) {
@@ -140,9 +148,9 @@ std::vector<CgroupPath> cgroup_paths(const fs::path& root, std::string_view cont
   return result;
 }
 
-std::optional<double> cpu_quota(const fs::path& root) {
+std::optional<double> cpu_quota(const fs::path& root, std::string_view process) {
   std::optional<double> tightest;
-  for (const auto& [version, directories] : cgroup_paths(root, "cpu")) {
+  for (const auto& [version, directories] : cgroup_paths(root, "cpu", process)) {
     for (const fs::path& directory : directories) {
       const auto quota = version == 2 ? quota_v2(directory) : quota_v1(directory);
       if (quota && (!tightest || *quota < *tightest)) tightest = quota;

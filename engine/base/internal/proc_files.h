@@ -30,11 +30,14 @@ struct CgroupPath {
   std::vector<std::filesystem::path> directories;
 };
 /// v2 (from the "0::" line) and v1 (from the controller's line); a hybrid system has both.
+/// `process` is its name in proc: a number, or "self".
 HEADRACE_API std::vector<CgroupPath> cgroup_paths(const std::filesystem::path& root,
-                                                  std::string_view controller);
+                                                  std::string_view controller,
+                                                  std::string_view process = "self");
 
 /// CPU time that the tightest of the process's cgroups grants, in cores; nothing without a quota.
-HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root);
+HEADRACE_API std::optional<double> cpu_quota(const std::filesystem::path& root,
+                                             std::string_view process = "self");
 
 /// The affinity mask, cut by that quota, rounded up; at least 1.
 HEADRACE_API int usable_cores(const std::filesystem::path& root);

@@ -1,0 +1,117 @@
+#include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/monitor/detail/process_tree.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace headrace::inline v1::monitor::detail {
+
+ProcessTree::ProcessTree(std::filesystem::path proc, int pid) : proc_(std::move(proc)), pid_(pid) {}
+
+std::filesystem::path ProcessTree::folder_of(int pid) const {
+  return proc_ / std::to_string(pid);
+}
+
+bool ProcessTree::contains(int pid) const {
+  return std::ranges::any_of(members_, [&](const Member& member) { return member.pid == pid; });
+}
+
+void ProcessTree::add_new() {
+  const std::vector<int> all = numbered_entries(proc_);
+  std::vector<Member> fresh;
+  for (const int pid : all) {
+    if (std::ranges::binary_search(known_, pid) || contains(pid)) continue;
+    if (auto stat = read_process_stat(folder_of(pid) / "stat"))
+      fresh.push_back({.pid = pid, .parent = stat->parent, .stat = std::move(*stat)});
+  }
+  known_ = all;
+  for (bool found = true; found;) {
+    found = false;
+    for (auto it = fresh.begin(); it != fresh.end();) {
+      if (it->pid != pid_ && !contains(it->parent)) {
+        ++it;
+        continue;
+      }
+      members_.push_back(std::move(*it));
+      it = fresh.erase(it);
+      found = true;
+    }
+  }
+}
+
+// Parents are read before their children: a child that was read had not been counted to its parent
+// when that was read. Whether somebody ended meanwhile.
+bool ProcessTree::refresh() {
+  bool ended = false;
+  for (Member& member : members_) {
+    if (member.gone) continue;
+    auto stat = read_process_stat(folder_of(member.pid) / "stat");
+    if (stat && stat->start == member.stat.start) {
+      member.stat = std::move(*stat);
+    } else {
+      member.gone = true;
+      ended = true;
+    }
+  }
+  return ended;
+}
+
+const ProcessTree::Member* ProcessTree::living_ancestor(const Member& member) const {
+  int parent = member.parent;
+  for (auto it = members_.rbegin(); it != members_.rend(); ++it) {
+    if (it->pid != parent) continue;
+    if (!it->gone) return &*it;
+    parent = it->parent;
+  }
+  return nullptr;
+}
+
+// The time of one that ended is counted to its parent, if that asked for it. What is not, is kept.
+void ProcessTree::settle_ended() {
+  std::map<const Member*, std::uint64_t> ended;  // by who should count them now
+  for (const Member& member : members_)
+    if (member.gone)
+      ended[living_ancestor(member)] += member.counted_ticks + member.counted_child_ticks;
+  for (const auto& [ancestor, ticks] : ended) {
+    const std::uint64_t counted =
+        ancestor == nullptr ? 0 : grown(ancestor->stat.child_ticks, ancestor->counted_child_ticks);
+    lost_ticks_ += grown(ticks, counted);
+  }
+  // Another process may have got the number already: it is looked at next time.
+  for (const Member& member : members_)
+    if (member.gone) std::erase(known_, member.pid);
+  std::erase_if(members_, [](const Member& member) { return member.gone; });
+}
+
+void ProcessTree::add_io(TreeReading& reading, int pid) const {
+  const auto text = headrace::detail::read_small_file(folder_of(pid) / "io");
+  if (!text) return;
+  reading.read += headrace::detail::keyed_number(*text, "rchar").value_or(0);
+  reading.read_from_disk += headrace::detail::keyed_number(*text, "read_bytes").value_or(0);
+}
+
+TreeReading ProcessTree::read() {
+  add_new();
+  // Whoever ended while the others were read may be counted twice: read again.
+  constexpr int most_passes = 5;
+  for (int pass = 0; pass < most_passes && refresh(); ++pass) {
+  }
+  settle_ended();
+  TreeReading reading{.ticks = lost_ticks_};
+  for (Member& member : members_) {
+    const ProcessStat& stat = member.stat;
+    if (member.pid == pid_) reading.lives = !stat.ended();
+    ++reading.processes;
+    reading.threads += static_cast<unsigned>(stat.threads);
+    reading.ticks += stat.ticks + stat.child_ticks;
+    reading.resident_pages += stat.resident_pages;
+    reading.major_faults += stat.major_faults;
+    add_io(reading, member.pid);
+    member.counted_ticks = stat.ticks;
+    member.counted_child_ticks = stat.child_ticks;
+  }
+  return reading;
+}
+
+}  // namespace headrace::inline v1::monitor::detail

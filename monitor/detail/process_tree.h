@@ -1,0 +1,58 @@
+#pragma once
+
+#include <headrace/monitor/detail/process_stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+namespace headrace::inline v1::monitor::detail {
+
+/// What a process and its descendants came to since each of them began.
+struct TreeReading {
+  bool lives = false;  ///< the process itself; it has not ended
+  unsigned processes = 0;
+  unsigned threads = 0;
+  std::uint64_t ticks = 0;  ///< never less than in the reading before, whoever ended between
+  std::uint64_t resident_pages = 0;
+  std::uint64_t major_faults = 0;
+  std::uint64_t read = 0;            ///< bytes asked of read() and its like
+  std::uint64_t read_from_disk = 0;  ///< bytes that storage had to give
+};
+
+/// A process and its descendants, found by their parents. Of processes that are new since the last
+/// reading it reads whose children they are, of its own all figures. Not thread-safe.
+class ProcessTree {
+ public:
+  /// `proc`: the folder.
+  ProcessTree(std::filesystem::path proc, int pid);
+
+  TreeReading read();
+  bool contains(int pid) const;
+
+ private:
+  struct Member {
+    int pid = 0;
+    int parent = 0;  // that it was born by
+    ProcessStat stat{};
+    std::uint64_t counted_ticks = 0;  // of it, in the last reading; 0: it was in none
+    std::uint64_t counted_child_ticks = 0;
+    bool gone = false;
+  };
+
+  void add_new();
+  bool refresh();
+  void settle_ended();
+  const Member* living_ancestor(const Member& member) const;
+  void add_io(TreeReading& reading, int pid) const;
+  std::filesystem::path folder_of(int pid) const;
+
+  std::filesystem::path proc_;
+  int pid_;
+  std::vector<Member> members_;   // parents before their children
+  std::vector<int> known_;        // all processes at the last reading, in order
+  std::uint64_t lost_ticks_ = 0;  // of ended ones whom no living member counts
+};
+
+}  // namespace headrace::inline v1::monitor::detail

@@ -1,0 +1,154 @@
+#include <headrace/monitor/format.h>
+#include <headrace/monitor/system_facts.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::monitor {
+namespace {
+
+constexpr double idle_below = 0.30;
+constexpr std::size_t most_processes = 200;  // that are remembered
+constexpr std::size_t most_named = 5;
+
+std::string words_of(const GpuProcess& process) {
+  const std::string name = process.name.empty() ? fmt::format("pid {}", process.pid)
+                                                : fmt::format("{} {}", process.name, process.pid);
+  if (process.memory == 0) return name;
+  return fmt::format("{} ({})", name, format_bytes(process.memory));
+}
+
+}  // namespace
+
+void SystemFacts::add(const SystemSample& sample) {
+  ++samples_;
+  cores_ = sample.cores;
+  machine_.add(sample.machine_share);
+  if (sample.tree.processes > 0) {
+    process_.add(sample.tree.cores / std::max(1U, sample.cores));
+    read_.add(sample.tree.read_per_s);
+    read_from_disk_.add(sample.tree.read_from_disk_per_s);
+  }
+  if (sample.pressure) {
+    io_pressure_.add(sample.pressure->io_some);
+    memory_pressure_.add(sample.pressure->memory_some);
+  }
+  if (sample.host.total > 0) room_ = std::min(room_.value_or(UINT64_MAX), sample.host.room());
+  add_others(sample);
+  for (const GpuSample& gpu : sample.gpus)
+    add_gpu(gpu);
+}
+
+void SystemFacts::add_others(const SystemSample& sample) {
+  if (sample.busiest.empty()) return;
+  ++looks_;
+  for (const ProcessUsage& process : sample.busiest) {
+    if (process.ours) continue;
+    Process& other = others_[process.pid];
+    other.last = process;
+    other.cores += process.cores;
+  }
+  while (others_.size() > most_processes)
+    others_.erase(std::ranges::min_element(others_, {},
+                                           [](const auto& entry) { return entry.second.cores; }));
+}
+
+void SystemFacts::add_gpu(const GpuSample& sample) {
+  Gpu& gpu = gpus_[sample.index];
+  gpu.name = sample.name;
+  ++gpu.samples;
+  if (sample.busy_share) {
+    gpu.busy.add(*sample.busy_share);
+    if (*sample.busy_share < idle_below) ++gpu.idle;
+  }
+  if (sample.sm_active_share) gpu.sm_active.add(*sample.sm_active_share);
+  gpu.memory_total = std::max(gpu.memory_total, sample.memory_total.value_or(0));
+  gpu.memory_peak = std::max(gpu.memory_peak, sample.memory_used.value_or(0));
+  gpu.temperature_c = std::max(gpu.temperature_c, sample.temperature_c.value_or(-1.0));
+  for (const std::string& reason : sample.throttled)
+    ++gpu.throttled[reason];
+  for (const GpuProcess& process : sample.processes) {
+    if (process.ours) gpu.ours = true;
+    if (!process.ours && (gpu.others.contains(process.pid) || gpu.others.size() < most_processes))
+      gpu.others[process.pid] = process;
+  }
+}
+
+std::optional<MachineFacts> SystemFacts::machine() const {
+  if (samples_ == 0) return std::nullopt;
+  MachineFacts facts{.samples = samples_,
+                     .cores = cores_,
+                     .machine_share = machine_.value(0.0),
+                     .process_share = process_.value(0.0),
+                     .io_pressure = io_pressure_.value(-1.0),
+                     .memory_pressure = memory_pressure_.value(-1.0),
+                     .read_per_s = read_.value(0.0),
+                     .read_from_disk_per_s = read_from_disk_.value(0.0),
+                     .memory_room = room_.value_or(0)};
+  for (const auto& [pid, process] : others_) {
+    facts.others.push_back(process.last);
+    facts.others.back().cores = process.cores / static_cast<double>(looks_);
+  }
+  std::ranges::stable_sort(facts.others, std::ranges::greater{}, &ProcessUsage::cores);
+  if (facts.others.size() > most_named) facts.others.resize(most_named);
+  return facts;
+}
+
+std::vector<const SystemFacts::Gpu*> SystemFacts::chosen() const {
+  std::vector<const Gpu*> ours;
+  const Gpu* busiest = nullptr;
+  for (const auto& [index, gpu] : gpus_) {
+    if (gpu.ours) ours.push_back(&gpu);
+    if (busiest == nullptr || gpu.busy.value(-1.0) > busiest->busy.value(-1.0)) busiest = &gpu;
+  }
+  if (ours.empty() && busiest != nullptr) ours.push_back(busiest);
+  return ours;
+}
+
+std::optional<GpuFacts> SystemFacts::gpu() const {
+  const std::vector<const Gpu*> gpus = chosen();
+  if (gpus.empty()) return std::nullopt;
+  GpuFacts facts{.name = gpus.front()->name};
+  Mean busy;
+  Mean sm_active;
+  Mean idle;
+  for (const Gpu* gpu : gpus) {
+    if (gpu->busy.count > 0) {
+      busy.add(gpu->busy.value(0.0));
+      idle.add(static_cast<double>(gpu->idle) / static_cast<double>(gpu->busy.count));
+    }
+    if (gpu->sm_active.count > 0) sm_active.add(gpu->sm_active.value(0.0));
+    facts.memory_total = std::max(facts.memory_total, gpu->memory_total);
+    facts.memory_peak = std::max(facts.memory_peak, gpu->memory_peak);
+    facts.temperature_c = std::max(facts.temperature_c, gpu->temperature_c);
+    facts.our_context = facts.our_context || gpu->ours;
+    for (const auto& [reason, count] : gpu->throttled)
+      if (2 * count > gpu->samples &&
+          std::ranges::find(facts.throttled, reason) == facts.throttled.end())
+        facts.throttled.push_back(reason);
+    for (const auto& [pid, process] : gpu->others)
+      facts.others.push_back(words_of(process));
+  }
+  facts.busy_share = busy.value(-1.0);
+  facts.sm_active_share = sm_active.value(-1.0);
+  facts.idle_samples_share = idle.value(-1.0);
+  return facts;
+}
+
+std::optional<MachineFacts> machine_facts(std::span<const SystemSample> samples) {
+  SystemFacts facts;
+  for (const SystemSample& sample : samples)
+    facts.add(sample);
+  return facts.machine();
+}
+
+std::optional<GpuFacts> gpu_facts(std::span<const SystemSample> samples) {
+  SystemFacts facts;
+  for (const SystemSample& sample : samples)
+    facts.add(sample);
+  return facts.gpu();
+}
+
+}  // namespace headrace::inline v1::monitor

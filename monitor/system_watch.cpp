@@ -1,0 +1,106 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/monitor/detail/watch_pace.h>
+#include <headrace/monitor/system_watch.h>
+
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <pthread.h>
+
+namespace headrace::inline v1::monitor {
+namespace {
+
+constexpr double busy_machine = 0.70;
+constexpr double shortest_last_s = 0.05;
+
+double thread_cpu_s() {
+  timespec time{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) return 0.0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+SystemWatchOptions checked(SystemWatchOptions options) {
+  if (options.period.count() <= 0) {
+    throw ConfigError(
+        fmt::format("[system watch] period must be above 0 ms, got {} ms", options.period.count()));
+  }
+  if (!(options.most_share > 0.0)) {
+    throw ConfigError(
+        fmt::format("[system watch] share of a core must be above 0, got {}", options.most_share));
+  }
+  return options;
+}
+
+}  // namespace
+
+SystemWatch::SystemWatch(SystemWatchOptions options)
+    : options_(checked(std::move(options))),
+      sampler_(options_.sampler),
+      pace_(std::make_unique<detail::WatchPace>(
+          std::chrono::duration<double>(options_.period).count(), options_.most_share)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+SystemWatch::~SystemWatch() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+void SystemWatch::run(const std::stop_token& stop) {
+  pthread_setname_np(pthread_self(), "hr-system");
+  std::mutex sleeping;
+  std::unique_lock lock(sleeping);
+  double wait_s = std::chrono::duration<double>(options_.period).count();
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
+    try {
+      wait_s = look();
+    } catch (...) {
+      continue;
+    }
+  }
+}
+
+// In the first look drivers are opened, once, which the pace is not told; then all processes are
+// read, so that the next scan has something to compare with.
+double SystemWatch::look() {
+  const double before = thread_cpu_s();
+  SystemSample sample = sampler_.sample();
+  const bool first = !std::exchange(began_, true);
+  const double sampled = thread_cpu_s();
+  if (first || pace_->may_scan(sample.machine_share > busy_machine)) {
+    sampler_.add_busiest(sample);
+    pace_->scanned(thread_cpu_s() - sampled);
+  }
+  const double scanned = thread_cpu_s();
+  if (sample.interval_s >= shortest_last_s || options_.period.count() < 1000 * shortest_last_s)
+    publish(sample);
+  cpu_s_ = thread_cpu_s();
+  const double look_s = sampled - before + (cpu_s_ - scanned);
+  return pace_->looked(first ? 0.0 : look_s, sample.interval_s);
+}
+
+void SystemWatch::publish(const SystemSample& sample) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<ProcessUsage> known;
+    if (last_ && sample.busiest.empty()) known = std::move(last_->busiest);
+    last_ = sample;
+    if (!known.empty()) last_->busiest = std::move(known);
+  }
+  if (!options_.on_sample) return;
+  try {
+    options_.on_sample(sample);
+  } catch (...) {
+    return;
+  }
+}
+
+std::optional<SystemSample> SystemWatch::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+}  // namespace headrace::inline v1::monitor

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <headrace/engine/base/export.h>
+#include <headrace/monitor/system_sample.h>
+#include <headrace/monitor/system_sampler.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace headrace::inline v1::monitor {
+
+namespace detail {
+class WatchPace;
+}
+
+struct SystemWatchOptions {
+  SystemSamplerOptions sampler{};
+  std::chrono::milliseconds period{1000};  ///< between two samples
+  /// Of a core, that the watch's thread may use: all processes are looked at (`busiest`) only as
+  /// often as this allows, and above twice as much samples come less often, too.
+  double most_share = 0.002;
+  /// At each sample, by the watch's thread; may be empty. What it throws is dropped.
+  std::function<void(const SystemSample&)> on_sample{};
+};
+
+/// Samples the machine and a tree of processes from a thread of its own. The first sample comes
+/// after a period, and a last one when the watch ends.
+class HEADRACE_API SystemWatch {
+ public:
+  /// Throws ConfigError for a period or a share that is not above 0, and where the process to watch
+  /// does not run.
+  explicit SystemWatch(SystemWatchOptions options = {});
+  SystemWatch(const SystemWatch&) = delete;
+  SystemWatch& operator=(const SystemWatch&) = delete;
+  /// Takes the last sample.
+  ~SystemWatch();
+
+  /// Nothing before the first sample; with `busiest` as last known. Thread-safe.
+  std::optional<SystemSample> last() const;
+  /// CPU time that the watch's thread has used up to its last sample. Thread-safe.
+  double cpu_seconds() const { return cpu_s_; }
+
+ private:
+  void run(const std::stop_token& stop);
+  double look();
+  void publish(const SystemSample& sample);
+
+  SystemWatchOptions options_;
+  SystemSampler sampler_;
+  std::atomic<double> cpu_s_{0.0};
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::optional<SystemSample> last_{};
+  std::unique_ptr<detail::WatchPace> pace_;
+  bool began_ = false;  // a sample was taken
+  std::jthread thread_;
+};
+
+}  // namespace headrace::inline v1::monitor

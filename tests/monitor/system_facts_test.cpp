@@ -1,0 +1,103 @@
+#include <headrace/monitor/system_facts.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace::monitor;
+
+namespace {
+
+SystemSample sample_of(double machine, double tree_cores) {
+  SystemSample sample{.interval_s = 1.0, .cores = 4, .machine_share = machine};
+  sample.tree = {.lives = true, .processes = 2, .cores = tree_cores};
+  sample.host = {.total = 1000, .available = 400};
+  return sample;
+}
+
+}  // namespace
+
+TEST_CASE("a window's machine facts are means, and the least room") {
+  std::array samples{sample_of(0.2, 1.0), sample_of(0.6, 3.0)};
+  samples[0].pressure = Pressure{.memory_some = 0.2, .io_some = 0.4};
+  samples[0].host.available = 300;
+  samples[1].tree.read_per_s = 100;
+  samples[1].tree.read_from_disk_per_s = 10;
+  const MachineFacts facts = machine_facts(samples).value();
+  CHECK(facts.samples == 2);
+  CHECK(facts.cores == 4);
+  CHECK(facts.machine_share == doctest::Approx(0.4));
+  CHECK(facts.process_share == doctest::Approx(0.5));
+  CHECK(facts.io_pressure == doctest::Approx(0.4));
+  CHECK(facts.memory_pressure == doctest::Approx(0.2));
+  CHECK(facts.read_per_s == doctest::Approx(50));
+  CHECK(facts.read_from_disk_per_s == doctest::Approx(5));
+  CHECK(facts.memory_room == 300);
+  CHECK_FALSE(gpu_facts(samples));
+  CHECK_FALSE(machine_facts({}));
+}
+
+TEST_CASE("without pressure it is unknown, not 0") {
+  const std::array samples{sample_of(0.2, 1.0)};
+  CHECK(machine_facts(samples)->io_pressure < 0.0);
+  CHECK(machine_facts(samples)->memory_pressure < 0.0);
+}
+
+TEST_CASE("others are the processes that are not ours, over the looks at all processes") {
+  std::array samples{sample_of(0.2, 1.0), sample_of(0.2, 1.0), sample_of(0.2, 1.0)};
+  samples[0].busiest = {{.pid = 1, .name = "us", .cores = 3.0, .ours = true},
+                        {.pid = 2, .name = "hog", .cores = 2.0}};
+  samples[2].busiest = {{.pid = 3, .name = "late", .cores = 1.0},
+                        {.pid = 2, .name = "hog", .cores = 0.5}};
+  const MachineFacts facts = machine_facts(samples).value();
+  REQUIRE(facts.others.size() == 2);
+  CHECK(facts.others[0].name == "hog");
+  CHECK(facts.others[0].cores == doctest::Approx(1.25));
+  CHECK(facts.others[1].cores == doctest::Approx(0.5));
+}
+
+TEST_CASE("GPU facts are of the GPUs that ours is on") {
+  std::vector<SystemSample> samples;
+  for (const double busy : {0.1, 0.2, 0.9}) {
+    samples.push_back(sample_of(0.1, 0.5));
+    samples.back().gpus = {
+        {.index = 0, .name = "A", .busy_share = 1.0, .memory_used = 9, .memory_total = 10},
+        {.index = 1, .name = "B", .busy_share = busy, .memory_used = 4, .memory_total = 10}};
+    GpuSample& gpu = samples.back().gpus[1];
+    gpu.temperature_c = 50.0 + 10.0 * busy;
+    gpu.processes = {{.pid = 7, .ours = true}, {.pid = 8, .name = "python", .memory = 3ULL << 30}};
+    if (busy < 0.5) gpu.throttled = {"power limit"};
+    if (busy > 0.5) gpu.throttled = {"temperature"};
+  }
+  const GpuFacts facts = gpu_facts(samples).value();
+  CHECK(facts.name == "B");
+  CHECK(facts.busy_share == doctest::Approx(0.4));
+  CHECK(facts.idle_samples_share == doctest::Approx(2.0 / 3));
+  CHECK(facts.sm_active_share < 0.0);
+  CHECK(facts.memory_peak == 4);
+  CHECK(facts.memory_total == 10);
+  CHECK(facts.temperature_c == doctest::Approx(59.0));
+  CHECK(facts.throttled == std::vector<std::string>{"power limit"});
+  CHECK(facts.others == std::vector<std::string>{"python 8 (3.00 GiB)"});
+  CHECK(facts.our_context);
+}
+
+TEST_CASE("where the driver names no process of ours, the busiest GPU counts") {
+  std::array samples{sample_of(0.1, 0.5)};
+  samples[0].gpus = {{.index = 0, .name = "idle", .busy_share = 0.0},
+                     {.index = 1, .name = "busy", .busy_share = 0.8}};
+  const GpuFacts facts = gpu_facts(samples).value();
+  CHECK(facts.name == "busy");
+  CHECK_FALSE(facts.our_context);
+}
+
+TEST_CASE("facts can begin another window") {
+  SystemFacts facts;
+  facts.add(sample_of(1.0, 1.0));
+  facts.clear();
+  CHECK_FALSE(facts.machine());
+  facts.add(sample_of(0.5, 1.0));
+  CHECK(facts.machine()->machine_share == doctest::Approx(0.5));
+}

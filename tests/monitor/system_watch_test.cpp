@@ -1,0 +1,137 @@
+#include <headrace/engine/base/error.h>
+#include <headrace/monitor/detail/watch_pace.h>
+#include <headrace/monitor/system_watch.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+using namespace headrace::monitor;
+using namespace std::chrono_literals;
+using headrace::monitor::detail::WatchPace;
+
+namespace {
+
+// A watch on a machine where looks and scans cost so much, for so many looks.
+struct Trial {
+  double look_s = 0.0;
+  double scan_s = 0.0;
+  int looks = 600;
+  bool busy = false;
+
+  double spent_s = 0.0;
+  double elapsed_s = 0.0;
+  int scans = 0;
+
+  void run(double period_s) {
+    constexpr double share = 0.002;
+    WatchPace pace(period_s, share);
+    pace.scanned(scan_s);
+    spent_s = scan_s;
+    double wait_s = period_s;
+    for (int i = 0; i < looks; ++i) {
+      elapsed_s += wait_s;
+      spent_s += look_s;
+      if (pace.may_scan(busy)) {
+        pace.scanned(scan_s);
+        spent_s += scan_s;
+        ++scans;
+      }
+      wait_s = pace.looked(look_s, wait_s);
+    }
+  }
+  double share() const { return spent_s / elapsed_s; }
+};
+
+// Waits until the condition holds, at most ten seconds.
+template <class Condition>
+bool eventually(const Condition& holds) {
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!holds() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(1ms);
+  return holds();
+}
+
+SystemWatchOptions options_for(std::chrono::milliseconds period) {
+  return {.sampler = {.nvml_library = ""}, .period = period};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "with 300 processes a watch stays below its share of a core and still names the busiest") {
+  for (const bool busy : {false, true}) {
+    for (const double period_s : {1.0, 0.5}) {
+      Trial trial{.look_s = 0.0004, .scan_s = 300 * 20e-6, .busy = busy};
+      trial.run(period_s);
+      CHECK(trial.share() < 0.0021);
+      CHECK(trial.scans > trial.elapsed_s / 10.0);
+    }
+  }
+}
+
+TEST_CASE("where looks alone would cost too much, they come less often") {
+  for (const double look_s : {0.003, 0.03, 0.3}) {
+    Trial trial{.look_s = look_s, .scan_s = 0.1};
+    trial.run(0.5);
+    CHECK(trial.share() < 0.005);
+  }
+  Trial cheap{.look_s = 0.0001, .scan_s = 0.001};
+  cheap.run(1.0);
+  CHECK(cheap.elapsed_s == doctest::Approx(600.0));
+}
+
+TEST_CASE("what a calm time saved is there when the machine gets busy") {
+  WatchPace pace(1.0, 0.002);
+  pace.scanned(0.006);
+  while (!pace.may_scan(true))
+    pace.looked(0.0, 1.0);
+  CHECK_FALSE(pace.may_scan(false));
+  for (int i = 0; i < 4; ++i)
+    pace.looked(0.0, 1.0);
+  REQUIRE(pace.may_scan(false));
+  pace.scanned(0.006);
+  CHECK_FALSE(pace.may_scan(false));
+  CHECK(pace.may_scan(true));
+}
+
+TEST_CASE("a watch samples by itself, keeps the last, and goes on whatever its listener throws") {
+  std::atomic<int> samples = 0;
+  auto options = options_for(10ms);
+  options.on_sample = [&](const SystemSample& sample) {
+    if (sample.tree.processes > 0 && sample.interval_s > 0.0) ++samples;
+    throw std::runtime_error("no disk left");
+  };
+  const SystemWatch watch(options);
+  CHECK(eventually([&] { return samples >= 3; }));
+  REQUIRE(watch.last());
+  CHECK(watch.last()->tree.lives);
+  CHECK(watch.cpu_seconds() > 0.0);
+}
+
+TEST_CASE("a watch that ends within its first period has a sample all the same, and ends at once") {
+  std::atomic<int> samples = 0;
+  auto options = options_for(1h);
+  options.on_sample = [&](const SystemSample&) { ++samples; };
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const SystemWatch watch(options);
+    CHECK_FALSE(watch.last());
+    std::this_thread::sleep_for(100ms);
+  }
+  CHECK(samples == 1);
+  CHECK(std::chrono::steady_clock::now() - start < 60s);
+}
+
+TEST_CASE("a watch refuses a period or a share of zero, and a process that is not there") {
+  CHECK_THROWS_AS(SystemWatch(options_for(0ms)), headrace::ConfigError);
+  auto options = options_for(1s);
+  options.most_share = 0.0;
+  CHECK_THROWS_AS(SystemWatch{options}, headrace::ConfigError);
+  options = options_for(1s);
+  options.sampler.pid = 1 << 30;
+  CHECK_THROWS_AS(SystemWatch{options}, headrace::ConfigError);
+}
