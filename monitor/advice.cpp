@@ -24,21 +24,21 @@ std::string Advice::line() const {
   std::vector<std::string> facts;
   for (const Evidence& fact : evidence)
     facts.push_back(fact.shown);
-  return fmt::format("{} · {} · {} · {} ({} {} -> {}) · {} · check: {}", to_string(severity),
-                     verdict, fmt::join(facts, ", "), action, setting, old_value, new_value, effect,
-                     check);
+  const std::string change =
+      setting.empty() ? "" : fmt::format(" ({} {} -> {})", setting, old_value, new_value);
+  return fmt::format("{} · {} · {} · {}{} · {} · check: {}", to_string(severity), verdict,
+                     fmt::join(facts, ", "), action, change, effect, check);
 }
 
 std::string Advice::json() const {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   for (const Evidence& fact : evidence)
     facts[fact.name] = fact.value;
-  const nlohmann::ordered_json object{{"rule", rule},       {"severity", to_string(severity)},
-                                      {"verdict", verdict}, {"evidence", facts},
-                                      {"setting", setting}, {"old", old_value},
-                                      {"new", new_value},   {"action", action},
-                                      {"effect", effect},   {"check", check},
-                                      {"weight", weight}};
+  const nlohmann::ordered_json object{
+      {"rule", rule},       {"number", number},  {"severity", to_string(severity)},
+      {"verdict", verdict}, {"evidence", facts}, {"setting", setting},
+      {"old", old_value},   {"new", new_value},  {"action", action},
+      {"effect", effect},   {"check", check},    {"weight", weight}};
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

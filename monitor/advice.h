@@ -22,11 +22,14 @@ struct Evidence {
 
 /// One piece of advice. It exists only with evidence, and says how to check that it was right.
 struct HEADRACE_API Advice {
-  std::string rule{};  ///< stable name of the rule: "raise-threads"
+  std::string rule{};  ///< stable name: "raise-threads"
+  int number = 0;      ///< of the rule in advice_rules(), from 1; 0: none of them
   Severity severity = Severity::notice;
   std::string verdict{};
   std::vector<Evidence> evidence{};
-  std::string setting{};    ///< what to change: a key of configurations, "threads.loader", or words
+  /// What to change: a key of configurations, "threads.loader", a command, "ulimit -n", or words
+  /// for what only code can change; empty where nothing is to be changed.
+  std::string setting{};
   std::string old_value{};  ///< as it is
   std::string new_value{};  ///< as proposed
   std::string action{};     ///< the change in words

@@ -11,8 +11,6 @@
 namespace headrace::inline v1::monitor {
 namespace {
 
-constexpr double too_much_unused = 0.25;
-constexpr double nearly_full_from = 0.90;
 constexpr double worth_saying_again = 2.0;
 
 // What grows against what it must fit.
@@ -42,7 +40,7 @@ std::string growth_text(const MemoryGrowth& growth) {
 }
 
 // Whose part of what is held beside tensors grew the most.
-std::string owner(const PhaseMemory& before, const PhaseMemory& now) {
+std::string owner_of_growth(const PhaseMemory& before, const PhaseMemory& now) {
   const auto parts = [](const PhaseMemory& memory) {
     const std::uint64_t others =
         memory.in_loaders + memory.process.shared + memory.process.driver_locked;
@@ -67,13 +65,13 @@ std::string owner(const PhaseMemory& before, const PhaseMemory& now) {
 
 }  // namespace
 
-std::optional<MemoryRemark> fragmented(const PhaseMemory& memory) {
+std::optional<MemoryRemark> fragmented(const PhaseMemory& memory, double most_unused) {
   if (!memory.on_gpu || memory.retries == 0) return std::nullopt;
   const std::uint64_t unused = memory.peak_reserved - std::min(memory.peak_reserved, memory.peak);
   const bool of_peak =
-      static_cast<double>(unused) > too_much_unused * static_cast<double>(memory.peak_reserved);
+      static_cast<double>(unused) > most_unused * static_cast<double>(memory.peak_reserved);
   const bool in_pieces = static_cast<double>(memory.inactive_split) >
-                         too_much_unused * static_cast<double>(memory.reserved);
+                         most_unused * static_cast<double>(memory.reserved);
   if (!of_peak && !in_pieces) return std::nullopt;
   return MemoryRemark{
       .rule = "fragmented",
@@ -87,10 +85,11 @@ std::optional<MemoryRemark> fragmented(const PhaseMemory& memory) {
       .weight = static_cast<double>(memory.retries)};
 }
 
-std::optional<MemoryRemark> nearly_full(const PhaseMemory& memory, const MemoryLimits& limits) {
+std::optional<MemoryRemark> nearly_full(const PhaseMemory& memory, const MemoryLimits& limits,
+                                        double from) {
   if (!memory.on_gpu || limits.gpu == 0) return std::nullopt;
   const double share = static_cast<double>(memory.peak) / static_cast<double>(limits.gpu);
-  if (share <= nearly_full_from) return std::nullopt;
+  if (share <= from) return std::nullopt;
   const std::uint64_t left = limits.gpu - std::min(limits.gpu, memory.peak);
   return MemoryRemark{
       .rule = "gpu-nearly-full",
@@ -109,6 +108,10 @@ bool MemoryJudge::is_news(const MemoryRemark& remark) {
   return true;
 }
 
+std::string MemoryJudge::owner() const {
+  return before_ && newest_ ? owner_of_growth(*before_, *newest_) : std::string();
+}
+
 std::vector<MemoryRemark> MemoryJudge::after(const PhaseMemory& memory,
                                              const MemoryLimits& limits) {
   std::vector<MemoryRemark> news;
@@ -123,6 +126,7 @@ std::vector<MemoryRemark> MemoryJudge::after_training(std::int64_t epoch, std::i
   tensors_.add(epoch, memory.allocated);
   beside_.add(epoch, memory.beside_tensors());
   if (++seen_ == 2) before_ = memory;
+  newest_ = memory;
   std::vector<MemoryRemark> news = after(memory, limits);
   const Filling process{.most = memory.process_peak(), .limit = limits.process};
   const auto say = [&](MemoryRemark remark) {
@@ -142,8 +146,7 @@ std::vector<MemoryRemark> MemoryJudge::after_training(std::int64_t epoch, std::i
     say({.rule = "process-grows",
          .sentence =
              fmt::format("memory grows: process {} beside tensors: most of it is held by {}{}",
-                         growth_text(*growth), owner(before_.value_or(memory), memory),
-                         forecast(*growth, process, epochs)),
+                         growth_text(*growth), owner(), forecast(*growth, process, epochs)),
          .weight = growth->bytes()});
   return news;
 }

@@ -36,22 +36,32 @@ class HEADRACE_API MemoryJudge {
   /// Any other phase.
   std::vector<MemoryRemark> after(const PhaseMemory& memory, const MemoryLimits& limits);
 
+  /// Growth over the epochs so far: of tensors, and of what the process holds beside them.
+  std::optional<MemoryGrowth> tensor_growth() const { return tensors_.growth(); }
+  std::optional<MemoryGrowth> process_growth() const { return beside_.growth(); }
+  /// Whose part of what is held beside tensors grew the most since the first epoch that counts:
+  /// "shared memory, 12.0 MiB to 140 MiB"; empty before there are two.
+  std::string owner() const;
+
  private:
   bool is_news(const MemoryRemark& remark);
 
   MemoryTrend tensors_;
   MemoryTrend beside_;
   std::optional<PhaseMemory> before_;  // of the first epoch that counts
+  std::optional<PhaseMemory> newest_;
   std::int64_t seen_ = 0;
   std::map<std::string, double> said_;  // weights
 };
 
-/// The GPU's allocator had to give back what it held, while more than a quarter of that was not in
-/// tensors or lay in pieces: what is missing is no larger GPU.
-HEADRACE_API std::optional<MemoryRemark> fragmented(const PhaseMemory& memory);
+/// The GPU's allocator had to give back what it held, while more than a share of that (a quarter)
+/// was not in tensors or lay in pieces: what is missing is no larger GPU.
+HEADRACE_API std::optional<MemoryRemark> fragmented(const PhaseMemory& memory,
+                                                    double most_unused = 0.25);
 
-/// Tensors took more than 90 % of the GPU.
+/// Tensors took more than a share (90 %) of the GPU.
 HEADRACE_API std::optional<MemoryRemark> nearly_full(const PhaseMemory& memory,
-                                                     const MemoryLimits& limits);
+                                                     const MemoryLimits& limits,
+                                                     double from = 0.90);
 
 }  // namespace headrace::inline v1::monitor

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/memory_judge.h>
+#include <headrace/monitor/memory_trend.h>
+#include <headrace/monitor/phase_memory.h>
 #include <headrace/monitor/stage_load.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/verdict.h>
@@ -40,6 +44,12 @@ struct GpuFacts {
   std::vector<std::string> throttled{};  ///< reasons in force in more than half of the samples
   std::vector<std::string> others{};     ///< processes that are not ours: "python 4711 (2.1 GiB)"
   bool our_context = false;              ///< the driver lists a process of ours
+  std::uint64_t others_memory = 0;       ///< bytes that `others` hold; 0: unknown
+  double busy_before = -1.0;             ///< the highest busy_share of the windows before
+  double sm_clock_mhz = -1.0;            ///< mean
+  double most_sm_clock_mhz = -1.0;
+  double power_w = -1.0;  ///< mean
+  double power_limit_w = -1.0;
 };
 
 /// How records are read that lie in pieces.
@@ -73,6 +83,28 @@ struct SettingFacts {
   std::uint64_t data_bytes = 0;       ///< of the records as they lie; 0: unknown
   std::uint64_t decoded_bytes = 0;    ///< of all records decoded; 0: unknown
   std::vector<std::string> random_before_cache{};
+  /// Keys of the configuration that are of use as it is, "data.stage"; empty: unknown, then those
+  /// that every training has.
+  std::vector<std::string> keys{};
+  std::string device{};  ///< as configured: "auto"; empty: unknown
+  std::int64_t accumulation = 1;
+  std::string precision{};     ///< "fp32"; empty: unknown
+  std::uint64_t resident = 0;  ///< data.resident, bytes
+};
+
+/// What a run needs, known before its first step.
+struct PlanFacts {
+  std::uint64_t forecast = 0;  ///< bytes that the process will hold
+  std::uint64_t limit = 0;     ///< bytes; 0: none
+  std::string limit_source{};  ///< "configuration"
+  std::string largest{};       ///< item of the forecast: "slabs 5.20 GiB"
+};
+
+/// Records of an epoch against what a batch takes.
+struct RecordFacts {
+  std::int64_t records = 0;
+  std::int64_t batch = 0;
+  bool drop_last = true;
 };
 
 /// All that the rules of advice look at: a window of a run, an epoch say. What is not known is
@@ -86,17 +118,25 @@ struct RunFacts {
   double reorder_wait_s = 0.0;       ///< that finished batches waited for an earlier one
   double host_launch_wait_s = -1.0;  ///< the GPU had nothing queued though data were there
   std::optional<MachineFacts> machine{};
-  bool gpu_wanted = false;  ///< the run computes on a GPU, or was told to
+  bool gpu_wanted = false;            ///< the run computes on a GPU, or was told to
+  std::string no_gpu{};               ///< why there is none: "no driver"
+  std::optional<bool> page_locked{};  ///< batches are copied to the device from page-locked memory
   std::optional<GpuFacts> gpu{};
   std::optional<ReadFacts> reads{};
   std::optional<BatchFacts> batches{};
   SettingFacts settings{};
+  std::optional<PlanFacts> plan{};
+  std::optional<RecordFacts> records{};
+  MemoryLimits limits{};
   /// Growth of memory an epoch, bytes, with the bounds of its confidence interval.
   struct Growth {
     double slope = 0.0;
     double low = 0.0;
     double high = 0.0;
     std::string owner{};  ///< who grew most: "image cache", "beside tensors"
+    std::int64_t first_epoch = 0;
+    std::int64_t last_epoch = 0;
+    std::uint64_t bytes = 0;  ///< at the last epoch
   };
   std::optional<Growth> process_growth{};
   std::optional<Growth> tensor_growth{};
@@ -105,7 +145,8 @@ struct RunFacts {
     std::uint64_t allocated = 0;
     std::uint64_t inactive_split = 0;
     std::int64_t retries = 0;
-    std::uint64_t peak = 0;
+    std::uint64_t peak = 0;           ///< of `allocated`
+    std::uint64_t peak_reserved = 0;  ///< 0: unknown, as much as `reserved`
   };
   std::optional<Allocator> allocator{};
   struct Files {
@@ -115,6 +156,8 @@ struct RunFacts {
     std::uint64_t needed = 0;        ///< by the loader, at most
     std::uint64_t locked_limit = 0;  ///< RLIMIT_MEMLOCK, bytes
     std::uint64_t locked_needed = 0;
+    std::uint64_t shared_room = 0;  ///< free in the mount of shared memory, bytes
+    std::uint64_t shared_needed = 0;
   };
   std::optional<Files> files{};
   struct Learning {
@@ -128,6 +171,18 @@ struct RunFacts {
   std::vector<double> epoch_seconds{};  ///< of the stage's epochs so far
   /// Of each rank the share of time with a batch ready; empty: one rank.
   std::vector<double> rank_readiness{};
+  std::vector<std::string> rank_stages{};  ///< the slowest stage of each; may be empty
 };
+
+/// Takes what a loader counted over the window: load, wait for order, kind of memory. The
+/// statistics were reset at its start.
+HEADRACE_API void fill(RunFacts& facts, const LoaderStats& stats);
+
+/// Takes the allocator's counters of a phase; of a run without a GPU it has none.
+HEADRACE_API void fill(RunFacts& facts, const PhaseMemory& memory);
+
+/// What MemoryTrend found, as a fact; nothing of nothing.
+HEADRACE_API std::optional<RunFacts::Growth> growth_facts(const std::optional<MemoryGrowth>& growth,
+                                                          std::string owner = {});
 
 }  // namespace headrace::inline v1::monitor

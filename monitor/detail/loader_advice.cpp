@@ -10,9 +10,6 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr double spare_cpu_below = 0.7;  // a process below this share of its cores has idle ones
-constexpr double storage_pressure =
-    0.2;                         // tasks waited for storage for more than this share of the time
 constexpr double reserve = 1.1;  // aim a tenth above what is asked
 constexpr unsigned most_io_threads = 64;
 constexpr unsigned most_threads_per_core = 4;
@@ -21,6 +18,7 @@ struct Case {
   const Verdict& verdict;
   const LoaderLoad& load;
   const HostFacts& host;
+  const AdviceThresholds& limits;
   const StageCapacity& stage;
 
   bool has_demand() const { return verdict.demand_per_s > 0; }
@@ -29,7 +27,10 @@ struct Case {
     return has_demand() ? reserve * verdict.demand_per_s / stage.capacity : 2.0;
   }
   bool cpu_to_spare() const {
-    return host.process_cpu_share >= 0 && host.process_cpu_share < spare_cpu_below;
+    return host.process_cpu_share >= 0 && host.process_cpu_share < limits.spare_cpu && !cpu_full();
+  }
+  bool cpu_full() const {
+    return std::max(host.process_cpu_share, host.machine_cpu_share) >= limits.full_cpu;
   }
 };
 
@@ -46,20 +47,6 @@ unsigned better_thread_count(const Case& c) {
   const unsigned cores = c.host.usable_cores;
   return scaled(c.load.threads, c.factor(),
                 c.cpu_to_spare() ? cores * most_threads_per_core : cores);
-}
-
-std::string predicted(const Case& c, const LoaderLoad& changed) {
-  const std::vector<StageCapacity> after = stage_capacities(changed);
-  double rate = after.empty() ? 0.0 : after.front().capacity;
-  if (!c.has_demand()) {
-    return fmt::format("{} -> {} samples/s", format_rate(c.verdict.delivered_per_s),
-                       format_rate(rate));
-  }
-  rate = std::min(rate, c.verdict.demand_per_s);
-  return fmt::format("{} -> {} samples/s, data stall {} -> {}",
-                     format_rate(c.verdict.delivered_per_s), format_rate(rate),
-                     format_share(c.verdict.data_stall_fraction),
-                     format_share(1.0 - rate / c.verdict.demand_per_s));
 }
 
 Advice start(const Case& c, std::string rule) {
@@ -94,14 +81,6 @@ double affordable_service(const Case& c) {
   return std::max(0.0, c.stage.service_s - pool_work * (1.0 - 1.0 / c.factor()));
 }
 
-LoaderLoad with_cheaper_stage(const Case& c, double service_s) {
-  LoaderLoad changed = c.load;
-  for (StageLoad& stage : changed.stages) {
-    if (stage.name == c.stage.name) stage.busy_s = service_s * static_cast<double>(stage.items);
-  }
-  return changed;
-}
-
 Advice cheaper(const Case& c, std::string rule, std::string action) {
   Advice advice = start(c, std::move(rule));
   // Where even a free step would not do, halving it is the next sensible goal.
@@ -110,12 +89,16 @@ Advice cheaper(const Case& c, std::string rule, std::string action) {
   advice.old_value = format_seconds(c.stage.service_s);
   advice.new_value = format_seconds(goal);
   advice.action = std::move(action);
-  advice.effect = predicted(c, with_cheaper_stage(c, goal));
+  advice.effect = predicted_effect(c.verdict, with_service(c.load, c.stage.name, goal));
   return advice;
 }
 
+// What is slow is not the pool: it had time to spare while the consumer waited.
 bool has_pace_already(const Case& c) {
-  return c.has_demand() && c.stage.headroom >= reserve && c.load.slabs > 0;
+  if (!c.has_demand() || c.load.slabs == 0) return false;
+  const bool threads = c.stage.role != StageRole::transfer && !c.stage.own_limit;
+  return c.stage.headroom >= reserve ||
+         (threads && pool_occupancy(c.verdict, c.stage) < c.limits.full_pool);
 }
 
 Advice raise_prefetch(const Case& c) {
@@ -147,12 +130,12 @@ Advice raise_limit(const Case& c) {
   advice.old_value = fmt::format("{}", c.stage.parallel);
   advice.new_value = fmt::format("{}", limit);
   advice.action = "let more of this step run at once";
-  advice.effect = predicted(c, changed);
+  advice.effect = predicted_effect(c.verdict, changed);
   return advice;
 }
 
 bool more_threads_help(const Case& c) {
-  return c.stage.role == StageRole::worker && c.host.usable_cores > 0 &&
+  return c.stage.role == StageRole::worker && c.host.usable_cores > 0 && !c.cpu_full() &&
          better_thread_count(c) > c.load.threads;
 }
 
@@ -167,7 +150,7 @@ Advice raise_threads(const Case& c) {
   advice.action = c.cpu_to_spare() && changed.threads > c.host.usable_cores
                       ? "add workers, they sleep more than they work"
                       : "use the cores that are free";
-  advice.effect = predicted(c, changed);
+  advice.effect = predicted_effect(c.verdict, changed);
   return advice;
 }
 
@@ -185,7 +168,9 @@ Advice cheaper_step(const Case& c) {
 }
 
 bool storage_is_slow(const Case& c) {
-  return c.stage.role == StageRole::io && c.host.io_pressure_share >= storage_pressure;
+  const double from_disk = c.host.read_from_disk_share;
+  return c.stage.role == StageRole::io && c.host.io_pressure_share >= c.limits.storage_pressure &&
+         (from_disk < 0 || from_disk >= c.limits.from_storage);
 }
 
 Advice faster_storage(const Case& c) {
@@ -209,7 +194,7 @@ Advice raise_io_threads(const Case& c) {
   advice.old_value = fmt::format("{}", c.load.io_threads);
   advice.new_value = fmt::format("{}", changed.io_threads);
   advice.action = "keep more reads under way";
-  advice.effect = predicted(c, changed);
+  advice.effect = predicted_effect(c.verdict, changed);
   return advice;
 }
 
@@ -235,12 +220,37 @@ constexpr std::array<Rule, 7> rules{{
 
 }  // namespace
 
+double pool_occupancy(const Verdict& verdict, const StageCapacity& stage) {
+  return stage.capacity > 0 ? verdict.delivered_per_s / stage.capacity : 0.0;
+}
+
+LoaderLoad with_service(LoaderLoad load, const std::string& name, double service_s) {
+  for (StageLoad& stage : load.stages) {
+    if (stage.name == name) stage.busy_s = service_s * static_cast<double>(stage.items);
+  }
+  return load;
+}
+
+std::string predicted_effect(const Verdict& verdict, const LoaderLoad& changed) {
+  const std::vector<StageCapacity> after = stage_capacities(changed);
+  double rate = after.empty() ? 0.0 : after.front().capacity;
+  if (!(verdict.demand_per_s > 0)) {
+    return fmt::format("{} -> {} samples/s", format_rate(verdict.delivered_per_s),
+                       format_rate(rate));
+  }
+  rate = std::min(rate, verdict.demand_per_s);
+  return fmt::format("{} -> {} samples/s, data stall {} -> {}",
+                     format_rate(verdict.delivered_per_s), format_rate(rate),
+                     format_share(verdict.data_stall_fraction),
+                     format_share(1.0 - rate / verdict.demand_per_s));
+}
+
 std::optional<Advice> loader_advice(const Verdict& verdict, const LoaderLoad& load,
-                                    const HostFacts& host) {
+                                    const HostFacts& host, const AdviceThresholds& thresholds) {
   const bool held_back =
       verdict.bound == InputBound::moderately || verdict.bound == InputBound::highly;
   if (!held_back || verdict.stages.empty() || verdict.bottleneck == "consumer") return std::nullopt;
-  const Case c{verdict, load, host, verdict.stages.front()};
+  const Case c{verdict, load, host, thresholds, verdict.stages.front()};
   if (!(c.stage.service_s > 0)) return std::nullopt;
   for (const Rule& rule : rules) {
     if (!rule.applies(c)) continue;

@@ -1,0 +1,64 @@
+#include <headrace/monitor/advice_rules.h>
+#include <headrace/monitor/adviser.h>
+#include <headrace/monitor/detail/contradictions.h>
+#include <headrace/monitor/detail/starved_gpu.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace headrace::inline v1::monitor {
+namespace {
+
+std::vector<Advice> all_that_hold(const RunFacts& facts, const AdviceThresholds& thresholds) {
+  std::vector<Advice> all;
+  for (const AdviceRule& rule : advice_rules()) {
+    if (auto advice = rule.look(facts, thresholds)) {
+      advice->number = rule.number;
+      all.push_back(std::move(*advice));
+    }
+  }
+  return all;
+}
+
+void finish(const RunFacts& facts, const AdviceThresholds& thresholds, std::vector<Advice>& all) {
+  detail::explain_starved_gpu(facts, thresholds, all);
+  std::ranges::stable_sort(all, [](const Advice& a, const Advice& b) {
+    return std::pair(a.severity, a.weight) > std::pair(b.severity, b.weight);
+  });
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const RunFacts& window, const AdviceThresholds& thresholds) {
+  std::vector<Advice> all = all_that_hold(window, thresholds);
+  detail::drop_contradicted(all);
+  finish(window, thresholds, all);
+  return all;
+}
+
+Adviser::Adviser(const AdviceThresholds& thresholds) : thresholds_(thresholds) {}
+
+std::vector<Advice> Adviser::look(const RunFacts& window) {
+  RunFacts facts = window;
+  if (facts.gpu) {
+    facts.gpu->busy_before = std::max(facts.gpu->busy_before, best_busy_);
+    best_busy_ = std::max(best_busy_, facts.gpu->busy_share);
+  }
+  std::vector<Advice> all = all_that_hold(facts, thresholds_);
+  std::map<int, int> now;
+  for (const Advice& advice : all)
+    now[advice.number] = in_a_row_[advice.number] + 1;
+  in_a_row_ = std::move(now);
+  // What is not yet said contradicts all the same.
+  detail::drop_contradicted(all);
+  std::erase_if(all, [&](const Advice& advice) {
+    const AdviceRule& rule = advice_rules()[static_cast<std::size_t>(advice.number - 1)];
+    return in_a_row_[advice.number] < rule.patience;
+  });
+  finish(facts, thresholds_, all);
+  std::erase_if(all, [&](const Advice& advice) { return !said_.should_say(advice); });
+  return all;
+}
+
+}  // namespace headrace::inline v1::monitor

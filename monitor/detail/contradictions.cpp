@@ -1,0 +1,62 @@
+#include <headrace/monitor/detail/contradictions.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace headrace::inline v1::monitor::detail {
+namespace {
+
+struct Contradiction {
+  std::string_view fundamental;
+  std::vector<std::string_view> others;
+  Severity from = Severity::info;  // a milder one contradicts nothing
+};
+
+constexpr std::string_view raise_threads = "raise-threads";
+constexpr std::string_view raise_io = "raise-io-threads";
+constexpr std::string_view raise_limit = "raise-limit";
+constexpr std::string_view raise_prefetch = "raise-prefetch";
+constexpr std::string_view cheaper = "cheaper-step";
+constexpr std::string_view storage = "faster-storage";
+
+// By fundamental: what never starts; what runs on the wrong device; what is outside the run; what
+// is wrong with the data as they lie; what is wrong with one sample; then the loader's settings.
+const std::vector<Contradiction> contradictions{
+    Contradiction{"no-batch",
+                  {"memory-forecast", "gpu-unused", raise_threads, raise_io, raise_limit,
+                   raise_prefetch, cheaper, storage, "launch-gaps", "time-budget"}},
+    Contradiction{"gpu-unused",
+                  {raise_threads, raise_io, raise_limit, raise_prefetch, cheaper, storage,
+                   "launch-gaps", "compute-bound", "noisy-loader", "exposed-copies",
+                   "smaller-transfer", "gpu-memory-free", "time-budget"}},
+    // The GPU has nothing to gain from the input.
+    Contradiction{"compute-bound",
+                  {raise_threads, raise_io, raise_limit, raise_prefetch, cheaper, storage,
+                   "cold-pages", "slow-sample", "variable-cost", "exposed-copies",
+                   "smaller-transfer", "noisy-loader", "gpu-memory-free"}},
+    Contradiction{"cpu-shared", {raise_threads, cheaper, "noisy-loader"}, Severity::warning},
+    Contradiction{"chunk-shape", {raise_threads, raise_io, cheaper, storage, "cold-pages"}},
+    Contradiction{"cold-pages", {storage, raise_io}},
+    Contradiction{"slow-sample", {raise_threads, raise_prefetch, "variable-cost"}},
+    Contradiction{"noisy-loader", {raise_threads, "launch-gaps", "gpu-memory-free"}},
+    Contradiction{"launch-gaps", {"gpu-memory-free"}},
+    Contradiction{"gpu-nearly-full", {"gpu-memory-free"}},
+    Contradiction{"straggler", {"launch-gaps"}}};
+
+bool is_there(const std::vector<Advice>& all, const Contradiction& one) {
+  const auto found = std::ranges::find(all, one.fundamental, &Advice::rule);
+  return found != all.end() && found->severity >= one.from;
+}
+
+}  // namespace
+
+void drop_contradicted(std::vector<Advice>& all) {
+  for (const Contradiction& one : contradictions) {
+    if (!is_there(all, one)) continue;
+    std::erase_if(all, [&](const Advice& advice) {
+      return std::ranges::find(one.others, advice.rule) != one.others.end();
+    });
+  }
+}
+
+}  // namespace headrace::inline v1::monitor::detail

@@ -1,0 +1,85 @@
+#include <headrace/monitor/detail/rule_parts.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::monitor::detail {
+namespace {
+
+// Of every kind that trains.
+constexpr std::array<std::string_view, 9> common_keys{"device",
+                                                      "threads.loader",
+                                                      "threads.io",
+                                                      "threads.torch",
+                                                      "data.prefetch",
+                                                      "training.batch",
+                                                      "training.accumulation",
+                                                      "training.precision",
+                                                      "training.epochs"};
+
+}  // namespace
+
+Evidence share_of(std::string name, std::string_view words, double share) {
+  return {std::move(name), share, fmt::format("{} {}", words, format_share(share))};
+}
+
+Evidence seconds_of(std::string name, std::string_view words, double seconds) {
+  return {std::move(name), seconds, fmt::format("{} {}", words, format_seconds(seconds))};
+}
+
+Evidence bytes_of(std::string name, std::string_view words, std::uint64_t bytes) {
+  return {std::move(name), static_cast<double>(bytes),
+          fmt::format("{} {}", words, format_bytes(bytes))};
+}
+
+Evidence count_of(std::string name, std::string_view words, double count) {
+  return {std::move(name), count, fmt::format("{} {:.10g}", words, count)};
+}
+
+Evidence stall_of(const RunFacts& facts) {
+  return share_of("data_stall_fraction", "data stall", facts.verdict.data_stall_fraction);
+}
+
+std::uint64_t whole_bytes(double bytes) {
+  return static_cast<std::uint64_t>(std::max(bytes, 0.0));
+}
+
+bool has_key(const SettingFacts& settings, std::string_view key) {
+  if (!settings.keys.empty()) return std::ranges::find(settings.keys, key) != settings.keys.end();
+  if (key.starts_with("data.cache.")) return settings.can_cache;
+  if (key == "image.decode") return !settings.decode_device.empty();
+  return std::ranges::find(common_keys, key) != common_keys.end();
+}
+
+std::string batch_key(const SettingFacts& settings) {
+  return has_key(settings, "training.batch") ? "training.batch" : "batch";
+}
+
+bool knows_stall(const RunFacts& facts) {
+  return facts.verdict.bound != InputBound::cannot_tell;
+}
+
+bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits) {
+  return knows_stall(facts) && facts.verdict.data_stall_fraction >= limits.moderate_stall;
+}
+
+double gpu_busy(const RunFacts& facts) {
+  return facts.gpu ? facts.gpu->busy_share : -1.0;
+}
+
+HostFacts host_facts(const RunFacts& facts) {
+  if (!facts.machine) return {};
+  const MachineFacts& machine = *facts.machine;
+  return {.usable_cores = machine.cores,
+          .process_cpu_share = machine.process_share,
+          .io_pressure_share = machine.io_pressure,
+          .machine_cpu_share = machine.machine_share,
+          .read_from_disk_share =
+              machine.read_per_s > 0 ? machine.read_from_disk_per_s / machine.read_per_s : -1.0};
+}
+
+}  // namespace headrace::inline v1::monitor::detail

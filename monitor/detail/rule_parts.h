@@ -1,0 +1,38 @@
+#pragma once
+
+#include <headrace/monitor/advice.h>
+#include <headrace/monitor/advice_thresholds.h>
+#include <headrace/monitor/run_facts.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace::inline v1::monitor::detail {
+
+using RuleAdvice = std::optional<Advice>;
+
+/// Evidence in words with its number: "GPU busy 17 %".
+Evidence share_of(std::string name, std::string_view words, double share);
+Evidence seconds_of(std::string name, std::string_view words, double seconds);
+Evidence bytes_of(std::string name, std::string_view words, std::uint64_t bytes);
+Evidence count_of(std::string name, std::string_view words, double count);
+Evidence stall_of(const RunFacts& facts);
+
+/// Of what is bytes but reckoned as a number; what is below 0 is 0.
+std::uint64_t whole_bytes(double bytes);
+
+bool has_key(const SettingFacts& settings, std::string_view key);
+/// "training.batch", or "batch" of a loader's configuration.
+std::string batch_key(const SettingFacts& settings);
+
+/// Whether the verdict could say how much was waited for data.
+bool knows_stall(const RunFacts& facts);
+bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
+/// The GPU's busy share; negative where there is none or it is not told.
+double gpu_busy(const RunFacts& facts);
+/// The machine's side as the loader's rules look at it.
+HostFacts host_facts(const RunFacts& facts);
+
+}  // namespace headrace::inline v1::monitor::detail

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <headrace/monitor/detail/rule_parts.h>
+
+#include <vector>
+
+namespace headrace::inline v1::monitor::detail {
+
+/// Where the GPU is starved: the advice among `all` that explains it becomes a warning that says so
+/// and which of batch, workers, prefetch, storage, launch gaps and CPU contention is the cause, and
+/// why the others are not, with their values. Where none explains it, one is added that says what
+/// is not the cause and how to find out.
+void explain_starved_gpu(const RunFacts& facts, const AdviceThresholds& limits,
+                         std::vector<Advice>& all);
+
+}  // namespace headrace::inline v1::monitor::detail

@@ -1,0 +1,160 @@
+// Rules 9, 19, 20, 24: the machine, its limits, other ranks.
+#include <headrace/tests/monitor/run_window.h>
+
+using namespace headrace::test;
+
+namespace {
+
+RunFacts late_launches() {
+  RunFacts facts = window({.gpu_busy = 0.60});
+  facts.gpu->busy_before = 0.92;
+  facts.machine->machine_share = 0.80;
+  return facts;
+}
+
+RunFacts with_hog(double cores) {
+  RunFacts facts = window();
+  facts.machine->others = {{.pid = 4711, .name = "ffmpeg", .cores = cores}};
+  return facts;
+}
+
+RunFacts shared_gpu() {
+  RunFacts facts = window();
+  facts.gpu->others = {"python 4711 (12 GiB)"};
+  facts.gpu->others_memory = 12 * gib;
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("rule 9 takes workers away from a busy machine whose GPU is launched late") {
+  const Advice advice = whole(9, late_launches());
+  CHECK(advice.setting == "threads.loader");
+  CHECK(advice.old_value == "8");
+  CHECK(advice.new_value == "4");  // what 640 samples/s need, a tenth more
+  CHECK(has(advice.effect, "GPU busy 60 % -> 92 %"));
+  RunFacts few = late_launches();
+  few.settings.loader_threads = 1;
+  CHECK(whole(9, few).setting == "taskset -cp");
+  CHECK_FALSE(speaks(9, window()));
+}
+
+TEST_CASE("rule 9 speaks above 40 % of the machine's CPU and of a fall by a tenth") {
+  RunFacts facts = late_launches();
+  facts.machine->machine_share = 0.40;
+  CHECK_FALSE(speaks(9, facts));
+  facts.machine->machine_share = 0.41;
+  CHECK(speaks(9, facts));
+  facts.gpu->busy_before = 1.0;
+  facts.gpu->busy_share = 0.91;
+  CHECK_FALSE(speaks(9, facts));
+  facts.gpu->busy_share = 0.89;
+  CHECK(speaks(9, facts));
+  facts.gpu->busy_before = -1.0;
+  CHECK_FALSE(speaks(9, facts));
+}
+
+TEST_CASE("rule 19 names who else uses the cores, as a warning where it does harm") {
+  const Advice advice = whole(19, with_hog(8.0));
+  CHECK(advice.rule == "cpu-shared");
+  CHECK(advice.severity == Severity::notice);
+  CHECK(has(advice.verdict, "ffmpeg 4711 (8.0 cores)"));
+  CHECK(advice.setting == "renice -n 19 -p 4711");
+  RunFacts harm = with_stall(with_hog(8.0), 0.3);
+  harm.machine->machine_share = 0.69;
+  CHECK(whole(19, harm).severity == Severity::notice);
+  harm.machine->machine_share = 0.70;
+  CHECK(whole(19, harm).severity == Severity::warning);
+  CHECK_FALSE(speaks(19, window()));
+}
+
+TEST_CASE("rule 19 speaks from a fifth of the cores on") {
+  RunFacts facts = with_hog(1.9);
+  facts.machine->cores = 10;
+  CHECK_FALSE(speaks(19, facts));
+  facts.machine->others.front().cores = 2.0;
+  CHECK(speaks(19, facts));
+}
+
+TEST_CASE("rule 19 names who else is on the GPU, from 5 % of its memory on") {
+  RunFacts facts = shared_gpu();
+  const Advice advice = whole(19, facts);
+  CHECK(advice.rule == "gpu-shared");
+  CHECK(has(advice.verdict, "python 4711 (12 GiB) uses the same GPU"));
+  facts.gpu->others_memory = 4 * gib - 1;
+  CHECK_FALSE(speaks(19, facts));
+  facts.gpu->others_memory = 4 * gib;
+  CHECK(speaks(19, facts));
+  facts.gpu->others_memory = 0;  // not told
+  CHECK(speaks(19, facts));
+  facts.gpu->our_context = false;  // then the list says nothing
+  CHECK_FALSE(speaks(19, facts));
+}
+
+TEST_CASE("rule 20 gives the limit of open files and the command") {
+  RunFacts facts = window();
+  facts.files->needed = 3000;
+  const Advice advice = whole(20, facts);
+  CHECK(advice.rule == "file-limit");
+  CHECK(advice.setting == "ulimit -n");
+  CHECK(advice.old_value == "1024");
+  CHECK(advice.new_value == "3000");
+  facts.files->needed = 5000;
+  CHECK(has(whole(20, facts).action, "the hard limit of 4096"));
+  CHECK_FALSE(speaks(20, window()));
+}
+
+TEST_CASE("rule 20 speaks above the limit, and above 80 % of it in use") {
+  RunFacts facts = window();
+  facts.files->needed = 1024;
+  CHECK_FALSE(speaks(20, facts));
+  facts.files->needed = 1025;
+  CHECK(speaks(20, facts));
+  facts.files->needed = 0;
+  facts.files->limit = 1000;
+  facts.files->open = 800;
+  CHECK_FALSE(speaks(20, facts));
+  facts.files->open = 801;
+  CHECK(speaks(20, facts));
+}
+
+TEST_CASE("rule 20 looks at locked and at shared memory, too") {
+  RunFacts facts = window();
+  facts.files->locked_limit = 8 * mib;
+  facts.files->locked_needed = 8 * mib;
+  CHECK_FALSE(speaks(20, facts));
+  facts.files->locked_needed += 1;
+  CHECK(said(20, facts)->setting == "ulimit -l");
+  facts.files->locked_needed = 0;
+  facts.files->shared_room = 64 * mib;
+  facts.files->shared_needed = 64 * mib;
+  CHECK_FALSE(speaks(20, facts));
+  facts.files->shared_needed = 128 * mib;
+  const Advice advice = whole(20, facts);
+  CHECK(advice.rule == "shared-memory");
+  CHECK(advice.old_value == "64.0 MiB");
+}
+
+TEST_CASE("rule 24 names the rank that holds the others back, and its slow stage") {
+  RunFacts facts = window();
+  facts.rank_readiness = {0.97, 0.96, 0.02, 0.99};
+  facts.rank_stages = {"", "", "read", ""};
+  const Advice advice = whole(24, facts);
+  CHECK(advice.verdict == "rank 2 holds all others back: its slowest stage is read");
+  CHECK(has(advice.effect, "readiness of rank 2 2.0 % -> 97 %"));
+  CHECK_FALSE(speaks(24, window()));
+}
+
+TEST_CASE("rule 24 speaks below half of the time, where the middle rank has 80 %") {
+  RunFacts facts = window();
+  facts.rank_readiness = {0.50, 0.95, 0.95};
+  CHECK_FALSE(speaks(24, facts));
+  facts.rank_readiness = {0.49, 0.95, 0.95};
+  CHECK(speaks(24, facts));
+  facts.rank_readiness = {0.49, 0.80, 0.95};
+  CHECK(speaks(24, facts));
+  facts.rank_readiness = {0.49, 0.79, 0.95};
+  CHECK_FALSE(speaks(24, facts));
+  facts.rank_readiness = {0.1};
+  CHECK_FALSE(speaks(24, facts));
+}
