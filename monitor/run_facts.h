@@ -57,9 +57,10 @@ struct ReadFacts {
   double bytes_read = 0.0;  ///< from chunks, decompressed
   double bytes_used = 0.0;  ///< that went into samples
   std::string why{};        ///< "chunks of 64x64x64 for patches of 16x128x128"
-  std::string setting{};    ///< the key that changes it
+  std::string setting{};    ///< the key or command that changes it
   std::string old_value{};
   std::string new_value{};
+  double predicted = 0.0;  ///< read amplification with the new value; 0: unknown
 };
 
 /// A batch's time and what it took: of a window, for variable cost.

@@ -1,4 +1,7 @@
 #include <headrace/apps/commands/loader_trial.h>
+#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/process_memory.h>
+#include <headrace/monitor/stage_load.h>
 
 #include <algorithm>
 #include <chrono>
@@ -114,7 +117,9 @@ nlohmann::ordered_json stages_of(const LoaderStats& stats) {
 }  // namespace
 
 LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) {
+  monitor::CpuSampler cpu;
   LoaderTrial trial = Consumer(loader, options).run();
+  const monitor::CpuUsage usage = cpu.sample();
   trial.wait_share = trial.elapsed_s > 0.0 ? trial.wait_s / trial.elapsed_s : 0.0;
   trial.stats = loader.stats();
   trial.peak_bytes = std::max(trial.peak_bytes, trial.stats.peak_bytes_held);
@@ -125,7 +130,10 @@ LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) 
   monitor::LoaderLoad load = monitor::loader_load(trial.stats);
   load.elapsed_s = trial.elapsed_s;
   load.consumer_wait_s = trial.wait_s;
-  trial.verdict = monitor::judge(load);
+  trial.verdict = monitor::judge(load, {.usable_cores = monitor::usable_cores(),
+                                        .process_cpu_share = usage.process_share,
+                                        .io_pressure_share = usage.io_pressure_share.value_or(-1.0),
+                                        .machine_cpu_share = usage.machine_share});
   return trial;
 }
 

@@ -143,6 +143,18 @@ std::int64_t Hdf5Table::chunk_rows() const noexcept {
   return chunks ? chunks->grid.chunk_rows() : 1;
 }
 
+Hdf5ChunkReads Hdf5Table::chunk_reads() const noexcept {
+  Hdf5ChunkReads sum;
+  for (const detail::TableField& field : core_->plan.fields) {
+    for (const auto& reader : field.readers) {
+      const Hdf5ChunkReads one = reader->chunk_reads();
+      sum.bytes_unpacked += one.bytes_unpacked;
+      sum.bytes_used += one.bytes_used;
+    }
+  }
+  return sum;
+}
+
 Schema Hdf5Table::fields() const {
   Schema schema;
   for (const detail::TableField& field : core_->plan.fields) {

@@ -72,6 +72,12 @@ struct Hdf5Attribute {
   Tensor value{};                    ///< of numbers; scalars have rank 0
 };
 
+/// Chunks that a table unpacked since it was opened, those decoded whole at opening left out.
+struct Hdf5ChunkReads {
+  std::uint64_t bytes_unpacked = 0;
+  std::uint64_t bytes_used = 0;  ///< of rows that were copied out of chunks, kept ones too
+};
+
 /// Rows of HDF5 files: datasets with equal leading extents are the fields of a sample. Datasets in
 /// one piece are kept in huge-page memory or read by sorted and joined `pread`; chunks (plain,
 /// deflate, shuffle, Fletcher-32, LZF, LZ4, Zstd, bitshuffle) are decoded by the reading threads
@@ -117,6 +123,8 @@ class HEADRACE_API Hdf5Table final : public Source {
   /// Rows of the first field that lie in one chunk: what ShuffledByChunk wants to know. 1 where
   /// rows are not chunked.
   std::int64_t chunk_rows() const noexcept;
+  /// Far more unpacked than used: the order of the rows and the chunks do not fit. Any thread.
+  Hdf5ChunkReads chunk_reads() const noexcept;
 
  private:
   struct Core;

@@ -12,6 +12,7 @@ namespace headrace::inline v1::monitor::detail {
 namespace {
 
 constexpr std::int64_t largest_batch = 1'000'000;
+constexpr int most_prefetch = 64;
 
 double per_step(const RunFacts& facts, double seconds) {
   return seconds / static_cast<double>(std::max<std::size_t>(facts.budget.steps, 1));
@@ -70,6 +71,69 @@ std::string idle_parts(const RunFacts& facts) {
                            format_share(unexplained_idle(facts)));
 }
 
+// Fewer threads beside the launching one, else larger batches, else fewer launches.
+void fill_gaps(const RunFacts& facts, const AdviceThresholds& limits, double wait, Advice& advice) {
+  const bool contended = facts.machine && facts.machine->machine_share > limits.host_cpu;
+  if (contended)
+    advice.evidence.push_back(
+        share_of("machine_cpu_share", "CPU of the machine", facts.machine->machine_share));
+  if (contended && has_key(facts.settings, "threads.torch") &&
+      facts.settings.torch_threads > static_cast<int>(std::max(1u, facts.machine->cores / 4))) {
+    fewer_host_threads(facts, advice);
+  } else if (facts.settings.batch > 0 && 2 * facts.settings.batch <= largest_batch &&
+             has_gpu_memory(facts, limits)) {
+    advice.evidence.push_back(
+        bytes_of("gpu_memory_peak_bytes", "GPU memory used", facts.gpu->memory_peak));
+    double_batch(facts, advice);
+  } else {
+    advice.setting = "headrace doctor";
+    advice.old_value = idle_parts(facts);
+    advice.new_value = "fewer and larger launches";
+    advice.action = "fewer reads of scalars in a step, larger operations, CUDA graphs";
+    advice.effect = fmt::format("GPU busy {} -> up to {}", format_share(gpu_busy(facts)),
+                                format_share(std::min(1.0, gpu_busy(facts) + wait)));
+  }
+}
+
+bool hide_copies(const RunFacts& facts, Advice& advice) {
+  if (facts.page_locked && !*facts.page_locked) {
+    advice.verdict += ": the batches lie in memory that is not page-locked";
+    advice.setting = "ulimit -l";
+    advice.old_value = facts.files ? format_bytes(facts.files->locked_limit) : "too small";
+    advice.new_value = facts.files && facts.files->locked_needed > 0
+                           ? format_bytes(facts.files->locked_needed)
+                           : "unlimited";
+    advice.action = "let the loader lock its batches' memory";
+  } else {
+    const int ahead = std::max(facts.settings.prefetch, 1);
+    if (ahead >= most_prefetch) return false;
+    advice.setting = "data.prefetch";
+    advice.old_value = fmt::format("{}", ahead);
+    advice.new_value = fmt::format("{}", std::min(2 * ahead, most_prefetch));
+    advice.action = "give the copies more batches to run ahead with";
+  }
+  return true;
+}
+
+void cite_clocks(const GpuFacts& gpu, Advice& advice) {
+  if (gpu.temperature_c >= 0)
+    advice.evidence.push_back(
+        {"gpu_temperature_c", gpu.temperature_c, fmt::format("{:.0f} degrees", gpu.temperature_c)});
+  if (gpu.sm_clock_mhz > 0 && gpu.most_sm_clock_mhz > 0) {
+    advice.weight = std::clamp(1.0 - gpu.sm_clock_mhz / gpu.most_sm_clock_mhz, 0.0, 1.0);
+    advice.evidence.push_back(
+        {"sm_clock_mhz", gpu.sm_clock_mhz,
+         fmt::format("{:.0f} of {:.0f} MHz", gpu.sm_clock_mhz, gpu.most_sm_clock_mhz)});
+  }
+  if (gpu.power_w >= 0)
+    advice.evidence.push_back({"gpu_power_w", gpu.power_w,
+                               fmt::format("{:.0f} of {:.0f} W", gpu.power_w, gpu.power_limit_w)});
+  if (gpu.busy_share >= 0)
+    advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy", gpu.busy_share));
+  advice.evidence.push_back(
+      count_of("throttle_reasons", "reasons", static_cast<double>(gpu.throttled.size())));
+}
+
 RuleAdvice slow_transfer(const RunFacts& facts, const AdviceThresholds& limits) {
   RuleAdvice advice = loader_advice(facts.verdict, facts.load, host_facts(facts), limits);
   return advice && advice->rule == "smaller-transfer" ? advice : std::nullopt;
@@ -120,26 +184,7 @@ RuleAdvice launch_gaps(const RunFacts& facts, const AdviceThresholds& limits) {
   advice.evidence = {share_of("gpu_busy_share", "GPU busy", busy), stall_of(facts),
                      share_of("launch_wait_share", "launch gaps", wait)};
   advice.check = "GPU busy and samples/s of the next epoch";
-  const bool contended = facts.machine && facts.machine->machine_share > limits.host_cpu;
-  if (contended)
-    advice.evidence.push_back(
-        share_of("machine_cpu_share", "CPU of the machine", facts.machine->machine_share));
-  if (contended &&
-      facts.settings.torch_threads > static_cast<int>(std::max(1u, facts.machine->cores / 4))) {
-    fewer_host_threads(facts, advice);
-  } else if (facts.settings.batch > 0 && 2 * facts.settings.batch <= largest_batch &&
-             has_gpu_memory(facts, limits)) {
-    advice.evidence.push_back(
-        bytes_of("gpu_memory_peak_bytes", "GPU memory used", facts.gpu->memory_peak));
-    double_batch(facts, advice);
-  } else {
-    advice.setting = "headrace doctor";
-    advice.old_value = idle_parts(facts);
-    advice.new_value = "fewer and larger launches";
-    advice.action = "fewer reads of scalars in a step, larger operations, CUDA graphs";
-    advice.effect = fmt::format("GPU busy {} -> up to {}", format_share(busy),
-                                format_share(std::min(1.0, busy + wait)));
-  }
+  fill_gaps(facts, limits, wait, advice);
   return advice;
 }
 
@@ -178,22 +223,7 @@ RuleAdvice exposed_copies(const RunFacts& facts, const AdviceThresholds& limits)
   advice.evidence = {share_of("copy_share", "copies", share),
                      seconds_of("copy_s", "of a step", per_step(facts, budget.copy_s)),
                      seconds_of("step_s", "a step takes", per_step(facts, budget.wall_s))};
-  if (facts.page_locked && !*facts.page_locked) {
-    advice.verdict += ": the batches lie in memory that is not page-locked";
-    advice.setting = "ulimit -l";
-    advice.old_value = facts.files ? format_bytes(facts.files->locked_limit) : "too small";
-    advice.new_value = facts.files && facts.files->locked_needed > 0
-                           ? format_bytes(facts.files->locked_needed)
-                           : "unlimited";
-    advice.action = "let the loader lock its batches' memory";
-  } else {
-    const int ahead = std::max(facts.settings.prefetch, 1);
-    advice.setting = "data.prefetch";
-    advice.old_value = fmt::format("{}", ahead);
-    advice.new_value = fmt::format("{}", std::min(2 * ahead, 64));
-    advice.action = "give the copies more batches to run ahead with";
-    if (ahead >= 64) return {};
-  }
+  if (!hide_copies(facts, advice)) return {};
   const double gain = budget.wall_s / (budget.wall_s - budget.copy_s);
   advice.effect =
       fmt::format("copies {} -> below {}, {} -> {} samples/s", format_share(share),
@@ -215,22 +245,7 @@ RuleAdvice throttled_clocks(const RunFacts& facts, const AdviceThresholds& limit
       .severity = Severity::warning,
       .verdict = fmt::format("the GPU slows itself down ({}): power or cooling, not code", reasons),
       .weight = 0.5};
-  if (gpu.temperature_c >= 0)
-    advice.evidence.push_back(
-        {"gpu_temperature_c", gpu.temperature_c, fmt::format("{:.0f} degrees", gpu.temperature_c)});
-  if (gpu.sm_clock_mhz > 0 && gpu.most_sm_clock_mhz > 0) {
-    advice.weight = std::clamp(1.0 - gpu.sm_clock_mhz / gpu.most_sm_clock_mhz, 0.0, 1.0);
-    advice.evidence.push_back(
-        {"sm_clock_mhz", gpu.sm_clock_mhz,
-         fmt::format("{:.0f} of {:.0f} MHz", gpu.sm_clock_mhz, gpu.most_sm_clock_mhz)});
-  }
-  if (gpu.power_w >= 0)
-    advice.evidence.push_back({"gpu_power_w", gpu.power_w,
-                               fmt::format("{:.0f} of {:.0f} W", gpu.power_w, gpu.power_limit_w)});
-  if (gpu.busy_share >= 0)
-    advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy", gpu.busy_share));
-  advice.evidence.push_back(
-      count_of("throttle_reasons", "reasons", static_cast<double>(gpu.throttled.size())));
+  cite_clocks(gpu, advice);
   advice.setting = "nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE";
   advice.old_value = reasons;
   advice.new_value = "no reason in force";

@@ -50,10 +50,43 @@ void cache_decoded(const RunFacts& facts, Advice& advice) {
         bytes_of("decoded_bytes", "all records decoded", settings.decoded_bytes));
 }
 
+// As many batches ahead as the longest wait takes to train on.
+int hiding_prefetch(const StepBudget& budget, int ahead) {
+  const std::size_t steps = std::max<std::size_t>(budget.steps, 1);
+  const double step_s = budget.wall_s / static_cast<double>(steps);
+  const double behind = step_s > 0 ? std::ceil(budget.wait_max_s / step_s) : 0.0;
+  return std::max(2 * ahead, ahead + static_cast<int>(std::min(behind, 64.0)));
+}
+
 bool gpu_can_decode(const RunFacts& facts, const AdviceThresholds& limits) {
   const double busy = gpu_busy(facts);
   return busy >= 0 && busy < limits.busy_gpu && facts.settings.decode_device == "cpu" &&
          has_key(facts.settings, "image.decode");
+}
+
+// What the configuration can do about a step that is too dear; else it stays in words.
+void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advice& advice) {
+  const StageCapacity& stage = facts.verdict.stages.front();
+  const SettingFacts& settings = facts.settings;
+  const auto without = [&] {
+    return predicted_effect(facts.verdict, with_service(facts.load, stage.name, 0.0));
+  };
+  if (stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache) {
+    cache_decoded(facts, advice);
+    advice.effect = without() + " from the second epoch on";
+  } else if (stage.stage == "decode" && gpu_can_decode(facts, limits)) {
+    advice.setting = "image.decode";
+    advice.old_value = "cpu";
+    advice.new_value = "cuda";
+    advice.action = "more threads will not help: decode on the GPU, which has time to spare";
+    advice.effect = without();
+  } else if (stage.stage == "augment" && has_key(settings, "augment")) {
+    advice.setting = "augment";
+    advice.old_value = fmt::format("{} {}", stage.name, format_seconds(stage.service_s));
+    advice.new_value = fmt::format("without {}, or cheaper", stage.name);
+    advice.action = "more threads will not help: leave the operation out, or on smaller pictures";
+    advice.effect = without();
+  }
 }
 
 }  // namespace
@@ -77,26 +110,7 @@ RuleAdvice cheaper_work(const RunFacts& facts, const AdviceThresholds& limits) {
   const StageCapacity& stage = facts.verdict.stages.front();
   advice->verdict = fmt::format("{} costs more than the cores have: {} of the workers' time is it",
                                 stage.name, format_share(stage.pool_share));
-  const SettingFacts& settings = facts.settings;
-  const auto without = [&] {
-    return predicted_effect(facts.verdict, with_service(facts.load, stage.name, 0.0));
-  };
-  if (stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache) {
-    cache_decoded(facts, *advice);
-    advice->effect = without() + " from the second epoch on";
-  } else if (stage.stage == "decode" && gpu_can_decode(facts, limits)) {
-    advice->setting = "image.decode";
-    advice->old_value = "cpu";
-    advice->new_value = "cuda";
-    advice->action = "more threads will not help: decode on the GPU, which has time to spare";
-    advice->effect = without();
-  } else if (stage.stage == "augment" && has_key(settings, "augment")) {
-    advice->setting = "augment";
-    advice->old_value = fmt::format("{} {}", stage.name, format_seconds(stage.service_s));
-    advice->new_value = fmt::format("without {}, or cheaper", stage.name);
-    advice->action = "more threads will not help: leave the operation out, or on smaller pictures";
-    advice->effect = without();
-  }
+  choose_cheaper(facts, limits, *advice);
   return advice;
 }
 
@@ -113,16 +127,13 @@ RuleAdvice slow_sample(const RunFacts& facts, const AdviceThresholds& limits) {
   advice.evidence = {seconds_of("reorder_wait_s", "waits for order", facts.reorder_wait_s),
                      seconds_of("data_wait_s", "waits for data", wait_s),
                      share_of("pool_occupancy", "threads busy", busy), stall_of(facts)};
-  const std::size_t steps = std::max<std::size_t>(facts.budget.steps, 1);
-  const double step_s = facts.budget.wall_s / static_cast<double>(steps);
-  const double behind = step_s > 0 ? std::ceil(facts.budget.wait_max_s / step_s) : 0.0;
   const int ahead =
       facts.settings.prefetch > 0 ? facts.settings.prefetch : static_cast<int>(facts.load.slabs);
-  const int wanted = std::max(2 * ahead, ahead + static_cast<int>(std::min(behind, 64.0)));
+  if (ahead >= most_prefetch) return {};
   advice.setting = "data.prefetch";
   advice.old_value = fmt::format("{}", ahead);
-  advice.new_value = fmt::format("{}", std::min(wanted, most_prefetch));
-  if (ahead >= most_prefetch) return {};
+  advice.new_value =
+      fmt::format("{}", std::min(hiding_prefetch(facts.budget, ahead), most_prefetch));
   advice.action = "keep more batches under way, so that the slow one has time";
   if (facts.batches && !facts.batches->slowest.empty())
     advice.action += fmt::format("; slowest: {}", fmt::join(facts.batches->slowest, ", "));

@@ -116,6 +116,7 @@ RuleAdvice time_budget(const RunFacts& facts, const AdviceThresholds& limits) {
     advice.new_value = "bf16";
     advice.action = "compute in bf16 (results change a little)";
   } else {
+    if (!has_key(facts.settings, "training.epochs")) return {};
     advice.setting = "training.epochs";
     advice.old_value = fmt::format("{}", facts.epochs);
     advice.new_value = fmt::format("{}", std::max(facts.epoch + fit, facts.epoch + 1));

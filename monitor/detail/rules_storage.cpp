@@ -119,13 +119,14 @@ RuleAdvice chunk_shape(const RunFacts& facts, const AdviceThresholds& limits) {
                      {"read_amplification", amplification,
                       fmt::format("read amplification {:.1f}", amplification)}};
   if (knows_stall(facts)) advice.evidence.push_back(stall_of(facts));
-  advice.action = "write the data anew in chunks of that shape, or read in the chunks' order";
-  advice.effect = fmt::format("read amplification {:.1f} -> about 1, {} fewer bytes to unpack",
-                              amplification, format_share(1.0 - 1.0 / amplification));
+  advice.action = "write the data anew so, or read in the order of the chunks";
+  const double after = reads.predicted > 0 ? std::min(reads.predicted, amplification) : 1.0;
+  advice.effect = fmt::format("read amplification {:.1f} -> {:.1f}, {} fewer bytes to unpack",
+                              amplification, after, format_share(1.0 - after / amplification));
   if (waits && reads_hold_back(facts, limits)) {
     const StageCapacity& stage = facts.verdict.stages.front();
     const LoaderLoad changed =
-        with_service(facts.load, stage.name, stage.service_s / amplification);
+        with_service(facts.load, stage.name, stage.service_s * after / amplification);
     advice.effect += "; " + predicted_effect(facts.verdict, changed);
   }
   advice.check = "read amplification and data stall of the next run";

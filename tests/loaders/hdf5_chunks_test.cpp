@@ -12,6 +12,7 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -175,6 +176,28 @@ TEST_CASE("the cache stays within its memory") {
   CHECK(table.chunk_rows() == 32);
   CHECK(table.resident_bytes() <= 40960 + 125 * 16);
   CHECK(table.resident_bytes() > 20000);
+}
+
+TEST_CASE("what is unpacked and what of it is used is counted, kept and whole chunks alike") {
+  const TemporaryFolder folder;
+  const auto path = folder / "counted.h5";
+  write_matrix_file(path, {"", {4000, 40}, {32, 40}, {1}},
+                    {"", H5::PredType::STD_U8LE, H5::PredType::NATIVE_UINT8});
+  const Hdf5Table table = open(path, Residence::pread, 40960);
+  const auto read = [&](const std::vector<std::int64_t>& rows) {
+    const Hdf5ChunkReads before = table.chunk_reads();
+    gathered(table, rows);
+    const Hdf5ChunkReads after = table.chunk_reads();
+    return std::pair(after.bytes_unpacked - before.bytes_unpacked,
+                     after.bytes_used - before.bytes_used);
+  };
+  CHECK(table.chunk_reads().bytes_unpacked == 0);
+  CHECK(read({0, 32, 64}) == std::pair<std::uint64_t, std::uint64_t>(3 * 32 * 40, 3 * 40));
+  CHECK(read({1, 33}) == std::pair<std::uint64_t, std::uint64_t>(0, 2 * 40));
+  std::vector<std::int64_t> all(4000);
+  std::iota(all.begin(), all.end(), 0);
+  CHECK(read(all) == std::pair<std::uint64_t, std::uint64_t>(122 * 32 * 40, 4000 * 40));
+  CHECK(open(path, Residence::resident, 1_MiB).chunk_reads().bytes_used == 0);
 }
 
 }  // namespace headrace::test

@@ -1,4 +1,5 @@
 // Rules 4, 5, 6: storage, the page cache, chunks.
+#include <headrace/monitor/read_facts.h>
 #include <headrace/tests/monitor/run_window.h>
 
 using namespace headrace::test;
@@ -107,7 +108,7 @@ TEST_CASE("rule 6 tells chunks that do not fit what is read of them, and the com
   CHECK(advice.old_value == "64,64,64");
   CHECK(advice.new_value == "16,128,128");
   CHECK(has(advice.verdict, "8.0 bytes are unpacked for each that is used, chunks of 64x64x64"));
-  CHECK(has(advice.effect, "read amplification 8.0 -> about 1"));
+  CHECK(has(advice.effect, "read amplification 8.0 -> 1.0, 88 % fewer bytes to unpack"));
   CHECK(has(advice.effect, "333 -> 640 samples/s"));
   CHECK(advice.severity == Severity::warning);
   CHECK_FALSE(speaks(6, window()));
@@ -124,4 +125,16 @@ TEST_CASE("rule 6 speaks above an amplification of 4, and mildly where nobody wa
   CHECK(whole(6, with_stall(facts, 0.0)).severity == Severity::notice);
   facts.reads->bytes_used = 0;
   CHECK_FALSE(speaks(6, facts));
+}
+
+TEST_CASE("facts of patches propose chunks of about a quarter, and what they would cost") {
+  RunFacts facts = window();
+  facts.reads = patch_reads({.unpacked = 80e9, .used = 10e9}, {64, 64, 64}, {16, 128, 128});
+  const Advice advice = whole(6, facts);
+  CHECK(advice.new_value == "8,32,32");
+  CHECK(has(advice.verdict, "chunks of 64x64x64 for patches of 16x128x128"));
+  CHECK(has(advice.effect, "read amplification 8.0 -> 2.2"));
+  facts.reads = row_reads({.unpacked = 80e9, .used = 10e9}, 512);
+  CHECK(whole(6, facts).setting == "headrace pack table --layout");
+  CHECK(whole(6, facts).new_value == "contiguous");
 }

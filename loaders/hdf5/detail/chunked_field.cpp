@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -69,6 +70,7 @@ class ChunkedField final : public FieldReader {
         cache_({grid_.chunks(), grid_.chunk_bytes(), memory},
                [this](std::size_t chunk, std::span<std::byte> out) {
                  read_chunk(*file_, dataset_, chunk, out, *scratches_.take());
+                 unpacked_.fetch_add(out.size(), std::memory_order_relaxed);
                }) {
     const auto& places = dataset_.chunks->places;
     const bool sparse =
@@ -79,6 +81,7 @@ class ChunkedField final : public FieldReader {
   }
 
   void gather(std::span<const std::int64_t> indices, const RowTargets& out) const override {
+    used_.fetch_add(indices.size() * dataset_.row_bytes, std::memory_order_relaxed);
     const auto missing = missing_.take();
     missing->clear();
     copy_present(indices, *missing, out);
@@ -87,6 +90,11 @@ class ChunkedField final : public FieldReader {
     announce(missing->groups());
     copy_missing(*missing, out);
     file_->require_unchanged();
+  }
+
+  Hdf5ChunkReads chunk_reads() const noexcept override {
+    return {.bytes_unpacked = unpacked_.load(std::memory_order_relaxed),
+            .bytes_used = used_.load(std::memory_order_relaxed)};
   }
 
   std::size_t bytes() const override {
@@ -170,6 +178,7 @@ class ChunkedField final : public FieldReader {
                     const RowTargets& out) const {
     const auto scratch = scratches_.take();
     const auto [bytes, element] = read_chunk_apart(*file_, dataset_, chunk, *scratch);
+    unpacked_.fetch_add(bytes.size(), std::memory_order_relaxed);
     for (const ChunkItem& item : items) {
       std::byte* row = out.row(item.k);
       if (element == 1) {
@@ -202,6 +211,8 @@ class ChunkedField final : public FieldReader {
   mutable ScratchPool<CodecScratch> scratches_;
   mutable ScratchPool<MissingItems> missing_;
   std::vector<std::byte> unwritten_;  ///< a chunk of the fill value
+  mutable std::atomic<std::uint64_t> unpacked_{0};
+  mutable std::atomic<std::uint64_t> used_{0};
   mutable ChunkCache cache_;
 };
 

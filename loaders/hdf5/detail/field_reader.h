@@ -2,6 +2,7 @@
 
 #include <headrace/engine/sample/source.h>
 #include <headrace/loaders/hdf5/detail/library_access.h>
+#include <headrace/loaders/hdf5/hdf5_table.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@ class FieldReader {
   virtual void gather(std::span<const std::int64_t> indices, const RowTargets& out) const = 0;
   /// Memory that it holds, or will.
   virtual std::size_t bytes() const { return 0; }
+  /// What it unpacked so far, and what of that was used; nothing where there are no chunks.
+  virtual Hdf5ChunkReads chunk_reads() const noexcept { return {}; }
 };
 
 /// Copies the dataset to `to`, dataset.bytes long: with large reads by several threads where it
