@@ -23,11 +23,17 @@ void add(CLI::App& line, TrainOptions& options) {
   const auto dry_run =
       line.add_flag("--dry-run", options.dry_run,
                     "Check everything and forecast memory, then stop before the first step");
+  const auto require_goals =
+      line.add_flag("--require-goals", options.require_goals,
+                    "End with exit code 8 where one of the configuration's goals fails, once the "
+                    "run is saved")
+          ->excludes(dry_run);
   line.add_option("--smoke", options.smoke,
                   "Take so many steps of each stage through every phase (evaluation, checkpoint, "
                   "resume, test), say how long the full run takes, and keep nothing")
       ->check(CLI::PositiveNumber)
       ->excludes(resume)
+      ->excludes(require_goals)
       ->excludes(dry_run);
   line.add_option("--log-level", options.log_level,
                   "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")

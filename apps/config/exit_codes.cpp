@@ -25,6 +25,8 @@ std::string_view name_of(ExitCode code) {
       return "checkpoint";
     case ExitCode::device:
       return "device";
+    case ExitCode::goals:
+      return "goals";
     case ExitCode::interrupted:
       return "interrupted";
     case ExitCode::hang:

@@ -18,6 +18,7 @@ enum class ExitCode : int {
   numeric = 5,        ///< non-finite numbers, by policy
   checkpoint = 6,     ///< unreadable, or of another model or configuration
   device = 7,         ///< asked for and unusable
+  goals = 8,          ///< the run is done and saved, but not as good as --require-goals wants it
   interrupted = 130,  ///< SIGINT, with a durable checkpoint
   hang = 134,         ///< found by the watchdog
   warned = 138,       ///< SIGUSR1, by which batch systems warn, with a durable checkpoint

@@ -151,6 +151,7 @@ TrainingJob checked_job(const std::vector<Job>& jobs, const Node& document,
   }
   TrainingJob training = training_job_of(*job, document);
   training.config->check();
+  static_cast<void>(figure_goals(training.config->goals));
   training.shrunk = shrunk_job(*job, document);
   return training;
 }

@@ -17,11 +17,6 @@ void describe(Fields& fields, MemorySettings& memory) {
                      "see what they take"});
 }
 
-void describe(Fields& fields, MemoryGoals& goals) {
-  fields.key("ram", goals.ram, {.doc = "most that the process holds"});
-  fields.key("gpu_memory", goals.gpu_memory, {.doc = "most that is reserved of the GPU's memory"});
-}
-
 }  // namespace
 
 void describe(Fields& fields, RunSettings& settings) {
@@ -31,9 +26,9 @@ void describe(Fields& fields, RunSettings& settings) {
       {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}},
       {.doc = "auto takes a GPU if there is one"});
   fields.section("memory", [&](Fields& f) { describe(f, settings.memory); },
-                 {.doc = "What a run may hold; memory: 10GiB is its limit.", .main = "limit"});
+                 {.doc = "What a run may hold; memory: 10GiB is its limit", .main = "limit"});
   fields.section("goals", [&](Fields& f) { describe(f, settings.goals); },
-                 {.doc = "What the end of a run says passed or failed."});
+                 {.doc = "What the end of a run says passed or failed"});
   fields.key("runs", settings.runs, {.doc = "folder of the run folders"});
   fields.key("tensorboard", settings.tensorboard,
              {.doc = "writes tb/ in the run folder: what metrics.jsonl and metrics.csv say, and "

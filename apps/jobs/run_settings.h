@@ -3,6 +3,7 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/feed/loader_settings.h>
+#include <headrace/apps/jobs/goal_settings.h>
 #include <headrace/engine/base/export.h>
 
 #include <cstdint>
@@ -21,18 +22,12 @@ struct MemorySettings {
   bool measure = true;  ///< what stages take is measured, else only counted
 };
 
-/// What the report of a run is to say passed or failed; none: nothing.
-struct MemoryGoals {
-  std::optional<Bytes> ram;         ///< most that the process holds
-  std::optional<Bytes> gpu_memory;  ///< most that is reserved of the GPU
-};
-
 /// What every training job's configuration has beside its data and its training.
 struct RunSettings {
   std::uint64_t seed = 42;
   DeviceChoice device = DeviceChoice::automatic;
   MemorySettings memory;
-  MemoryGoals goals;
+  Goals goals;
   std::filesystem::path runs = "runs";
   bool tensorboard = true;     ///< event files in the run folder
   std::int64_t log_every = 0;  ///< steps between rows of metrics.jsonl; 0: a time

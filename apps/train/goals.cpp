@@ -1,25 +1,143 @@
 #include <headrace/apps/train/goals.h>
 #include <headrace/monitor/format.h>
 
+#include <cmath>
+#include <functional>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-std::string line(const char* goal, const char* verb, const Bytes& most, std::uint64_t came) {
-  return fmt::format("goal {}: at most {}, {} {}: {}\n", goal, monitor::format_bytes(most.value),
-                     verb, monitor::format_bytes(came), came <= most.value ? "pass" : "FAIL");
+using Text = std::function<std::string(double)>;
+
+std::string bytes_text(double bytes) {
+  return monitor::format_bytes(static_cast<std::uint64_t>(bytes));
+}
+
+// Four figures: 5.02 % is not 5 %.
+std::string share_text(double share) {
+  return fmt::format("{:.4g} %", share * 100.0);
+}
+
+std::string count_text(double count) {
+  return fmt::format("{:.0f}", count);
+}
+
+std::string figure_text(double figure) {
+  return fmt::format("{:.4f}", figure);
+}
+
+struct Question {
+  std::string goal{};
+  bool most = true;
+  double wanted = 0.0;
+  std::string verb = "came";
+  Text text = share_text;
+};
+
+GoalOutcome judge(const Question& question, std::optional<double> came, const std::string& why) {
+  GoalOutcome outcome{.goal = question.goal, .most = question.most, .wanted = question.wanted};
+  outcome.wanted_text = (question.most ? "at most " : "at least ") + question.text(question.wanted);
+  if (came && !std::isfinite(*came)) {
+    outcome.why = "it is not a number";
+    return outcome;
+  }
+  if (!came) {
+    outcome.why = why;
+    return outcome;
+  }
+  const bool reached = question.most ? *came <= question.wanted : *came >= question.wanted;
+  outcome.came = came;
+  outcome.came_text = question.verb + ' ' + question.text(*came);
+  outcome.state = reached ? GoalState::pass : GoalState::fail;
+  return outcome;
+}
+
+template <class Number>
+std::optional<double> as_double(const std::optional<Number>& number) {
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+
+void judge_memory(std::vector<GoalOutcome>& outcomes, const Goals& goals, const GoalFacts& facts) {
+  if (goals.ram)
+    outcomes.push_back(judge({.goal = "ram",
+                              .wanted = static_cast<double>(goals.ram->value),
+                              .verb = "held",
+                              .text = bytes_text},
+                             static_cast<double>(facts.ram), ""));
+  if (goals.gpu_memory)
+    outcomes.push_back(judge({.goal = "gpu_memory",
+                              .wanted = static_cast<double>(goals.gpu_memory->value),
+                              .verb = "reserved",
+                              .text = bytes_text},
+                             as_double(facts.gpu_memory), "no GPU was used"));
+}
+
+void judge_machine(std::vector<GoalOutcome>& outcomes, const Goals& goals, const GoalFacts& facts) {
+  if (goals.gpu_busy)
+    outcomes.push_back(judge({.goal = "gpu_busy", .most = false, .wanted = *goals.gpu_busy},
+                             facts.gpu_busy,
+                             facts.gpu_memory ? "its driver did not tell" : "no GPU was used"));
+  if (goals.data_wait)
+    outcomes.push_back(judge({.goal = "data_wait", .wanted = *goals.data_wait}, facts.data_wait,
+                             "no epoch was trained by this process"));
+  if (goals.cpu_spikes)
+    outcomes.push_back(judge({.goal = "cpu_spikes",
+                              .wanted = static_cast<double>(*goals.cpu_spikes),
+                              .text = count_text},
+                             as_double(facts.cpu_spikes), "the CPUs were not watched"));
+}
+
+std::string names_of(const std::map<std::string, double>& figures) {
+  std::string names;
+  for (const auto& [name, value] : figures)
+    names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+void judge_figures(std::vector<GoalOutcome>& outcomes, const Goals& goals, const GoalFacts& facts) {
+  for (const FigureGoal& goal : figure_goals(goals)) {
+    const auto found = facts.figures.find(goal.name);
+    const std::optional<double> came =
+        found == facts.figures.end() ? std::nullopt : std::optional(found->second);
+    GoalOutcome outcome =
+        judge({.goal = goal.name, .most = goal.most, .wanted = goal.value, .text = figure_text},
+              came, fmt::format("there is no such figure, there are: {}", names_of(facts.figures)));
+    if (outcome.came) outcome.came_text += fmt::format(" ({})", facts.figures_of);
+    outcomes.push_back(std::move(outcome));
+  }
 }
 
 }  // namespace
 
-std::string goals_text(const MemoryGoals& goals, const MemoryPeaks& peaks) {
+std::vector<GoalOutcome> judge_goals(const Goals& goals, const GoalFacts& facts) {
+  std::vector<GoalOutcome> outcomes;
+  judge_memory(outcomes, goals, facts);
+  judge_machine(outcomes, goals, facts);
+  judge_figures(outcomes, goals, facts);
+  return outcomes;
+}
+
+std::string goals_text(const std::vector<GoalOutcome>& goals) {
   std::string text;
-  if (goals.ram) text += line("ram", "held", *goals.ram, peaks.ram);
-  if (!goals.gpu_memory) return text;
-  if (peaks.gpu_memory)
-    return text + line("gpu_memory", "reserved", *goals.gpu_memory, *peaks.gpu_memory);
-  return text + "goal gpu_memory: no GPU was used, not judged\n";
+  for (const GoalOutcome& one : goals) {
+    text += fmt::format("goal {}: {}, ", one.goal, one.wanted_text);
+    if (one.state == GoalState::not_judged)
+      text += "not judged: " + one.why;
+    else
+      text += one.came_text + (one.state == GoalState::pass ? ": pass" : ": FAIL");
+    text += '\n';
+  }
+  return text;
+}
+
+std::string missed_goals(const std::vector<GoalOutcome>& goals) {
+  std::string names;
+  for (const GoalOutcome& one : goals)
+    if (one.state == GoalState::fail) names += (names.empty() ? "" : ", ") + one.goal;
+  return names;
 }
 
 }  // namespace headrace::inline v1::app

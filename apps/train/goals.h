@@ -1,21 +1,48 @@
 #pragma once
 
-#include <headrace/apps/jobs/run_settings.h>
+#include <headrace/apps/jobs/goal_settings.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 
-/// What a run has taken at most, in bytes.
-struct MemoryPeaks {
-  std::uint64_t ram = 0;  ///< that the process held
-  std::optional<std::uint64_t> gpu_memory =
-      {};  ///< that was reserved of a GPU; none: none was used
+/// What a run came to, as far as goals are set for it. Absent: not known.
+struct GoalFacts {
+  std::uint64_t ram = 0;                      ///< most that the process held, bytes
+  std::optional<std::uint64_t> gpu_memory{};  ///< most that was reserved; none: no GPU was used
+  std::optional<double> gpu_busy{};           ///< mean share over the training
+  std::optional<double> data_wait{};          ///< share of the steps' time, after warm-up
+  std::optional<std::int64_t> cpu_spikes{};   ///< times over 90 % of the machine's CPUs
+  std::map<std::string, double> figures{};    ///< of the results, by name
+  std::string figures_of = "results";         ///< whose figures: "test, mean of 5"
 };
 
-/// A line for each goal, with its line end: what was wanted, what came, "pass" or "FAIL".
-std::string goals_text(const MemoryGoals& goals, const MemoryPeaks& peaks);
+enum class GoalState : unsigned char { pass, fail, not_judged };
+
+/// A goal and what came of it.
+struct GoalOutcome {
+  std::string goal{};            ///< "data_wait"; of a figure its name
+  bool most = false;             ///< whether it may be `wanted` at most, else at least
+  double wanted = 0.0;           ///< bytes, a share, a count, or a figure
+  std::optional<double> came{};  ///< likewise
+  GoalState state = GoalState::not_judged;
+  std::string why{};          ///< it was not judged
+  std::string wanted_text{};  ///< "at most 5 %"
+  std::string came_text{};    ///< "came 1.2 %"
+};
+
+/// Each goal that is set, in the order of the keys. A goal is reached at its very value.
+std::vector<GoalOutcome> judge_goals(const Goals& goals, const GoalFacts& facts);
+
+/// A line for each, with its line end: what was wanted, what came, "pass" or "FAIL", or why it was
+/// not judged.
+std::string goals_text(const std::vector<GoalOutcome>& goals);
+
+/// Names of those that failed, "data_wait, accuracy"; empty: none did.
+std::string missed_goals(const std::vector<GoalOutcome>& goals);
 
 }  // namespace headrace::inline v1::app

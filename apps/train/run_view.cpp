@@ -53,6 +53,7 @@ class RunView::Impl {
   void on_train_epoch_end();
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
   void on_phase(PhaseFacts phase);
+  std::optional<double> data_wait_share() const;
 
  private:
   void begin_training_part(const StepFacts& step);
@@ -71,6 +72,7 @@ class RunView::Impl {
   FoldView fold_;
   Loader* loader_ = nullptr;
   monitor::StepBudgetMeter meter_;
+  monitor::StepTimes counted_;     // of all epochs
   monitor::CpuSampler cpu_;        // over training parts
   monitor::CpuSampler shown_cpu_;  // since the last line
   monitor::AdviceMemory advice_;
@@ -204,6 +206,7 @@ monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
 
 void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatch& memory) {
   const monitor::StepBudget budget = meter_.summary();
+  counted_ += {.wall_s = budget.wall_s, .data_wait_s = budget.data_wait_s};
   const monitor::Verdict verdict = judge(budget);
   print_epoch(report, {.epochs = fold_.epochs,
                        .budget = budget,
@@ -224,6 +227,11 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
     folder_.advice().write_json(verdict.advice->json());
   }
   meter_.next_epoch();
+}
+
+std::optional<double> RunView::Impl::data_wait_share() const {
+  if (counted_.wall_s <= 0.0) return std::nullopt;
+  return counted_.data_wait_s / counted_.wall_s;
 }
 
 void RunView::Impl::on_phase(PhaseFacts phase) {
@@ -302,6 +310,9 @@ void RunView::on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memo
 }
 void RunView::on_phase(const PhaseFacts& phase) {
   impl_->on_phase(phase);
+}
+std::optional<double> RunView::data_wait_share() const {
+  return impl_->data_wait_share();
 }
 
 }  // namespace headrace::inline v1::app

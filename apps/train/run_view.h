@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace headrace::inline v1::app {
@@ -54,6 +55,10 @@ class RunView {
   /// cells of the epoch's row (so an evaluation's comes before on_epoch()), and a warning where
   /// something is wrong with the run's memory. A stage's test comes behind its end.
   void on_phase(const PhaseFacts& phase);
+
+  /// Share of the steps' time that waited for data, over all epochs so far and after warm-up;
+  /// nothing before the first ends.
+  std::optional<double> data_wait_share() const;
 
  private:
   class Impl;

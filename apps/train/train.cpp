@@ -1,4 +1,3 @@
-#include <headrace/apps/inspect/propose.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/data_log.h>
@@ -7,7 +6,7 @@
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
-#include <headrace/apps/train/goals.h>
+#include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/memory_verdict.h>
@@ -201,8 +200,7 @@ class TrainCommand {
       tell_trial(place);
     else
       tell_figures(results_text(outcomes, review->votes), review->gallery, place);
-    tell_goals(run, place);
-    return ExitCode::done;
+    return tell_goals(goal_facts(run, place, outcomes, review->votes), place);
   }
 
   void open_data(TrainingRun& run, RunView& view) {
@@ -258,13 +256,30 @@ class TrainCommand {
                                 place.folder.path().string()));
   }
 
-  void tell_goals(const TrainingRun& run, const Place& place) const {
+  static GoalFacts goal_facts(const TrainingRun& run, const Place& place,
+                              const std::vector<FoldOutcome>& outcomes,
+                              const std::vector<FoldOutcome>& votes) {
     place.guard.watch().look();
-    const std::string text = goals_text(job_.config->goals, {.ram = place.guard.watch().peak_held(),
-                                                             .gpu_memory = run.most_reserved()});
-    if (text.empty()) return;
+    GoalFacts facts{.ram = place.guard.watch().peak_held(),
+                    .gpu_memory = run.most_reserved(),
+                    .data_wait = place.view.data_wait_share()};
+    add_figures(facts, outcomes, votes);
+    return facts;
+  }
+
+  ExitCode tell_goals(const GoalFacts& facts, const Place& place) const {
+    const std::vector<GoalOutcome> goals = judge_goals(job_.config->goals, facts);
+    if (goals.empty()) return ExitCode::done;
+    write_goals(place.folder.path(), goals);
+    const std::string text = goals_text(goals);
     place.view.note(text.substr(0, text.size() - 1));
     fmt::print("{}", text);
+    const std::string missed = missed_goals(goals);
+    if (!options_.require_goals || missed.empty()) return ExitCode::done;
+    place.view.tell(
+        fmt::format("the run is saved; it ends with exit code {} for what it missed: {}",
+                    to_string(ExitCode::goals), missed));
+    return ExitCode::goals;
   }
 
   void tell_trial(const Place& place) {
@@ -302,42 +317,7 @@ class TrainCommand {
   fs::path run_folder_;
 };
 
-// A word that is a file is one.
-TrainingJob read_proposed_job(const TrainOptions& options, const std::vector<Job>& jobs) {
-  if (fs::is_regular_file(options.config))
-    throw ConfigError(fmt::format(
-        "[train] --data is for a kind without a configuration, but {} is a file; leave --data out, "
-        "or set data.train in the file",
-        options.config.string()));
-  const std::string text = propose_configuration(
-      jobs, options.config.string(), {.data = options.data}, {.threads = headrace::usable_cores()});
-  std::vector<std::string> settings = options.settings;
-  if (options.member) settings.push_back(fmt::format("training.member={}", *options.member));
-  return read_training_text(jobs, text, "proposed for " + options.data.string(), settings);
-}
-
-TrainingJob read_written_job(const TrainOptions& options, const std::vector<Job>& jobs) {
-  const bool resumes = !options.resume.empty();
-  const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
-  TrainingJob job = read_training_job(jobs, file, options.settings);
-  if (resumes && !options.settings.empty())
-    require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
-  if (!options.member) return job;
-  std::vector<std::string> settings = options.settings;
-  settings.push_back(fmt::format("training.member={}", *options.member));
-  const TrainingJob alone = read_training_job(jobs, file, settings);
-  job.config = alone.config;
-  job.shrunk = alone.shrunk;
-  return job;
-}
-
 }  // namespace
-
-TrainingJob read_train_job(const TrainOptions& options, const std::vector<Job>& jobs) {
-  TrainingJob job =
-      options.data.empty() ? read_written_job(options, jobs) : read_proposed_job(options, jobs);
-  return options.smoke > 0 && job.shrunk ? *job.shrunk : job;
-}
 
 ExitCode train(const TrainOptions& options, const CommandCall& call) {
   return TrainCommand(options, call).run();

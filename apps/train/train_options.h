@@ -16,6 +16,7 @@ struct TrainOptions {
   std::filesystem::path resume{};       ///< a run folder; empty for a new run
   std::optional<int> member{};          ///< only this member, in this call
   bool dry_run = false;                 ///< check, forecast, and stop before the first step
+  bool require_goals = false;           ///< a goal that fails is the exit code, see ExitCode::goals
   std::int64_t smoke = 0;               ///< steps of a trial, see SmokeTrial; 0: a training
   std::string log_level{};              ///< a word of run/log_level.h; empty: not given
 };

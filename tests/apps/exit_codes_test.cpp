@@ -25,4 +25,5 @@ TEST_CASE("exit codes are the numbers that schedulers know") {
   CHECK(static_cast<int>(ExitCode::warned) == 128 + 10);
   CHECK(static_cast<int>(ExitCode::hang) == 128 + 6);
   CHECK(to_string(ExitCode::resources) == "4 (resources)");
+  CHECK(to_string(ExitCode::goals) == "8 (goals)");
 }

@@ -267,8 +267,30 @@ TEST_CASE("the end of a run says whether its goals were met") {
   REQUIRE(finished.status == 0);
   CHECK(contains(finished.out, "goal ram: at most 1.00 MiB, held "));
   CHECK(contains(finished.out, ": FAIL\n"));
-  CHECK(contains(finished.out, "goal gpu_memory: no GPU was used, not judged\n"));
+  CHECK(contains(finished.out, "goal gpu_memory: at most 6.00 GiB, not judged: no GPU was used\n"));
   CHECK(contains(content_of(job.only_run() / "log.txt"), "goal ram: at most 1.00 MiB"));
+}
+
+TEST_CASE("a goal that is missed is an exit code where that is wanted, once the run is saved") {
+  const Job job;
+  const std::vector<std::string> words = Job::train(
+      {"goals={data_wait: 1.0, cpu_spikes: 1000000, accuracy: 0.0}", "memory.measure=false"});
+  std::vector<std::string> strict = words;
+  strict.emplace_back("--require-goals");
+  const Finished reached = job.run(strict);
+  CHECK(reached.status == 0);
+  CHECK(contains(reached.out, "goal data_wait: at most 100 %, came "));
+  strict.insert(strict.end(), {"--set", "goals.accuracy=1.01", "--set", "runs=others"});
+  const Finished missed = job.run(strict);
+  CHECK(missed.status == 8);
+  CHECK(contains(missed.out, "goal accuracy: at least 1.0100, came "));
+  CHECK(contains(missed.err, "it ends with exit code 8 (goals) for what it missed: accuracy"));
+  CHECK(best_weights(job.only_run()) == best_weights(job.only_run("others")));
+  const auto result =
+      nlohmann::json::parse(content_of(job.only_run("others") / "result.json")).at("goals");
+  REQUIRE(result.size() == 3);
+  CHECK(result.at(0).at("result") == "pass");
+  CHECK(result.at(2).at("result") == "fail");
 }
 
 TEST_CASE("the batch that is found runs under the limit, and the next size does not") {

@@ -1,0 +1,73 @@
+#include <headrace/apps/train/figure_spread.h>
+#include <headrace/apps/train/goal_report.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+const char* word_of(GoalState state) {
+  switch (state) {
+    case GoalState::pass:
+      return "pass";
+    case GoalState::fail:
+      return "fail";
+    case GoalState::not_judged:
+      break;
+  }
+  return "not judged";
+}
+
+nlohmann::ordered_json json_of(const GoalOutcome& goal) {
+  nlohmann::ordered_json json{{"goal", goal.goal},
+                              {goal.most ? "at_most" : "at_least", goal.wanted}};
+  if (goal.came) json["came"] = *goal.came;
+  json["result"] = word_of(goal.state);
+  if (goal.state == GoalState::not_judged) json["why"] = goal.why;
+  return json;
+}
+
+}  // namespace
+
+void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
+                 const std::vector<FoldOutcome>& votes) {
+  facts.figures.clear();
+  if (outcomes.empty()) return;
+  if (!votes.empty()) {
+    facts.figures = votes.front().test;
+    facts.figures_of = "test, vote";
+    return;
+  }
+  const bool tested = !outcomes.front().test.empty();
+  facts.figures_of = tested ? "test" : "validation";
+  if (outcomes.size() > 1) facts.figures_of += fmt::format(", mean of {}", outcomes.size());
+  if (outcomes.size() == 1) {
+    facts.figures = tested ? outcomes.front().test : outcomes.front().validation;
+    return;
+  }
+  const auto part = tested ? &FoldOutcome::test : &FoldOutcome::validation;
+  for (const auto& [name, spread] : spread_of(outcomes, part))
+    facts.figures[name] = spread.mean;
+}
+
+void write_goals(const std::filesystem::path& folder, const std::vector<GoalOutcome>& goals) {
+  if (goals.empty()) return;
+  const std::filesystem::path file = folder / "result.json";
+  std::ifstream stream(file, std::ios::binary);
+  auto json = nlohmann::ordered_json::parse(stream, nullptr, false);
+  if (!json.is_object())
+    throw DataError(fmt::format(
+        "[goals] {} must be what the run wrote, got something else; keep others from writing it",
+        file.string()));
+  json["goals"] = nlohmann::ordered_json::array();
+  for (const GoalOutcome& goal : goals)
+    json["goals"].push_back(json_of(goal));
+  write_file_atomically(file, json.dump(2) + "\n");
+}
+
+}  // namespace headrace::inline v1::app
