@@ -37,14 +37,17 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
        .group = {pack_table_command(), pack_images_command(), pack_volumes_command(),
                  pack_verify_command()}},
       inspect_command(),
+      report_command(),
+      compare_command(),
       config_command(),
   };
 }
 
 std::vector<Command> job_command_table(const Job& job) {
-  std::vector<Command> commands{train_command(),   predict_command(),        evaluate_command(),
-                                export_command(),  doctor_command(), tune_command(), profile_memory_command(), bench_command(),
-                                inspect_command(), config_command()};
+  std::vector<Command> commands{train_command(),          predict_command(), evaluate_command(),
+                                export_command(),         doctor_command(),  tune_command(),
+                                profile_memory_command(), bench_command(),   inspect_command(),
+                                report_command(),         compare_command(), config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());
     commands.back().name = "prepare";

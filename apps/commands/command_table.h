@@ -16,6 +16,7 @@ std::vector<Command> job_command_table(const Job& job);
 
 // Each is defined in the file of its name.
 Command bench_loader_command();
+Command compare_command();
 Command config_command();
 Command doctor_command();
 Command evaluate_command();
@@ -28,6 +29,7 @@ Command pack_verify_command();
 Command pack_volumes_command();
 Command predict_command();
 Command profile_memory_command();
+Command report_command();
 Command train_command();
 Command tune_command();
 

@@ -1,0 +1,38 @@
+#include <headrace/apps/commands/command_table.h>
+#include <headrace/apps/report/write_report.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+struct ReportOptions {
+  std::filesystem::path run{};
+  std::filesystem::path output{};  // Empty: report.html in the run's folder.
+};
+
+void add(CLI::App& line, ReportOptions& options) {
+  line.add_option("RUN", options.run, "Folder of a run, which may still be at work")->required();
+  line.add_option("--output", options.output, "File to write; else report.html in the folder");
+}
+
+ExitCode run(const ReportOptions& options, const CommandCall& call) {
+  const std::filesystem::path file =
+      options.output.empty() ? options.run / "report.html" : options.output;
+  write_file_atomically(file, report_page(options.run, call.jobs));
+  fmt::print("{}\n", file.string());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command report_command() {
+  return make_command(
+      "report", "Draw a run as one HTML file: curves, time, memory, machine, advice", add, run);
+}
+
+}  // namespace headrace::inline v1::app

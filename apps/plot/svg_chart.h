@@ -1,0 +1,77 @@
+#pragma once
+
+#include <headrace/apps/plot/thinning.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// Colours that a chart has, by number: blue, orange, green, purple, sky, amber, grey, red.
+inline constexpr std::size_t svg_colours = 8;
+
+struct SvgSeries {
+  std::string name{};  ///< in the legend; empty: not there
+  std::vector<CurvePoint> points{};
+  std::size_t colour = 0;
+  bool faint = false;
+};
+
+/// A layer of a stack: its height in each cell 1, 2, 3, ... of the axis.
+struct SvgBand {
+  std::string name{};
+  std::vector<double> heights{};
+  std::size_t colour = 0;
+};
+
+/// A part of the axis with a ground of its own, over the whole height or as a strip at its foot.
+struct SvgSpan {
+  double from = 0.0;
+  double to = 0.0;
+  std::string title{};
+  std::size_t colour = 0;
+  bool strip = false;
+};
+
+/// A ring at a place.
+struct SvgMark {
+  double x = 0.0;
+  double y = 0.0;
+  std::string title{};
+  std::size_t colour = 0;
+};
+
+/// A dashed line at a height.
+struct SvgLimit {
+  double y = 0.0;
+  std::string name{};
+};
+
+struct SvgChart {
+  std::string title{};
+  std::string unit{};            ///< of the heights; may be empty
+  std::string below{};           ///< what the axis counts: "epoch"
+  std::optional<double> low{};   ///< end of the heights, unless a value is below it
+  std::optional<double> high{};  ///< likewise, above it
+  std::vector<SvgSeries> series{};
+  std::vector<SvgBand> bands{};
+  std::vector<SvgSpan> spans{};
+  std::vector<SvgMark> marks{};
+  std::vector<SvgLimit> limits{};
+};
+
+/// Whether there is a number to draw.
+bool has_values(const SvgChart& chart);
+
+/// A chart as a `<figure>` of HTML: title and legend as text, an inline `<svg>` that is as wide as
+/// there is room, and what is at a place as its `<title>`, which browsers show under the mouse.
+/// Names and titles may hold anything. Looks right where the page has svg_chart_style(). Empty
+/// without a number.
+std::string to_html(const SvgChart& chart);
+
+/// Rules of CSS that charts need, for light and dark screens and for paper.
+std::string svg_chart_style();
+
+}  // namespace headrace::inline v1::app

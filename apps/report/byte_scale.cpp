@@ -1,0 +1,25 @@
+#include <headrace/apps/report/report_sections.h>
+
+#include <array>
+
+namespace headrace::inline v1::app {
+
+ByteScale byte_scale(double most) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+  double unit = 1.0;
+  std::size_t place = 0;
+  for (; most >= 1024.0 * unit && place + 1 < units.size(); ++place)
+    unit *= 1024.0;
+  return {.factor = 1.0 / unit, .unit = units[place]};
+}
+
+std::vector<CurvePoint> scaled(const std::vector<CurvePoint>& points, double begin_x,
+                               double factor_x, double factor_y) {
+  std::vector<CurvePoint> moved;
+  moved.reserve(points.size());
+  for (const CurvePoint& point : points)
+    moved.push_back({(point.x - begin_x) * factor_x, point.y * factor_y});
+  return moved;
+}
+
+}  // namespace headrace::inline v1::app

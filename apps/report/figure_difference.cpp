@@ -1,0 +1,107 @@
+#include <headrace/apps/report/figure_difference.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+// What less and more of it are called.
+std::pair<std::string_view, std::string_view> words_of(FigureKind kind) {
+  switch (kind) {
+    case FigureKind::rate:
+      return {"slower", "faster"};
+    case FigureKind::seconds:
+      return {"shorter", "longer"};
+    case FigureKind::bytes:
+      return {"less", "more"};
+    case FigureKind::share:
+    case FigureKind::learnt:
+      return {"lower", "higher"};
+  }
+  return {};
+}
+
+std::string three_figures(double value) {
+  const double size = std::abs(value);
+  if (size >= 99.95) return fmt::format("{:.0f}", value);
+  return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+// "12 %", "3.1 points", "0.0123".
+std::string amount_text(FigureKind kind, double value) {
+  if (kind == FigureKind::learnt) return fmt::format("{:.4f}", value);
+  return three_figures(value) + (kind == FigureKind::share ? " points" : " %");
+}
+
+// The factor that brings a difference of means to what is said of it.
+double measure_of(FigureKind kind, const Spread& first) {
+  if (kind == FigureKind::learnt) return 1.0;
+  if (kind == FigureKind::share) return 100.0;
+  return 100.0 / std::abs(first.mean);
+}
+
+std::string with_sign(FigureKind kind, double value) {
+  return fmt::format("{}{}", value < 0.0 ? '-' : '+', amount_text(kind, std::abs(value)));
+}
+
+}  // namespace
+
+FigureDifference difference_of(FigureKind kind, const Spread& first, const Spread& other) {
+  FigureDifference said;
+  if (first.count == 0 || other.count == 0) {
+    said.words = "one of them has none";
+    return said;
+  }
+  const double measure = measure_of(kind, first);
+  if (!std::isfinite(measure)) {
+    said.finding = other.mean == first.mean ? Finding::same : Finding::noise_unknown;
+    said.words = other.mean == first.mean ? "the same" : "the first is 0: no share of it is known";
+    return said;
+  }
+  said.change = (other.mean - first.mean) * measure;
+  const auto difference = welch_difference(first, other);
+  said.half_width = difference ? difference->half_width * measure : 0.0;
+  said.amount = with_sign(kind, said.change);
+  if (difference) said.amount += " ± " + amount_text(kind, said.half_width);
+  if (said.change == 0.0 && said.half_width == 0.0) {
+    said.finding = Finding::same;
+    said.words = "the same";
+  } else if (!difference) {
+    said.finding = Finding::noise_unknown;
+    said.words = "one value only: no noise known";
+  } else if (std::abs(said.change) <= said.half_width) {
+    said.finding = Finding::within_noise;
+    said.words = "no difference beyond noise";
+  } else {
+    const auto [less, more] = words_of(kind);
+    said.finding = Finding::differs;
+    said.words =
+        fmt::format("{} by {} ± {}", said.change < 0.0 ? less : more,
+                    amount_text(kind, std::abs(said.change)), amount_text(kind, said.half_width));
+  }
+  return said;
+}
+
+std::string figure_value(FigureKind kind, double value) {
+  switch (kind) {
+    case FigureKind::rate:
+      return monitor::format_rate(value);
+    case FigureKind::seconds:
+      return monitor::format_seconds(value);
+    case FigureKind::bytes:
+      return monitor::format_bytes(static_cast<std::uint64_t>(std::max(0.0, value)));
+    case FigureKind::share:
+      return monitor::format_share(value);
+    case FigureKind::learnt:
+      return fmt::format("{:.4f}", value);
+  }
+  return {};
+}
+
+}  // namespace headrace::inline v1::app

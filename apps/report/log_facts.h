@@ -1,0 +1,47 @@
+#pragma once
+
+#include <headrace/apps/report/text_lines.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A line of log.txt, and how often it came in a row.
+struct LogLine {
+  double first = 0.0;  ///< seconds since 1970
+  double last = 0.0;
+  std::uint64_t times = 1;
+  std::string text{};
+};
+
+/// How the log of a run ends.
+enum class LogEnd : unsigned char {
+  open,     ///< nothing says so: it runs, or was killed
+  stopped,  ///< by a signal, saved
+  failed,   ///< with an error
+};
+
+/// What log.txt tells.
+struct LogFacts {
+  LineCount count{};
+  std::optional<double> first{};  ///< seconds since 1970
+  std::optional<double> last{};
+  std::vector<LogLine> verdicts{};  ///< neighbours that say the same are one; at most 200
+  std::vector<LogLine> warnings{};  ///< each text once; at most 200
+  std::uint64_t more_verdicts = 0;  ///< that had no room
+  std::uint64_t more_warnings = 0;
+  std::vector<std::string> goals{};  ///< "goal ram: at most ...: pass"
+  std::string device{};              ///< "cpu (auto: ...)"
+  std::string memory_plan{};         ///< "memory 453 MiB of 10.0 GiB (configuration): ..."
+  LogEnd end = LogEnd::open;         ///< of the process that came last
+  std::string last_words{};          ///< why it ended
+};
+
+/// Reads log.txt line by line; its size does not matter.
+LogFacts read_log(const std::filesystem::path& file);
+
+}  // namespace headrace::inline v1::app

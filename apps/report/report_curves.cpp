@@ -1,0 +1,79 @@
+#include <headrace/apps/report/epoch_curve.h>
+#include <headrace/apps/report/page.h>
+#include <headrace/apps/report/report_sections.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::size_t most_figures = 24;
+
+void add(std::vector<SvgSeries>& all, std::vector<SvgSeries> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// The last epoch of each member that was better than all before.
+void mark_best(SvgChart& chart, const EpochLog& log, const std::string& column) {
+  constexpr std::size_t most_marks = 16;
+  for (const std::int64_t member : log.members()) {
+    if (chart.marks.size() >= most_marks) return;
+    const std::vector<std::size_t> rows = log.rows_of(member);
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      const EpochLog::Row& row = log.rows()[rows[i]];
+      if (log.value(row, "improved") != 1.0) continue;
+      const double value = log.value(row, column);
+      if (std::isfinite(value))
+        chart.marks.push_back({.x = static_cast<double>(i + 1),
+                               .y = value,
+                               .title = fmt::format("member {}, epoch {}: the best so far, {:.4f}",
+                                                    member, i + 1, value),
+                               .colour = 1});
+      break;
+    }
+  }
+}
+
+SvgChart figure_chart(const EpochLog& log, const std::string& figure) {
+  SvgChart chart{.title = figure, .below = epoch_words(log), .spans = stage_spans(log)};
+  add(chart.series, column_series(log, "train_" + figure, "train", 0));
+  add(chart.series, column_series(log, "val_" + figure, "validation", 1));
+  mark_best(chart, log, "val_" + figure);
+  return chart;
+}
+
+SvgChart step_chart(const StepHistory& steps, const std::string& name, const std::string& title) {
+  SvgChart chart{.title = title, .below = "step"};
+  const auto found = steps.curves.find(name);
+  if (found == steps.curves.end()) return chart;
+  std::size_t colour = 0;
+  for (const auto& [member, curve] : found->second) {
+    if (curve.empty()) continue;
+    chart.series.push_back(
+        {.name = fmt::format("member {}", member), .points = curve.points(), .colour = colour++});
+  }
+  if (chart.series.size() == 1) chart.series.front().name.clear();
+  return chart;
+}
+
+}  // namespace
+
+std::string report_curves(const RunRecord& run, const StepHistory& steps) {
+  std::string charts;
+  const std::vector<std::string> figures = run.epochs.figures();
+  for (std::size_t i = 0; i < std::min(figures.size(), most_figures); ++i)
+    charts += to_html(figure_chart(run.epochs, figures[i]));
+  charts += to_html(step_chart(steps, "loss", "loss between the ends of epochs"));
+  charts += to_html(step_chart(steps, "gradient_norm", "norm of the gradients"));
+  charts += to_html(step_chart(steps, "learning_rate", "learning rate"));
+  std::string html = chart_grid(charts);
+  if (figures.size() > most_figures)
+    html += paragraph(
+        fmt::format("{} more figures are in metrics.csv", figures.size() - most_figures), "faint");
+  return section("Curves", html);
+}
+
+}  // namespace headrace::inline v1::app

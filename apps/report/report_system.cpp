@@ -1,0 +1,233 @@
+#include <headrace/apps/plot/markup.h>
+#include <headrace/apps/report/page.h>
+#include <headrace/apps/report/report_sections.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+struct Line {
+  const char* curve;
+  const char* name;
+};
+
+struct TimeUnit {
+  double seconds = 1.0;
+  const char* name = "seconds";
+};
+
+TimeUnit time_unit(double seconds) {
+  if (seconds < 180.0) return {};
+  if (seconds < 3.0 * 3600.0) return {60.0, "minutes"};
+  if (seconds < 72.0 * 3600.0) return {3600.0, "hours"};
+  return {86'400.0, "days"};
+}
+
+class SystemCharts {
+ public:
+  explicit SystemCharts(const SystemHistory& system)
+      : system_(system), unit_(time_unit(system.last - system.first)) {}
+
+  std::string html() {
+    cpu();
+    memory();
+    for (const auto& [index, gpu] : system_.gpus)
+      add_gpu(index, gpu);
+    add(bytes("In the GPU allocator's hands", "",
+              {{"allocator.reserved_bytes", "reserved"},
+               {"allocator.allocated_bytes", "in tensors"},
+               {"allocator.inactive_split_bytes", "in pieces"}}));
+    add(bytes("Read", " a second",
+              {{"read_bytes_per_s", "asked for"},
+               {"disk_read_bytes_per_s", "that storage had to give"}}));
+    add(bytes("Disks", " a second",
+              {{"disks.read_bytes_per_s", "read"}, {"disks.written_bytes_per_s", "written"}}));
+    add(shares("Busiest disk", {{"disks.busy_share", "busy"}}));
+    add(bytes(
+        "Network", " a second",
+        {{"networks.received_bytes_per_s", "received"}, {"networks.sent_bytes_per_s", "sent"}}));
+    add(shares("Time in which some task waited (pressure)",
+               {{"pressure_cpu_share", "for CPU"},
+                {"pressure_io_share", "for storage"},
+                {"pressure_memory_share", "for memory"}}));
+    add(plain("Threads and open files", "",
+              {{"threads", "threads"}, {"open_files", "open files"}}));
+    return chart_grid(charts_);
+  }
+
+ private:
+  double place(double at) const { return (at - system_.first) / unit_.seconds; }
+
+  SvgChart chart(const std::string& title, const std::string& unit) const {
+    SvgChart chart{.title = title, .unit = unit, .below = unit_.name, .low = 0.0};
+    for (SvgSpan span : system_.phases) {
+      span.from = place(span.from);
+      span.to = place(span.to);
+      constexpr std::array<std::size_t, sample_phases.size()> colours{0, 2, 5, 6};
+      span.colour = colours[span.colour % colours.size()];
+      chart.spans.push_back(std::move(span));
+    }
+    return chart;
+  }
+
+  void lines(SvgChart& chart, const std::vector<Line>& lines, double factor,
+             const std::string& before = {}) const {
+    std::size_t colour = 0;
+    for (const Line& line : lines) {
+      const ThinCurve* curve = system_.curve(before + line.curve);
+      if (curve != nullptr)
+        chart.series.push_back(
+            {.name = line.name,
+             .points = scaled(curve->points(), system_.first, 1.0 / unit_.seconds, factor),
+             .colour = colour});
+      ++colour;
+    }
+  }
+
+  SvgChart plain(const std::string& title, const std::string& unit,
+                 const std::vector<Line>& of) const {
+    SvgChart made = chart(title, unit);
+    lines(made, of, 1.0);
+    return made;
+  }
+
+  SvgChart shares(const std::string& title, const std::vector<Line>& of,
+                  const std::string& before = {}) const {
+    SvgChart made = chart(title, "%");
+    lines(made, of, 100.0, before);
+    return made;
+  }
+
+  double most(const std::vector<Line>& of, const std::string& before = {}) const {
+    double most = 0.0;
+    for (const Line& line : of)
+      if (const ThinCurve* curve = system_.curve(before + line.curve))
+        most = std::max(most, curve->high());
+    return most;
+  }
+
+  SvgChart bytes(const std::string& title, const std::string& per, const std::vector<Line>& of,
+                 double limit = 0.0, const std::string& before = {}) const {
+    const ByteScale scale = byte_scale(std::max(most(of, before), limit));
+    SvgChart made = chart(title, scale.unit + per);
+    lines(made, of, scale.factor, before);
+    if (limit > 0.0) made.limits.push_back({.y = limit * scale.factor, .name = "all"});
+    return made;
+  }
+
+  void cpu() {
+    SvgChart made = shares("CPU", {{"machine_share", "machine"},
+                                   {"process_share", "run, of its cores"},
+                                   {"iowait_share", "idle, waits for storage"},
+                                   {"steal_share", "taken by the hypervisor"}});
+    made.high = 100.0;
+    if (made.series.empty()) return;
+    for (const CpuSpike& spike : system_.spikes.spikes()) {
+      const std::size_t colour = spike.peak > 0.9 ? 7 : spike.peak > 0.8 ? 1 : 5;
+      made.marks.push_back({.x = place((spike.from + spike.to) / 2.0),
+                            .y = 100.0 * spike.peak,
+                            .title = spike_text(spike),
+                            .colour = colour});
+    }
+    add(made);
+  }
+
+  static std::string spike_text(const CpuSpike& spike) {
+    std::string text = fmt::format("{} for {}", monitor::format_share(spike.peak),
+                                   monitor::format_seconds(spike.to - spike.from));
+    for (const SpikeProcess& process : spike.processes)
+      text += fmt::format(", {} {:.1f} cores", process.name, process.cores);
+    return text;
+  }
+
+  void memory() {
+    const double limit = system_.cgroup_limit > 0.0 ? system_.cgroup_limit : system_.memory_total;
+    add(bytes("Memory", "",
+              {{"memory_held_bytes", "held by the process"},
+               {"memory_resident_bytes", "resident, all its processes"},
+               {"memory_taken_bytes", "taken on the machine"},
+               {"cgroup_usage_bytes", "taken in its cgroup"}},
+              limit));
+  }
+
+  void add_gpu(int index, const GpuHistory& gpu) {
+    const std::string before = fmt::format("gpu{}.", index);
+    const std::string name =
+        fmt::format("GPU {}{}{}", index, gpu.name.empty() ? "" : ", ", gpu.name);
+    SvgChart busy = shares(
+        name + ": busy",
+        {{"busy_share", "with a kernel"}, {"sm_active_share", "multiprocessors active"}}, before);
+    busy.high = 100.0;
+    add(busy);
+    add(bytes(name + ": memory", "", {{"memory_used_bytes", "taken"}}, gpu.memory_total, before));
+    SvgChart heat = chart(name + ": temperature", "°C");
+    lines(heat, {{"temperature_c", "temperature"}}, 1.0, before);
+    strips(heat);
+    add(heat);
+    SvgChart power = chart(name + ": power", "W");
+    lines(power, {{"power_w", "power"}}, 1.0, before);
+    if (gpu.power_limit_w > 0.0) power.limits.push_back({.y = gpu.power_limit_w, .name = "limit"});
+    strips(power);
+    add(power);
+    SvgChart clock = chart(name + ": clock", "MHz");
+    lines(clock, {{"sm_clock_mhz", "multiprocessors"}}, 1.0, before);
+    strips(clock);
+    add(clock);
+  }
+
+  void strips(SvgChart& chart) const {
+    for (SvgSpan span : system_.throttled) {
+      span.from = place(span.from);
+      span.to = place(span.to);
+      chart.spans.push_back(std::move(span));
+    }
+  }
+
+  void add(const SvgChart& chart) { charts_ += to_html(chart); }
+
+  const SystemHistory& system_;
+  TimeUnit unit_;
+  std::string charts_;
+};
+
+std::string phase_key(const SystemHistory& system) {
+  if (system.phases.empty()) return {};
+  return "<p class=\"faint\">The ground of the charts says what the run did: "
+         "<span class=\"key\" style=\"--k:var(--c0)\">train</span>, "
+         "<span class=\"key\" style=\"--k:var(--c2)\">evaluate</span>, "
+         "<span class=\"key\" style=\"--k:var(--c5)\">checkpoint</span>, "
+         "<span class=\"key\" style=\"--k:var(--c6)\">other</span>.</p>\n";
+}
+
+std::string gpu_notes(const SystemHistory& system) {
+  std::string html;
+  for (const auto& [index, gpu] : system.gpus) {
+    for (const auto& [reason, seconds] : gpu.throttled_s)
+      html += paragraph(fmt::format("GPU {}: clocks held down for {} ({})", index,
+                                    monitor::format_seconds(seconds), reason),
+                        "bad");
+    for (const auto& [name, bytes] : gpu.others_bytes)
+      html += paragraph(fmt::format("GPU {}: {}, which is not of this run, held {}", index, name,
+                                    monitor::format_bytes(static_cast<std::uint64_t>(bytes))));
+  }
+  if (system.gpus.empty() && !system.no_gpu.empty())
+    html += paragraph("No GPU: " + system.no_gpu, "faint");
+  return html;
+}
+
+}  // namespace
+
+std::string report_system(const SystemHistory& system) {
+  if (system.count.lines == 0) return {};
+  return section("The machine",
+                 gpu_notes(system) + phase_key(system) + SystemCharts(system).html());
+}
+
+}  // namespace headrace::inline v1::app

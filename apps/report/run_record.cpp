@@ -1,0 +1,209 @@
+#include <headrace/apps/report/run_record.h>
+#include <headrace/apps/report/text_lines.h>
+#include <headrace/apps/report/utc.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/base/internal/folder_lock.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array files_of_a_run{"config.yaml", "metrics.csv", "metrics.jsonl", "system.jsonl",
+                                    "log.txt",     "env.json",    "result.json",   "command.txt"};
+// Of several, one is not enough: anybody's folder may have a log.txt.
+constexpr int least_files = 2;
+
+void require_run(const fs::path& folder) {
+  const auto there = std::count_if(files_of_a_run.begin(), files_of_a_run.end(), [&](auto name) {
+    std::error_code error;
+    return fs::is_regular_file(folder / name, error);
+  });
+  if (there >= least_files) return;
+  throw ConfigError(
+      fmt::format("[report] {}: must be the folder of a run, got {}; name a folder that headrace "
+                  "train has made",
+                  folder.string(),
+                  there == 0 ? "one without any of its files" : "one with a single file of it"));
+}
+
+// The text of a file; empty, with a remark, where it cannot be read.
+std::string text_of(RunRecord& run, const char* name) {
+  try {
+    return read_whole_text(run.folder / name, "report");
+  } catch (const std::exception& error) {
+    run.remarks.push_back(fmt::format("{}: {}", name, error.what()));
+    return {};
+  }
+}
+
+// An object; anything else is empty, with a remark.
+nlohmann::ordered_json object_of(RunRecord& run, const char* name) {
+  const std::string text = text_of(run, name);
+  if (text.empty()) return nlohmann::ordered_json::object();
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (json.is_object()) return json;
+  run.remarks.push_back(fmt::format("{}: holds no JSON object and is left out", name));
+  return nlohmann::ordered_json::object();
+}
+
+void flatten(const nlohmann::ordered_json& json, const std::string& path,
+             std::vector<Fact>& facts) {
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items())
+      flatten(value, path.empty() ? name : path + '.' + name, facts);
+  } else if (json.is_string()) {
+    facts.emplace_back(path, json.get<std::string>());
+  } else if (!json.is_null()) {
+    facts.emplace_back(path, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+}
+
+void read_config(RunRecord& run) {
+  run.config_text = text_of(run, "config.yaml");
+  if (run.config_text.empty()) return;
+  try {
+    run.config = parse_document(run.config_text, "config.yaml");
+  } catch (const std::exception& error) {
+    run.remarks.emplace_back(error.what());
+    return;
+  }
+  if (const Entry* kind = run.config.find("kind")) run.kind = kind->value.text;
+}
+
+void read_commands(RunRecord& run) {
+  constexpr std::size_t most_commands = 100;
+  for_each_line(run.folder / "command.txt", [&run](const std::string& line) {
+    if (!line.empty() && run.commands.size() < most_commands) run.commands.push_back(line);
+  });
+}
+
+// A row that was not written to its end is none.
+void read_metrics(RunRecord& run) {
+  std::string text = text_of(run, "metrics.csv");
+  if (!text.empty() && text.back() != '\n') {
+    text.erase(text.find_last_of('\n') + 1);
+    run.remarks.emplace_back("metrics.csv: its last row is torn and is left out");
+  }
+  run.epochs = EpochLog(read_csv(text));
+}
+
+std::map<std::string, double> figures_of(const nlohmann::ordered_json& member, const char* part) {
+  std::map<std::string, double> figures;
+  const auto found = member.find(part);
+  if (found == member.end() || !found->is_object()) return figures;
+  for (const auto& [name, value] : found->items())
+    if (value.is_number()) figures[name] = value.get<double>();
+  return figures;
+}
+
+void read_goals(RunRecord& run, const nlohmann::ordered_json& result) {
+  const auto found = result.find("goals");
+  if (found != result.end() && found->is_array()) {
+    for (const nlohmann::json goal : *found) {
+      if (!goal.is_object()) continue;
+      GoalResult said{.sentence = text_in(goal, "sentence")};
+      if (said.sentence.empty()) said.sentence = text_in(goal, "name");
+      if (const auto pass = goal.find("pass"); pass != goal.end() && pass->is_boolean())
+        said.passed = pass->get<bool>();
+      run.goals.push_back(std::move(said));
+    }
+  }
+  if (!run.goals.empty()) return;
+  for (const std::string& line : run.log.goals) {
+    GoalResult said{.sentence = line};
+    if (line.ends_with(": pass")) said.passed = true;
+    if (line.ends_with(": FAIL")) said.passed = false;
+    run.goals.push_back(std::move(said));
+  }
+}
+
+void read_result(RunRecord& run) {
+  const nlohmann::ordered_json result = object_of(run, "result.json");
+  const auto members = result.find("members");
+  if (members != result.end() && members->is_array()) {
+    for (const nlohmann::ordered_json& member : *members) {
+      if (!member.is_object()) continue;
+      const nlohmann::json plain = member;
+      run.results.push_back(
+          {.member = text_in(plain, "member"),
+           .selected_by = text_in(plain, "selected_by"),
+           .best_epoch = static_cast<std::int64_t>(number_in(plain, "best_epoch", -1.0)),
+           .validation = figures_of(member, "validation"),
+           .test = figures_of(member, "test")});
+    }
+  }
+  read_goals(run, result);
+}
+
+void decide_end(RunRecord& run) {
+  run.end_words = run.log.last_words;
+  if (run.log.end == LogEnd::failed) {
+    run.end = RunEnd::failed;
+  } else if (!run.results.empty()) {
+    run.end = RunEnd::finished;
+  } else if (run.log.end == LogEnd::stopped) {
+    run.end = RunEnd::stopped;
+  } else {
+    run.end = FolderLock(run.folder).refused() ? RunEnd::running : RunEnd::unknown;
+  }
+}
+
+}  // namespace
+
+std::optional<double> RunRecord::began() const {
+  if (log.first) return log.first;
+  return parse_utc(environment_of("written"));
+}
+
+std::optional<double> RunRecord::ended() const {
+  return log.last;
+}
+
+std::string RunRecord::environment_of(const std::string& key) const {
+  for (const auto& [known, value] : environment)
+    if (known == key) return value;
+  return {};
+}
+
+RunRecord read_run(const fs::path& folder) {
+  require_run(folder);
+  RunRecord run{.folder = folder};
+  std::error_code error;
+  run.name = fs::weakly_canonical(folder, error).filename().string();
+  if (run.name.empty()) run.name = folder.string();
+  read_config(run);
+  read_commands(run);
+  flatten(object_of(run, "env.json"), "", run.environment);
+  run.log = read_log(folder / "log.txt");
+  read_metrics(run);
+  read_result(run);
+  decide_end(run);
+  return run;
+}
+
+std::string to_string(RunEnd end) {
+  switch (end) {
+    case RunEnd::finished:
+      return "finished";
+    case RunEnd::stopped:
+      return "stopped by a signal, and saved";
+    case RunEnd::failed:
+      return "failed";
+    case RunEnd::running:
+      return "is still at work";
+    case RunEnd::unknown:
+      return "ended without a word: killed, or its machine went down";
+  }
+  return "";
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <headrace/apps/config/document.h>
+#include <headrace/apps/report/epoch_log.h>
+#include <headrace/apps/report/log_facts.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A name and what is said of it.
+using Fact = std::pair<std::string, std::string>;
+
+/// What a member came to (result.json).
+struct MemberResult {
+  std::string member{};
+  std::string selected_by{};
+  std::int64_t best_epoch = -1;  ///< from 0; below 0: not said
+  std::map<std::string, double> validation{};
+  std::map<std::string, double> test{};
+};
+
+struct GoalResult {
+  std::string sentence{};
+  std::optional<bool> passed{};  ///< nothing: was not judged
+};
+
+/// How a run has ended.
+enum class RunEnd : unsigned char {
+  finished,
+  stopped,  ///< by a signal, saved
+  failed,
+  running,
+  unknown,  ///< nothing says so: killed, or its machine went down
+};
+
+/// What the folder of a run says of it as a whole, read as it lies there: a run may be at work in
+/// it, may have been killed, or be of a version that wrote fewer files.
+struct RunRecord {
+  std::filesystem::path folder{};
+  std::string name{};  ///< of the folder
+  std::string kind{};  ///< of its job; may be empty
+  Node config{};       ///< null without one
+  std::string config_text{};
+  std::vector<std::string> commands{};  ///< one for each time that it was started
+  /// env.json, flat: "versions.LibTorch" is "2.11.0".
+  std::vector<Fact> environment{};
+  LogFacts log{};
+  EpochLog epochs{};
+  std::vector<MemberResult> results{};
+  std::vector<GoalResult> goals{};
+  RunEnd end = RunEnd::unknown;
+  std::string end_words{};             ///< what the log says of it
+  std::vector<std::string> remarks{};  ///< what could not be read
+
+  /// When it began, and when something of it was written last, in seconds since 1970.
+  std::optional<double> began() const;
+  std::optional<double> ended() const;
+  /// A value of env.json; empty without one.
+  std::string environment_of(const std::string& key) const;
+};
+
+/// Reads all but the files that may have any size (metrics.jsonl, system.jsonl and the like). A
+/// file that is missing or broken is no error, but a remark. Throws ConfigError for a folder that
+/// holds no run.
+RunRecord read_run(const std::filesystem::path& folder);
+
+/// "finished", "stopped by a signal, and saved", ...
+std::string to_string(RunEnd end);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,240 @@
+#include <headrace/apps/report/system_history.h>
+#include <headrace/apps/report/utc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double gap_s = 60.0;  // samples further apart are not joined
+constexpr std::size_t most_gpus = 16;
+constexpr std::size_t most_names = 20;
+constexpr std::array plain_curves{"machine_share",
+                                  "process_share",
+                                  "iowait_share",
+                                  "steal_share",
+                                  "memory_held_bytes",
+                                  "memory_resident_bytes",
+                                  "cgroup_usage_bytes",
+                                  "pressure_cpu_share",
+                                  "pressure_memory_share",
+                                  "pressure_io_share",
+                                  "read_bytes_per_s",
+                                  "disk_read_bytes_per_s",
+                                  "threads",
+                                  "open_files",
+                                  "major_faults_per_s"};
+constexpr std::array gpu_curves{"busy_share",    "sm_active_share", "memory_used_bytes",
+                                "temperature_c", "power_w",         "sm_clock_mhz"};
+constexpr std::array allocator_curves{"allocated_bytes", "reserved_bytes", "inactive_split_bytes"};
+
+// Seconds that a column has of each phase, and of held clocks.
+struct PhaseCell {
+  std::array<double, sample_phases.size()> seconds{};
+  double throttled = 0.0;
+
+  void merge(const PhaseCell& behind) {
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      seconds[i] += behind.seconds[i];
+    throttled += behind.throttled;
+  }
+  // The phase that most of it was; nothing without one.
+  std::optional<std::size_t> phase() const {
+    const auto most = std::max_element(seconds.begin(), seconds.end());
+    if (!(*most > 0.0)) return std::nullopt;
+    return static_cast<std::size_t>(most - seconds.begin());
+  }
+};
+
+// Objects of a list; none where it is no list.
+const json& list_in(const json& sample, const char* name) {
+  static const json nothing = json::array();
+  const auto found = sample.find(name);
+  return found != sample.end() && found->is_array() ? *found : nothing;
+}
+
+class SystemReader {
+ public:
+  void take(const json& sample) {
+    const double at = time_of(sample);
+    if (!std::isfinite(at)) return;
+    if (seen_++ == 0) history_.first = at;
+    at_ = history_.last = std::max(at, history_.last);
+    interval_ = std::clamp(number_in(sample, "interval_s", 1.0), 0.0, gap_s);
+    facts(sample);
+    for (const char* name : plain_curves)
+      add(name, number_in(sample, name, none));
+    add("memory_taken_bytes", number_in(sample, "memory_total_bytes", none) -
+                                  number_in(sample, "memory_available_bytes", none));
+    allocator(sample);
+    disks_and_networks(sample);
+    PhaseCell& cell = phases_.at(at_);
+    phase(sample, cell);
+    for (const json& gpu : list_in(sample, "gpus"))
+      if (gpu.is_object()) add_gpu(gpu, cell);
+    spikes(sample);
+  }
+
+  SystemHistory history(LineCount count) {
+    history_.count = count;
+    history_.spikes.end();
+    spans();
+    return std::move(history_);
+  }
+
+ private:
+  // Times are told to the second; what lies between comes from the sampler's own clock, which
+  // begins anew when a run goes on.
+  double time_of(const json& sample) {
+    const double own = number_in(sample, "at_s", none);
+    const std::optional<double> utc = parse_utc(text_in(sample, "time"));
+    if (!std::isfinite(own)) return utc.value_or(none);
+    if (!base_ || own < own_before_ || (utc && std::abs(*utc - *base_ - own) > gap_s))
+      base_ = utc ? *utc - own : base_.value_or(0.0);
+    own_before_ = own;
+    return *base_ + own;
+  }
+
+  void add(const std::string& name, double value) {
+    if (!std::isfinite(value)) return;
+    const auto [curve, is_new] =
+        history_.curves.try_emplace(name, SystemHistory::columns, 0.25, gap_s);
+    curve->second.add(at_, value);
+  }
+
+  void facts(const json& sample) {
+    history_.cores = number_in(sample, "cores", history_.cores);
+    history_.memory_total = number_in(sample, "memory_total_bytes", history_.memory_total);
+    history_.cgroup_limit = number_in(sample, "cgroup_limit_bytes", history_.cgroup_limit);
+    if (history_.no_gpu.empty()) history_.no_gpu = text_in(sample, "no_gpu");
+  }
+
+  void allocator(const json& sample) {
+    const auto found = sample.find("allocator");
+    if (found == sample.end() || !found->is_object()) return;
+    for (const char* name : allocator_curves)
+      add(std::string("allocator.") + name, number_in(*found, name, none));
+  }
+
+  void disks_and_networks(const json& sample) {
+    for (const char* part : {"disks", "networks"}) {
+      std::map<std::string, double> sums;
+      for (const json& one : list_in(sample, part)) {
+        if (!one.is_object()) continue;
+        for (const char* name : {"read_bytes_per_s", "written_bytes_per_s", "requests_per_s",
+                                 "received_bytes_per_s", "sent_bytes_per_s"})
+          if (one.contains(name)) sums[name] += number_in(one, name, 0.0);
+        if (one.contains("busy_share"))
+          sums["busy_share"] = std::max(sums["busy_share"], number_in(one, "busy_share", 0.0));
+      }
+      for (const auto& [name, value] : sums)
+        add(fmt::format("{}.{}", part, name), value);
+    }
+  }
+
+  void phase(const json& sample, PhaseCell& cell) const {
+    const std::string said = text_in(sample, "phase");
+    if (said.empty()) return;
+    const auto found = std::find(sample_phases.begin(), sample_phases.end(), said);
+    const std::size_t place = found == sample_phases.end()
+                                  ? sample_phases.size() - 1
+                                  : static_cast<std::size_t>(found - sample_phases.begin());
+    cell.seconds[place] += std::max(interval_, 1e-3);
+  }
+
+  void add_gpu(const json& sample, PhaseCell& cell) {
+    const int index = static_cast<int>(std::clamp(number_in(sample, "index", 0.0), 0.0, 1e6));
+    if (history_.gpus.size() >= most_gpus && !history_.gpus.contains(index)) return;
+    GpuHistory& gpu = history_.gpus[index];
+    if (gpu.name.empty()) gpu.name = text_in(sample, "name");
+    gpu.memory_total = number_in(sample, "memory_total_bytes", gpu.memory_total);
+    gpu.power_limit_w = number_in(sample, "power_limit_w", gpu.power_limit_w);
+    for (const char* name : gpu_curves)
+      add(fmt::format("gpu{}.{}", index, name), number_in(sample, name, none));
+    for (const json& reason : list_in(sample, "throttled")) {
+      if (!reason.is_string()) continue;
+      const auto& word = reason.get_ref<const std::string&>();
+      if (gpu.throttled_s.size() < most_names || gpu.throttled_s.contains(word))
+        gpu.throttled_s[word] += interval_;
+      cell.throttled += interval_;
+    }
+    for (const json& process : list_in(sample, "processes"))
+      if (process.is_object()) add_other(process, gpu);
+  }
+
+  static void add_other(const json& process, GpuHistory& gpu) {
+    const auto ours = process.find("ours");
+    if (ours == process.end() || !ours->is_boolean() || ours->get<bool>()) return;
+    const std::string name = text_in(process, "name");
+    if (gpu.others_bytes.size() >= most_names && !gpu.others_bytes.contains(name)) return;
+    double& most = gpu.others_bytes[name];
+    most = std::max(most, number_in(process, "memory_bytes", 0.0));
+  }
+
+  void spikes(const json& sample) {
+    std::vector<SpikeProcess> busiest;
+    for (const json& process : list_in(sample, "busiest")) {
+      if (!process.is_object()) continue;
+      const auto ours = process.find("ours");
+      busiest.push_back({.name = text_in(process, "name"),
+                         .cores = number_in(process, "cores", 0.0),
+                         .ours = ours != process.end() && ours->is_boolean() && ours->get<bool>()});
+    }
+    history_.spikes.add(at_, interval_, number_in(sample, "machine_share", none), busiest);
+  }
+
+  void spans() {
+    const auto& cells = phases_.cells();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const double from = phases_.begin_of(i);
+      const double to = std::min(phases_.begin_of(i + 1), history_.last);
+      if (const auto phase = cells[i].phase())
+        join(history_.phases,
+             {.from = from, .to = to, .title = sample_phases[*phase], .colour = *phase});
+      if (cells[i].throttled > 0.0)
+        join(history_.throttled,
+             {.from = from, .to = to, .title = "clocks held down", .colour = 7, .strip = true});
+    }
+  }
+
+  // Cells between two samples have none; what lies there is what was before.
+  static void join(std::vector<SvgSpan>& spans, SvgSpan span) {
+    if (!spans.empty() && spans.back().colour == span.colour && span.from - spans.back().to < gap_s)
+      spans.back().to = span.to;
+    else
+      spans.push_back(std::move(span));
+  }
+
+  SystemHistory history_;
+  Columns<PhaseCell> phases_{SystemHistory::columns, 0.25};
+  std::optional<double> base_;
+  double own_before_ = 0.0;
+  double at_ = 0.0;
+  double interval_ = 1.0;
+  std::uint64_t seen_ = 0;
+};
+
+}  // namespace
+
+const ThinCurve* SystemHistory::curve(const std::string& name) const {
+  const auto found = curves.find(name);
+  return found == curves.end() ? nullptr : &found->second;
+}
+
+SystemHistory read_system(const std::filesystem::path& file) {
+  SystemReader reader;
+  const LineCount count =
+      for_each_object(file, [&reader](const json& sample) { reader.take(sample); });
+  return reader.history(count);
+}
+
+}  // namespace headrace::inline v1::app
