@@ -79,8 +79,9 @@ std::string better_preparation(const Diagnosis& diagnosis, const CeilingFacts& f
   if (advice.rule == "cheaper-step" && facts.can_cache)
     return fmt::format("cache what {} makes: set data.cache.memory ({})", verdict.bottleneck,
                        advice.effect);
-  const bool raised = advice.rule.starts_with("raise-");
-  return (raised ? "raise " : "lower ") + change(advice, facts);
+  if (advice.rule.starts_with("raise-")) return "raise " + change(advice, facts);
+  return fmt::format("make {} cheaper, {} -> {} a sample: {} ({})", verdict.bottleneck,
+                     advice.old_value, advice.new_value, advice.action, advice.effect);
 }
 
 std::string shared_cores(const Ceilings& ceilings, const CeilingFacts& facts) {

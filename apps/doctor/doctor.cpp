@@ -47,12 +47,12 @@ ExitCode look_at_environment() {
   return wrong ? ExitCode::resources : ExitCode::done;
 }
 
-// Where nothing has a pace, the code is that of the trial.
-void require_pace(const Ceilings& ceilings) {
-  const PaceResult& memory = ceilings.memory;
-  if (memory.failed.empty()) return;
-  throw Failure(memory.ended_with, fmt::format("[doctor] {} must have a pace, got none: {}",
-                                               "input from memory", memory.failed));
+// Of what all others need; the code is that of the trial.
+PaceResult require_pace(PaceResult result) {
+  if (result.failed.empty()) return result;
+  throw Failure(result.ended_with,
+                fmt::format("[doctor] input from {} must have a pace, got none: {}",
+                            to_string(result.input), result.failed));
 }
 
 }  // namespace
@@ -64,11 +64,10 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
       read_whole_configuration(call.jobs, options.config, options.settings);
   Ceilings ceilings;
   if (configuration.trains)
-    ceilings.device = measure(configuration, PaceInput::device_only, options.seconds);
+    ceilings.device = require_pace(measure(configuration, PaceInput::device_only, options.seconds));
   // Storage first: what it reads is in memory then.
   ceilings.storage = measure(configuration, PaceInput::storage, options.seconds);
-  ceilings.memory = measure(configuration, PaceInput::memory, options.seconds);
-  require_pace(ceilings);
+  ceilings.memory = require_pace(measure(configuration, PaceInput::memory, options.seconds));
   const std::vector<Finding> environment = check_environment({});
   const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration), environment);
   fmt::print("{}{}", text_of(environment), ceilings_text(ceilings, diagnosis));

@@ -56,6 +56,7 @@ class PretendedRun final : public app::TrainingRun {
   app::MemoryPlan plan(const app::MeasuredMemory&) const override {
     return {.stages = {{.name = "train"}}};
   }
+  app::PaceResult pace(const app::PaceOptions&) const override { return {}; }
   void try_out(app::SmokeTrial&) override {}
   std::uint64_t open() override { return 0; }
   app::FoldOutcome train(std::int64_t member, const std::filesystem::path&, app::RunView&,

@@ -1,0 +1,190 @@
+#include <headrace/apps/doctor/ceilings.h>
+#include <headrace/tests/apps/started_program.h>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace app = headrace::app;
+using headrace::StageStats;
+using headrace::test::contains;
+
+struct Pace {
+  app::PaceInput input = app::PaceInput::memory;
+  double compute_s = 0.010;  ///< of a step of 16 samples
+  double wait_s = 0.0;       ///< likewise
+  std::string stage = "decode";
+  StageStats::Place place = StageStats::Place::worker;
+  double busy_s = 0.0001;  ///< of a sample
+  int threads = 1;
+  double process_share = 0.5;
+};
+
+/// A window of 100 steps.
+app::PaceResult result_of(const Pace& pace) {
+  constexpr double steps = 100.0;
+  app::PaceResult result{.input = pace.input,
+                         .stage = "train",
+                         .samples = 1600,
+                         .cores = 8,
+                         .process_share = pace.process_share,
+                         .cold = pace.input == app::PaceInput::storage};
+  result.budget = {.steps = 100,
+                   .wall_s = steps * (pace.compute_s + pace.wait_s),
+                   .data_wait_s = steps * pace.wait_s,
+                   .compute_s = steps * pace.compute_s};
+  result.stats.samples = 1600;
+  result.stats.batches = 100;
+  result.stats.threads = pace.threads;
+  result.stats.io_threads = 4;
+  result.stats.slabs = 6;
+  result.stats.wait.total_s = result.budget.data_wait_s;
+  result.stats.step.total_s = result.budget.compute_s;
+  result.stats.stages = {{.name = pace.stage,
+                          .role = pace.stage,
+                          .place = pace.place,
+                          .items = 1600,
+                          .busy_s = 1600 * pace.busy_s,
+                          .service = {.count = 1600}}};
+  return result;
+}
+
+app::Ceilings ceilings_of(const Pace& memory, Pace storage) {
+  storage.input = app::PaceInput::storage;
+  return {.device = result_of({.input = app::PaceInput::device_only}),
+          .memory = result_of(memory),
+          .storage = result_of(storage)};
+}
+
+app::Diagnosis diagnosis_of(const app::Ceilings& ceilings, const app::CeilingFacts& facts = {},
+                            const std::vector<app::Finding>& environment = {}) {
+  return app::diagnose(ceilings, facts, environment);
+}
+
+const Pace slow_decode{.wait_s = 0.010, .busy_s = 0.00125};
+const Pace slow_read{
+    .wait_s = 0.010, .stage = "read", .place = StageStats::Place::io, .busy_s = 0.005};
+
+}  // namespace
+
+TEST_CASE("three equal ceilings end in the advice to stop tuning input") {
+  const app::Diagnosis found = diagnosis_of(ceilings_of({}, {}));
+  CHECK(found.limit == app::Limit::device);
+  CHECK(found.to_do.starts_with("stop tuning input"));
+  CHECK(found.prep_stall_s == 0.0);
+  CHECK(found.fetch_stall_s == 0.0);
+}
+
+TEST_CASE("a stall of data in memory is of the preparation, and its stage's threads are raised") {
+  const app::Diagnosis found = diagnosis_of(ceilings_of(slow_decode, slow_decode));
+  CHECK(found.limit == app::Limit::preparation);
+  CHECK(*found.prep_stall_s == doctest::Approx(0.010));
+  CHECK(found.prep_share == doctest::Approx(0.5));
+  CHECK(found.fetch_share == 0.0);
+  CHECK(found.memory.bottleneck == "decode");
+  CHECK(contains(found.to_do, "raise threads.loader 1 -> 3"));
+}
+
+TEST_CASE("what more threads do not help is cached where that can be") {
+  Pace full = slow_decode;
+  full.threads = 8;
+  full.busy_s *= 8;
+  full.process_share = 1.0;
+  CHECK(contains(diagnosis_of(ceilings_of(full, full)).to_do, "make decode cheaper"));
+  CHECK(contains(diagnosis_of(ceilings_of(full, full), {.can_cache = true}).to_do,
+                 "set data.cache.memory"));
+}
+
+TEST_CASE("a stall of cold data alone is of the storage") {
+  const app::Ceilings ceilings = ceilings_of({}, slow_read);
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  CHECK(found.limit == app::Limit::storage);
+  CHECK(*found.fetch_stall_s == doctest::Approx(0.010));
+  CHECK(found.fetch_share == doctest::Approx(0.5));
+  CHECK(found.prep_share == 0.0);
+  CHECK(contains(found.to_do, "raise threads.io 4 ->"));
+}
+
+TEST_CASE("data on slow storage are staged, in the memory that is free or on another disk") {
+  app::Ceilings ceilings = ceilings_of({}, slow_read);
+  ceilings.storage.io_pressure = 0.8;
+  app::CeilingFacts facts{.data_bytes = 1 << 20, .memory_room = 1 << 30};
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "stage the data: read them once"));
+  facts.has_stage = true;
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage"));
+  facts.resident = "1KiB";
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "raise data.resident 1KiB"));
+  facts.data_bytes = 1ULL << 40;
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage"));
+}
+
+TEST_CASE("storage that is memory has no stall of its own to mend") {
+  app::Ceilings ceilings = ceilings_of({}, slow_read);
+  ceilings.storage.cold = false;
+  ceilings.storage.storage = "storage is memory: it has no disk";
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  CHECK(found.limit == app::Limit::device);
+  CHECK(contains(app::ceilings_text(ceilings, found), "storage is memory: it has no disk"));
+}
+
+TEST_CASE("a step that is slower beside the loader without a wait shares its cores") {
+  const Pace crowded{.compute_s = 0.015, .process_share = 0.95};
+  const app::Diagnosis found = diagnosis_of(ceilings_of(crowded, crowded));
+  CHECK(found.limit == app::Limit::cores);
+  CHECK(contains(found.to_do, "share the cores"));
+  CHECK(diagnosis_of(ceilings_of({.compute_s = 0.0105}, {})).limit == app::Limit::device);
+}
+
+TEST_CASE("an error of the environment goes before all else, a warning does not") {
+  app::Finding finding{.severity = headrace::monitor::Severity::warning,
+                       .what = "open files",
+                       .found = "256",
+                       .wanted = "65536",
+                       .way_out = "raise the limit of open files: ulimit -n 65536"};
+  const app::Ceilings ceilings = ceilings_of(slow_decode, slow_decode);
+  CHECK(diagnosis_of(ceilings, {}, {finding}).limit == app::Limit::preparation);
+  finding.severity = headrace::monitor::Severity::error;
+  const app::Diagnosis found = diagnosis_of(ceilings, {}, {finding});
+  CHECK(found.limit == app::Limit::environment);
+  CHECK(found.to_do == "environment: open files: raise the limit of open files: ulimit -n 65536");
+}
+
+TEST_CASE("too few steps give no verdict but the way to one") {
+  app::Ceilings ceilings = ceilings_of({}, {});
+  ceilings.memory.budget.steps = 2;
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  CHECK(found.limit == app::Limit::cannot_tell);
+  CHECK(contains(found.to_do, "only 2 steps measured"));
+}
+
+TEST_CASE("the text has a line an input and one last sentence, the JSON all of it") {
+  app::Ceilings ceilings = ceilings_of(slow_decode, slow_decode);
+  ceilings.storage.failed = "the trial was ended by signal 9";
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  const std::string text = app::ceilings_text(ceilings, found);
+  for (const char* words : {"device", "the step itself", "memory", "decode (800/s possible)",
+                            "prep stall   10.0 ms a step, 50 %", "ended by signal 9"})
+    CHECK_MESSAGE(contains(text, words), words << "\n" << text);
+  const auto last = text.rfind("\nto do ");
+  REQUIRE(last != std::string::npos);
+  CHECK(text.find('\n', last + 1) == text.size() - 1);
+  const auto json = nlohmann::json::parse(app::ceilings_json(ceilings, found, "job.yaml"));
+  CHECK(json.at("limit") == "preparation");
+  CHECK(json.at("ceilings").size() == 3);
+  CHECK(json.at("memory_verdict").at("bottleneck") == "decode");
+  CHECK(json.at("to_do") == found.to_do);
+}
+
+TEST_CASE("a configuration without a model has two ceilings and no preparation stall") {
+  app::Ceilings ceilings = ceilings_of(slow_decode, slow_decode);
+  ceilings.device.reset();
+  ceilings.memory.stage = ceilings.storage.stage = "";
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  CHECK_FALSE(found.prep_stall_s.has_value());
+  CHECK(found.limit == app::Limit::preparation);
+  CHECK(nlohmann::json::parse(app::ceilings_json(ceilings, found, "")).at("ceilings").size() == 2);
+}
