@@ -21,10 +21,6 @@ const char* name_of(RunPhase phase) {
   return "";
 }
 
-bool is_of_epoch(RunPhase phase) {
-  return phase == RunPhase::training || phase == RunPhase::evaluation;
-}
-
 void add_cells(MetricRow& row, const std::string& before, const monitor::PhaseMemory& memory) {
   const auto add = [&](const char* name, std::uint64_t value) {
     row.emplace_back(before + name, static_cast<std::int64_t>(value));
@@ -41,6 +37,10 @@ void add_cells(MetricRow& row, const std::string& before, const monitor::PhaseMe
 }
 
 }  // namespace
+
+bool is_of_epoch(RunPhase phase) {
+  return phase == RunPhase::training || phase == RunPhase::evaluation;
+}
 
 std::string phase_line(const PhaseFacts& facts) {
   const std::string epoch =

@@ -26,6 +26,9 @@ struct PhaseFacts {
   monitor::MemoryLimits limits{};
 };
 
+/// Whether it is a part of an epoch.
+bool is_of_epoch(RunPhase phase);
+
 /// "memory of training, epoch 3: tensors 1.20 GiB, peak 3.41 GiB; process 5.10 GiB"; epochs are
 /// numbered from 1.
 std::string phase_line(const PhaseFacts& facts);
@@ -42,6 +45,8 @@ class MemoryPhases {
 
   /// A row for a phase that is of no epoch; empty for one that is.
   static MetricRow row(const PhaseFacts& facts);
+
+  const monitor::MemoryJudge& judge() const { return judge_; }
 
  private:
   monitor::MemoryJudge judge_;

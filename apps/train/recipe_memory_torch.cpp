@@ -295,6 +295,15 @@ std::uint64_t RecipeRun::tensor_bytes() const {
   return training::tensor_memory(at::kCPU).allocated;
 }
 
+std::optional<monitor::AllocatorCounters> RecipeRun::allocator() const {
+  if (!device_.device.is_cuda()) return std::nullopt;
+  const training::TensorMemory memory = training::tensor_memory(torch_device(device_.device));
+  return monitor::AllocatorCounters{.allocated = memory.allocated,
+                                    .reserved = memory.reserved,
+                                    .inactive_split = memory.inactive_split,
+                                    .retries = memory.retries};
+}
+
 std::optional<std::uint64_t> RecipeRun::most_reserved() const {
   if (!device_.device.is_cuda()) return std::nullopt;
   return phases_.most_reserved();

@@ -34,6 +34,7 @@ class RecipeRun final : public TrainingRun {
   std::optional<std::uint64_t> most_reserved() const override;
   Runtime runtime() const override { return runtime_; }
   std::uint64_t tensor_bytes() const override;
+  std::optional<monitor::AllocatorCounters> allocator() const override;
   std::optional<TestReview> review(const std::filesystem::path& folder,
                                    std::stop_token stop) const override;
 

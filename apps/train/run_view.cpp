@@ -1,14 +1,15 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
-#include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/terminal/terminal_mode.h>
-#include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/train/live_text.h>
 #include <headrace/apps/train/metrics_log.h>
+#include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/step_text.h>
+#include <headrace/apps/train/system_log.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/step_budget.h>
@@ -29,19 +30,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using monitor::format_bytes;
-using monitor::format_rate;
 using monitor::format_seconds;
-using monitor::format_share;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void append(MetricRow& row, const MetricRow& more) {
+  row.insert(row.end(), more.begin(), more.end());
 }
 
 }  // namespace
 
 class RunView::Impl {
  public:
-  Impl(RunFolder& folder, bool on_gpu, LogLevel level, const MetricsLogOptions& metrics);
+  Impl(RunFolder& folder, const RunViewOptions& options);
 
   spdlog::logger& log() { return *logger_; }
   spdlog::logger& file_log() { return *file_log_; }
@@ -54,6 +57,7 @@ class RunView::Impl {
   void on_epoch(const EpochFacts& epoch, const monitor::MemoryWatch& memory);
   void on_phase(PhaseFacts phase);
   std::optional<double> data_wait_share() const;
+  SystemTotals system() const { return system_->totals(); }
 
  private:
   void begin_training_part(const StepFacts& step);
@@ -61,6 +65,9 @@ class RunView::Impl {
   monitor::Verdict judge(const monitor::StepBudget& budget) const;
   void print_epoch(const EpochFacts& epoch, const EpochLine& line);
   void say_verdict(const monitor::Verdict& verdict);
+  void say_advice(const std::vector<monitor::Advice>& all);
+  void say_remarks(const std::vector<monitor::MemoryRemark>& remarks);
+  void show_machine();
 
   RunFolder& folder_;
   bool on_gpu_;
@@ -72,12 +79,12 @@ class RunView::Impl {
   FoldView fold_;
   Loader* loader_ = nullptr;
   monitor::StepBudgetMeter meter_;
-  monitor::StepTimes counted_;     // of all epochs
-  monitor::CpuSampler cpu_;        // over training parts
-  monitor::CpuSampler shown_cpu_;  // since the last line
-  monitor::AdviceMemory advice_;
+  monitor::StepTimes counted_;  // of all epochs
+  monitor::CpuSampler cpu_;     // over training parts
+  RunAdviser adviser_;
   LoaderStats stats_;        // of the epoch's training part
   monitor::CpuUsage usage_;  // likewise
+  SystemWindow window_;      // likewise
   bool in_training_part_ = false;
   std::int64_t first_samples_ = 0;  // of the epoch, when this process began with it
   Clock::time_point part_start_;
@@ -89,29 +96,32 @@ class RunView::Impl {
   DataWaits waits_;                      // of the epoch
   MemoryPhases phases_;                  // of the stage
   std::optional<DataLogGuard> sources_;  // the loggers outlive it
+  std::optional<SystemLog> system_;      // likewise
 };
 
-RunView::Impl::Impl(RunFolder& folder, bool on_gpu, LogLevel level,
-                    const MetricsLogOptions& metrics)
+RunView::Impl::Impl(RunFolder& folder, const RunViewOptions& options)
     : folder_(folder),
-      on_gpu_(on_gpu),
-      level_(level),
-      metrics_(folder, metrics, [this](const std::string& line) { logger_->warn(line); }),
-      meter_({.on_gpu = on_gpu}) {
+      on_gpu_(options.on_gpu),
+      level_(options.level),
+      metrics_(folder, options.metrics, [this](const std::string& line) { logger_->warn(line); }),
+      meter_({.on_gpu = options.on_gpu}),
+      adviser_({.on_gpu = options.on_gpu, .settings = options.settings}) {
   // The block tells the log file of its plain lines, the logger prints above the block.
   const auto file = std::make_shared<std::shared_ptr<spdlog::logger>>();
-  LiveBlockOptions options;
-  options.plain_lines = level <= LogLevel::info;
-  options.on_line = [file](const std::string& line) {
+  LiveBlockOptions block;
+  block.plain_lines = level_ <= LogLevel::info;
+  block.on_line = [file](const std::string& line) {
     if (*file) log_to_file_only(**file, line);
   };
-  block_ = std::make_shared<LiveBlock>(options);
-  logger_ = make_run_logger(folder.path(), block_, level);
-  *file = file_log_ = make_run_logger(folder.path(), nullptr, level);
+  block_ = std::make_shared<LiveBlock>(block);
+  logger_ = make_run_logger(folder.path(), block_, level_);
+  *file = file_log_ = make_run_logger(folder.path(), nullptr, level_);
   sources_.emplace([this](headrace::LogLevel of, std::string_view line) {
     logger_->log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
                  line);
   });
+  system_.emplace(folder.path() / "system.jsonl", SystemLogOptions{.allocator = options.allocator},
+                  [this](const std::string& line) { logger_->warn(line); });
 }
 
 void RunView::Impl::tell(const std::string& line) {
@@ -128,11 +138,13 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   loss_ = {};
   terms_ = {};
   phases_ = {};
+  adviser_.begin_stage();
   in_training_part_ = false;
   member_said_ = false;
 }
 
 void RunView::Impl::end_fold() {
+  system_->enter({.phase = "other"});
   metrics_.end_steps();
   block_->clear();
   loader_ = nullptr;
@@ -151,6 +163,7 @@ void RunView::Impl::on_step(const StepFacts& report) {
 
 void RunView::Impl::begin_training_part(const StepFacts& step) {
   in_training_part_ = true;
+  system_->enter({.phase = "train", .epoch = step.epoch + 1});
   waits_ = {};
   first_samples_ = step.epoch_samples;  // the rate is taken from the second step on
   loader_->reset_stats();
@@ -162,38 +175,25 @@ void RunView::Impl::on_train_epoch_end() {
   metrics_.end_steps();
   stats_ = loader_->stats();
   usage_ = cpu_.sample();
+  window_ = system_->window();
+  system_->enter({.phase = "evaluate"});
   in_training_part_ = false;
 }
 
 void RunView::Impl::show(const StepFacts& report) {
-  const double done =
-      static_cast<double>(report.epoch_samples) / static_cast<double>(fold_.samples_per_epoch);
   const double elapsed = seconds_since(part_start_);
   const auto here = static_cast<double>(report.epoch_samples - first_samples_);
   if (here <= 0.0 || elapsed <= 0.0) return;
-  const double rate = here / elapsed;
-  const double left = static_cast<double>(fold_.samples_per_epoch - report.epoch_samples) / rate;
-  const std::optional<double> loss = loss_.next();
-  const std::string step = meter_.summary().sentence();
-  const std::string machine =
-      fmt::format("CPU {} · memory {}", format_share(shown_cpu_.sample().process_share),
-                  format_bytes(monitor::read_process_memory().held()));
-  const std::string head =
-      fmt::format("{}{}epoch {}/{}", fold_.member, fold_.member.empty() ? "" : " ",
-                  report.epoch + 1, fold_.epochs);
-  const std::string pace =
-      fmt::format("{} samples/s · epoch done in {}", format_rate(rate), format_seconds(left));
-  const Figures terms = terms_.next();
-  const auto figures_with = [&](const Figures& shown) {
-    return loss_text(loss, shown) + (loss ? " " : "") +
-           fmt::format("lr {:.2g}", report.learning_rate);
-  };
-  std::string figures = figures_with(terms);
-  if (text_width(pace + " · " + figures) > text_columns(STDERR_FILENO)) figures = figures_with({});
-  block_->update({fmt::format("{} {} {}", head, progress_bar(done), format_share(done)),
-                  fmt::format("{} · {}", pace, figures), step, machine},
-                 fmt::format("{} {} · {} · {} · {} · {}", head, format_share(done), pace, figures,
-                             step, machine));
+  const std::size_t columns = text_columns(STDERR_FILENO);
+  const LiveText text = live_text({.fold = fold_,
+                                   .step = report,
+                                   .samples_per_s = here / elapsed,
+                                   .loss = loss_.next(),
+                                   .terms = terms_.next(),
+                                   .budget = meter_.summary().sentence(),
+                                   .machine = system_->status(columns)},
+                                  columns);
+  block_->update(text.lines, text.plain);
 }
 
 monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
@@ -214,19 +214,38 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
                        .columns = text_columns(STDERR_FILENO)});
   if (const std::string terms = loss_terms_line(report); !terms.empty()) file_log_->info(terms);
   file_log_->info("{} ({})", budget.sentence(), budget.window());
+  if (!window_.line.empty()) show_machine();
   say_verdict(verdict);
   logger_->debug(waits_.sentence());
   MetricRow beside{{"data_stall_fraction", budget.data_stall_fraction()},
                    {"bottleneck", verdict.bottleneck},
                    {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}};
-  const MetricRow of_phases = phases_.take_epoch();
-  beside.insert(beside.end(), of_phases.begin(), of_phases.end());
+  append(beside, system_row(window_));
+  append(beside, phases_.take_epoch());
   metrics_.on_epoch(report, beside);
-  if (verdict.advice && advice_.should_say(*verdict.advice)) {
-    logger_->info(verdict.advice->line());
-    folder_.advice().write_json(verdict.advice->json());
-  }
+  say_advice(adviser_.on_epoch({.epoch = report,
+                                .epochs = fold_.epochs,
+                                .budget = budget,
+                                .verdict = verdict,
+                                .stats = stats_,
+                                .system = window_}));
   meter_.next_epoch();
+  system_->enter({.phase = "other"});
+}
+
+void RunView::Impl::say_advice(const std::vector<monitor::Advice>& all) {
+  for (const monitor::Advice& advice : all) {
+    logger_->log(
+        advice.severity >= monitor::Severity::warning ? spdlog::level::warn : spdlog::level::info,
+        advice.line());
+    folder_.advice().write_json(advice.json());
+  }
+}
+
+// The means of its training, under the line of an epoch.
+void RunView::Impl::show_machine() {
+  if (level_ <= LogLevel::info) block_->print("  " + window_.line);
+  file_log_->info(window_.line);
 }
 
 std::optional<double> RunView::Impl::data_wait_share() const {
@@ -238,13 +257,20 @@ void RunView::Impl::on_phase(PhaseFacts phase) {
   if (phase.phase == RunPhase::training)
     phase.memory.in_loaders = static_cast<std::uint64_t>(stats_.bytes_held);
   (level_ <= LogLevel::debug ? logger_ : file_log_)->info(phase_line(phase));
-  for (const monitor::MemoryRemark& remark : phases_.add(phase, fold_.epochs)) {
+  const std::vector<monitor::MemoryRemark> remarks = phases_.add(phase, fold_.epochs);
+  adviser_.on_phase(phase, phases_.judge());
+  // What is wrong in an epoch, the rules of advice say at its end.
+  if (!is_of_epoch(phase.phase)) say_remarks(remarks);
+  if (const MetricRow row = MemoryPhases::row(phase); !row.empty()) metrics_.on_phase(row);
+}
+
+void RunView::Impl::say_remarks(const std::vector<monitor::MemoryRemark>& remarks) {
+  for (const monitor::MemoryRemark& remark : remarks) {
     logger_->warn(remark.sentence);
     folder_.advice().write({{"rule", remark.rule},
                             {"severity", std::string(to_string(monitor::Severity::warning))},
                             {"verdict", remark.sentence}});
   }
-  if (const MetricRow row = MemoryPhases::row(phase); !row.empty()) metrics_.on_phase(row);
 }
 
 // Lines of the table have no time before them on the terminal: they would not line up with what a
@@ -267,8 +293,8 @@ void RunView::Impl::say_verdict(const monitor::Verdict& verdict) {
   (new_one ? logger_ : file_log_)->info(verdict.sentence());
 }
 
-RunView::RunView(RunFolder& folder, bool on_gpu, LogLevel level, const MetricsLogOptions& metrics)
-    : impl_(std::make_unique<Impl>(folder, on_gpu, level, metrics)) {}
+RunView::RunView(RunFolder& folder, const RunViewOptions& options)
+    : impl_(std::make_unique<Impl>(folder, options)) {}
 RunView::~RunView() = default;
 
 void RunView::info(const std::string& line) {
@@ -313,6 +339,9 @@ void RunView::on_phase(const PhaseFacts& phase) {
 }
 std::optional<double> RunView::data_wait_share() const {
   return impl_->data_wait_share();
+}
+SystemTotals RunView::system() const {
+  return impl_->system();
 }
 
 }  // namespace headrace::inline v1::app

@@ -4,10 +4,12 @@
 #include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/reports.h>
+#include <headrace/apps/train/system_log.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,15 +18,24 @@ namespace headrace::inline v1::app {
 
 class RunFolder;
 
+struct RunViewOptions {
+  bool on_gpu = false;
+  LogLevel level = LogLevel::info;
+  MetricsLogOptions metrics{};
+  monitor::SettingFacts settings{};  ///< for advice
+  /// LibTorch's counters of the GPU's memory; may be empty. Called by a thread of the view's.
+  std::function<std::optional<monitor::AllocatorCounters>()> allocator{};
+};
+
 /// Shows a training run to a person and writes it to the run folder: a live block or whole lines, a
 /// line of a table after each epoch, a verdict whenever it is another one than that of the epoch
-/// before (log.txt has it for every epoch), metrics and advice, and what sources have to say while
-/// it lives. Used by the thread that trains, but for info() and warn().
+/// before (log.txt has it for every epoch), metrics, the machine (system.jsonl, a row a second) and
+/// advice, and what sources have to say while it lives. Used by the thread that trains, but for
+/// info() and warn().
 class RunView {
  public:
   /// The folder outlives the view.
-  RunView(RunFolder& folder, bool on_gpu, LogLevel level = LogLevel::info,
-          const MetricsLogOptions& metrics = {});
+  explicit RunView(RunFolder& folder, const RunViewOptions& options = {});
   ~RunView();
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
@@ -59,6 +70,8 @@ class RunView {
   /// Share of the steps' time that waited for data, over all epochs so far and after warm-up;
   /// nothing before the first ends.
   std::optional<double> data_wait_share() const;
+  /// What the machine did so far.
+  SystemTotals system() const;
 
  private:
   class Impl;

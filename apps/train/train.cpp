@@ -13,6 +13,7 @@
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_time.h>
 #include <headrace/apps/train/results.h>
+#include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
@@ -150,8 +151,12 @@ class TrainCommand {
     if (!planned.measured.stages.empty())
       write_measured_memory(folder.path() / measured_file, planned.measured, job_, planned.key);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
-    RunView view(folder, device.device.is_cuda(), level_,
-                 {.every = job_.config->log_every, .tensorboard = job_.config->tensorboard});
+    RunView view(folder, {.on_gpu = device.device.is_cuda(),
+                          .level = level_,
+                          .metrics = {.every = job_.config->log_every,
+                                      .tensorboard = job_.config->tensorboard},
+                          .settings = setting_facts(job_),
+                          .allocator = [&run] { return run.allocator(); }});
     for (const std::string& line : early_lines_)
       view.note(line);
     view.info("run folder " + folder.path().string());
@@ -260,9 +265,12 @@ class TrainCommand {
                               const std::vector<FoldOutcome>& outcomes,
                               const std::vector<FoldOutcome>& votes) {
     place.guard.watch().look();
+    const SystemTotals system = place.view.system();
     GoalFacts facts{.ram = place.guard.watch().peak_held(),
                     .gpu_memory = run.most_reserved(),
-                    .data_wait = place.view.data_wait_share()};
+                    .gpu_busy = system.gpu_busy,
+                    .data_wait = place.view.data_wait_share(),
+                    .cpu_spikes = system.cpu_spikes};
     add_figures(facts, outcomes, votes);
     return facts;
   }

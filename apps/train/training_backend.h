@@ -13,6 +13,7 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/tensor/device.h>
 #include <headrace/monitor/memory_watch.h>
+#include <headrace/monitor/system_sample.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -73,6 +74,8 @@ class TrainingRun {
   virtual Runtime runtime() const = 0;
   /// Bytes of the host that tensors hold at this moment; 0 where they are not counted. Thread-safe.
   virtual std::uint64_t tensor_bytes() const = 0;
+  /// What LibTorch's allocator of the GPU counts; nothing without one. Thread-safe.
+  virtual std::optional<monitor::AllocatorCounters> allocator() const = 0;
   /// Looks back at the test once members are done; nothing where `stop` asked to end before.
   virtual std::optional<TestReview> review(const std::filesystem::path& folder,
                                            std::stop_token stop) const = 0;

@@ -66,7 +66,7 @@ Told tell(std::int64_t epochs, std::uint64_t growth, app::LogLevel level = app::
   const int before = dup(STDERR_FILENO);
   REQUIRE(dup2(errors.write, STDERR_FILENO) >= 0);
   {
-    app::RunView view(run, on_gpu, level);
+    app::RunView view(run, {.on_gpu = on_gpu, .level = level});
     view.begin_fold({.epochs = epochs, .samples_per_epoch = 4, .stage = "warm"}, loader);
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
       const std::uint64_t tensors = 512 * mib + static_cast<std::uint64_t>(epoch) * growth;

@@ -144,7 +144,7 @@ TEST_CASE("the log shows the terms of the loss, beside it and for each epoch") {
   const monitor::MemoryWatch memory;
   const auto train = [&](const char* columns, app::LogLevel level = app::LogLevel::info) {
     const test::Environment width("COLUMNS", columns);
-    app::RunView view(run, false, level);
+    app::RunView view(run, {.level = level});
     view.begin_fold({.samples_per_epoch = 100}, loader);
     app::StepFacts one = step(1, 1.0);
     one.epoch = 0;

@@ -62,7 +62,7 @@ Told tell(const test::Ends& errors, app::LogLevel level = app::LogLevel::info) {
   Told told;
   {
     const ErrorsTo redirected(errors.write);
-    app::RunView view(run, false, level);
+    app::RunView view(run, {.level = level});
     for (int pair = 0; pair < 2; ++pair) {
       view.begin_fold({.fold = pair,
                        .epochs = told_epochs,
@@ -139,7 +139,7 @@ TEST_CASE("no loss is shown before one was read") {
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
   Loader loader = Pipeline::from(SyntheticSource({.rows = 8})).batch({.size = 4}).build();
   {
-    app::RunView view(run, false, app::LogLevel::info, {.every = 1});
+    app::RunView view(run, {.metrics = {.every = 1}});
     view.begin_fold({.epochs = 1, .samples_per_epoch = 100}, loader);
     view.on_step({.step = 1, .samples = 2, .epoch_samples = 2});
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -161,7 +161,7 @@ TEST_CASE("an epoch's verdict is about its own batches, though rows of them were
   app::RunFolder run = app::RunFolder::create(folder.path(), "run");
   const monitor::MemoryWatch memory;
   Loader loader = Pipeline::from(SyntheticSource({.rows = 96})).batch({.size = 4}).build();
-  app::RunView view(run, false);
+  app::RunView view(run);
   view.begin_fold({.epochs = 1, .samples_per_epoch = 96}, loader);
   std::int64_t steps = 0;
   std::int64_t samples = 0;
@@ -258,7 +258,7 @@ TEST_CASE("reading data into memory is told with its time, where there is any") 
   const test::Ends errors = test::make_pipe();
   {
     const ErrorsTo redirected(errors.write);
-    app::RunView view(run, false);
+    app::RunView view(run);
     view.data_read(0, 1.0);
     view.data_read(3ULL << 30, 2.5);
   }
@@ -274,7 +274,7 @@ TEST_CASE("what a source says goes to the log and above the block while a run is
   {
     const ErrorsTo redirected(errors.write);
     {
-      app::RunView view(run, false);
+      app::RunView view(run);
       app::log_table(LogLevel::warning, "[hdf5] slow\x1b[2J to read");
       app::log_table(LogLevel::info, "[stage] half of it");
       app::log_table(LogLevel::info, "[hdf5] opened");
@@ -300,7 +300,7 @@ TEST_CASE("what a person needs is told at every level, once") {
   const test::Ends errors = test::make_pipe();
   {
     const ErrorsTo redirected(errors.write);
-    app::RunView view(run, false, app::LogLevel::error);
+    app::RunView view(run, {.level = app::LogLevel::error});
     view.info("heard by the log alone");
     view.tell("to go on: headrace");
   }

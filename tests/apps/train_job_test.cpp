@@ -73,6 +73,7 @@ class PretendedRun final : public app::TrainingRun {
   std::optional<std::uint64_t> most_reserved() const override { return std::nullopt; }
   headrace::Runtime runtime() const override { return headrace::Runtime::process_default(); }
   std::uint64_t tensor_bytes() const override { return 0; }
+  std::optional<monitor::AllocatorCounters> allocator() const override { return std::nullopt; }
   std::optional<app::TestReview> review(const std::filesystem::path&,
                                         std::stop_token) const override {
     return app::TestReview{};

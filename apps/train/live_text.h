@@ -1,0 +1,32 @@
+#pragma once
+
+#include <headrace/apps/train/reports.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// A run between two steps, as it is shown.
+struct LiveFacts {
+  const FoldView& fold;
+  const StepFacts& step;
+  double samples_per_s = 0.0;
+  std::optional<double> loss{};  ///< see ShownLoss
+  Figures terms{};               ///< see ShownTerms
+  std::string budget{};          ///< sentence of the step's time
+  std::string machine{};         ///< status line; empty: not known yet
+};
+
+/// What the live block shows (terminal), and the one line that stands for it elsewhere.
+struct LiveText {
+  std::vector<std::string> lines{};
+  std::string plain{};
+};
+
+/// The loss's terms are left out where they would not fit `columns`.
+LiveText live_text(const LiveFacts& facts, std::size_t columns);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,76 @@
+#include <headrace/apps/config/document.h>
+#include <headrace/apps/config/units.h>
+#include <headrace/apps/train/setting_facts.h>
+#include <headrace/engine/runtime/runtime.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace headrace::inline v1::app {
+namespace {
+
+constexpr int default_io_threads = 4;
+
+using Values = std::map<std::string, std::string>;
+
+// Scalars by their paths; what stands in lists (stages, operations) is no key of its own.
+void flatten(const Node& node, const std::string& path, Values& values) {
+  if (node.kind == Node::Kind::map) {
+    for (const Entry& entry : node.entries)
+      flatten(entry.value, path.empty() ? entry.key : path + '.' + entry.key, values);
+  } else if (node.kind != Node::Kind::list) {
+    values[path] = node.text;
+  }
+}
+
+std::string text(const Values& values, const std::string& path) {
+  const auto place = values.find(path);
+  return place == values.end() ? std::string() : place->second;
+}
+
+std::int64_t number(const Values& values, const std::string& path, std::int64_t otherwise) {
+  const std::string digits = text(values, path);
+  std::int64_t value = otherwise;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+std::uint64_t bytes(const Values& values, const std::string& path) {
+  const std::optional<Bytes> size = parse_bytes(text(values, path));
+  return size ? size->value : 0;
+}
+
+int threads(const Values& values, const std::string& path, int otherwise) {
+  const auto wanted = static_cast<int>(number(values, path, 0));
+  return wanted > 0 ? wanted : otherwise;
+}
+
+}  // namespace
+
+monitor::SettingFacts setting_facts(const TrainingJob& job) {
+  Values values;
+  flatten(parse_document(job.yaml, job.name), {}, values);
+  const int cores = headrace::usable_cores();
+  monitor::SettingFacts facts{
+      .loader_threads = threads(values, "threads.loader", cores),
+      .io_threads = threads(values, "threads.io", default_io_threads),
+      .torch_threads = threads(values, "threads.torch", cores),
+      .prefetch = job.config->prefetch(),
+      .batch = number(values, "training.batch", 0),
+      .decode_device = text(values, "image.decode"),
+      .has_cache = bytes(values, "data.cache.memory") > 0 || bytes(values, "data.cache.disk") > 0,
+      .can_cache = values.contains("data.cache.memory"),
+      .device = text(values, "device"),
+      .accumulation = number(values, "training.accumulation", 1),
+      .precision = text(values, "training.precision"),
+      .resident = bytes(values, "data.resident")};
+  for (const auto& [path, value] : values)
+    facts.keys.push_back(path);
+  return facts;
+}
+
+}  // namespace headrace::inline v1::app

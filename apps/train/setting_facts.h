@@ -1,0 +1,12 @@
+#pragma once
+
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/monitor/run_facts.h>
+
+namespace headrace::inline v1::app {
+
+/// What advice says of a configuration: the keys that it has in use, and the values that an advice
+/// may change. Threads are those that will run where a key says 0.
+monitor::SettingFacts setting_facts(const TrainingJob& job);
+
+}  // namespace headrace::inline v1::app
