@@ -97,6 +97,18 @@ class Drawing {
     }
     up_ = round_axis(low, high, 6);
     along_ = round_axis(first_, last_, 8);
+    if (counts()) {
+      std::erase_if(along_.ticks, [](double tick) { return tick != std::round(tick); });
+      along_.decimals = 0;
+    }
+  }
+
+  // Whether all places are whole numbers, of epochs or steps.
+  bool counts() const {
+    return std::all_of(chart_.series.begin(), chart_.series.end(), [](const SvgSeries& series) {
+      return std::all_of(series.points.begin(), series.points.end(),
+                         [](const CurvePoint& point) { return point.x == std::round(point.x); });
+    });
   }
 
   double at_x(double value) const {
@@ -145,7 +157,7 @@ class Drawing {
     }
     for (const double tick : along_.ticks) {
       if (tick < first_ - 1e-9 || tick > last_ + 1e-9) continue;
-      if (cells_ > 0 && (tick < 1.0 || tick != std::floor(tick))) continue;
+      if (cells_ > 0 && tick < 1.0) continue;
       svg_ +=
           fmt::format("<path class=\"axis\" d=\"M{} {}v4\"/>", x(tick), pixels(height - bottom));
       text(along_.label(tick), x(tick), height - bottom + 15.0, "middle");

@@ -113,11 +113,23 @@ class Figures {
         [&](const ComparedRun& run) { return of_epochs(run, value); });
   }
 
-  // A part of a step; where it is next to nothing in both, a difference says nothing, either.
+  // A part of a step.
   void add_part(const std::string& name, const std::string& part) {
-    const std::size_t before = figures_.size();
     add_epochs(name, FigureKind::seconds, ratio(part, "steps"));
-    if (figures_.size() == before) return;
+    drop_small(name, part);
+  }
+
+  void add_stall() {
+    add_epochs("data stall", FigureKind::share, ratio("data_wait_s", "wall_s"));
+    drop_small("data stall", "data_wait_s");
+  }
+
+  std::vector<ComparedFigure> take() { return std::move(figures_); }
+
+ private:
+  // Where a part is next to nothing in both, a difference of it says nothing, either.
+  void drop_small(const std::string& name, const std::string& part) {
+    if (figures_.empty() || figures_.back().name != name) return;
     const auto small = [&](std::size_t run) {
       const Spread share = spread_over(of_epochs(runs_[run], ratio(part, "wall_s")));
       return share.count > 0 && share.mean < negligible_share;
@@ -131,9 +143,6 @@ class Figures {
     }
   }
 
-  std::vector<ComparedFigure> take() { return std::move(figures_); }
-
- private:
   const std::vector<ComparedRun>& runs_;
   std::vector<ComparedFigure> figures_;
 };
@@ -177,11 +186,11 @@ std::vector<ComparedFigure> compare_figures(const std::vector<ComparedRun>& runs
   add_learnt(figures, runs);
   figures.add_epochs("samples/s", FigureKind::rate, rate_of);
   figures.add_epochs("step", FigureKind::seconds, ratio("wall_s", "steps"));
-  figures.add_part("  data wait", "data_wait_s");
-  figures.add_part("  copy", "copy_s");
-  figures.add_part("  compute", "compute_s");
-  figures.add_part("  other", "other_s");
-  figures.add_epochs("data stall", FigureKind::share, ratio("data_wait_s", "wall_s"));
+  figures.add_part("step: data wait", "data_wait_s");
+  figures.add_part("step: copy", "copy_s");
+  figures.add_part("step: compute", "compute_s");
+  figures.add_part("step: other", "other_s");
+  figures.add_stall();
   figures.add_epochs("epoch", FigureKind::seconds, column("epoch_s"));
   figures.add_epochs("validation", FigureKind::seconds, column("validation_s"));
   figures.add_epochs("tensors, most", FigureKind::bytes, column("training_tensors_peak_bytes"));

@@ -1,7 +1,5 @@
 #include <headrace/apps/report/compare_runs.h>
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
@@ -75,8 +73,7 @@ ordered_json figure_json(const ComparedFigure& figure) {
          {"half_width", noise ? ordered_json(said.half_width) : ordered_json(nullptr)},
          {"words", said.words}});
   }
-  return {{"name",
-           figure.name.substr(std::min(figure.name.size(), figure.name.find_first_not_of(' ')))},
+  return {{"name", figure.name},
           {"counts", name_of(figure.kind)},
           {"spread_over", figure.over},
           {"runs", std::move(runs)},

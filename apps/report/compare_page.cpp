@@ -124,7 +124,7 @@ std::string charts_html(const Comparison& comparison) {
   std::string charts;
   for (const std::string& name : figure_names(comparison)) {
     SvgChart chart{.title = name, .below = "epoch"};
-    add_runs(chart, comparison, "train_" + name, " train", true);
+    add_runs(chart, comparison, "train_" + name, " train (faint)", true);
     add_runs(chart, comparison, "val_" + name, " validation", false);
     charts += to_html(chart);
   }

@@ -46,9 +46,9 @@ std::vector<std::string> sentences_of(const std::vector<ComparedRun>& runs) {
                 return run.environment_of("kernel.host") + ' ' + run.environment_of("cpu.model");
               }),
       ": times say as much of them as of the configurations.");
-  add("They did not the same number of epochs",
+  add("They did different numbers of epochs",
       unequal(runs, [](const RunRecord& run) { return std::to_string(run.epochs.rows().size()); }),
-      ": what was learnt is not after the same work.");
+      ": what was learnt is not the fruit of the same work.");
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (runs[i].record.end != RunEnd::finished)
       sentences.push_back(fmt::format("Run {} {}.", letter_of(i), to_string(runs[i].record.end)));

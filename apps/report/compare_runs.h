@@ -43,8 +43,8 @@ struct FigureDifference {
   /// Of the first run's mean; of shares in points of per cent; of what is learnt as it is.
   double change = 0.0;
   double half_width = 0.0;  ///< of its 95 % interval; 0 where no noise is known
-  std::string words{};      ///< "faster by 12 % ± 3.0 %"
-  std::string amount{};     ///< "+12 % ± 3.0 %"; empty where nothing is known
+  std::string words{};      ///< "faster by 12.1 ± 3.0 %"
+  std::string amount{};     ///< what the words leave out: "-1.5 ± 6.4 %"; may be empty
 };
 
 struct ComparedFigure {

@@ -11,9 +11,9 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t least_value = 12;    // columns of a key's value
-constexpr std::size_t with_amounts = 100;  // columns from which amounts are told
-constexpr std::size_t with_spreads = 140;  // and spreads
+constexpr std::size_t least_value = 12;  // columns of a key's value
+constexpr std::size_t least_name = 16;   // and of a figure's name
+constexpr std::size_t most_name = 48;
 
 using Places = std::vector<std::size_t>;  // of runs
 
@@ -62,39 +62,63 @@ std::string keys_text(const std::vector<KeyDifference>& keys, const Places& runs
   return table.empty() ? std::string() : table.text();
 }
 
-std::string spread_text(FigureKind kind, const Spread& spread, std::size_t columns) {
+// What is told of figures: as much as there is room for.
+struct Detail {
+  bool spreads = false;
+  bool amounts = false;
+};
+
+std::string spread_text(FigureKind kind, const Spread& spread, const Detail& detail) {
   if (spread.count == 0) return "-";
   std::string text = figure_value(kind, spread.mean);
-  if (columns >= with_spreads && spread.count > 1)
+  if (detail.spreads && spread.count > 1)
     text += fmt::format(" ± {} (n {})", figure_value(kind, spread.deviation), spread.count);
   return text;
 }
 
-std::string figures_text(const std::vector<ComparedFigure>& figures, const Places& runs,
-                         std::size_t columns) {
-  const bool amounts = columns >= with_amounts;
+std::string difference_text(const FigureDifference& said, const Detail& detail) {
+  if (!detail.amounts || said.amount.empty()) return said.words;
+  return fmt::format("{} ({})", said.words, said.amount);
+}
+
+std::string figures_table(const std::vector<ComparedFigure>& figures, const Places& runs,
+                          const Detail& detail, std::size_t name_width) {
   std::vector<Table::Column> heads{{.heading = "figure", .align = Align::left}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::string letter = letter_of(runs[i]);
-    heads.push_back({.heading = letter});
-    if (i == 0) continue;
-    const std::string to = letter + " to " + letter_of(runs[0]);
-    if (amounts) heads.push_back({.heading = to});
-    heads.push_back({.heading = amounts ? "" : to, .align = Align::left});
+    heads.push_back({.heading = letter_of(runs[i])});
+    if (i > 0)
+      heads.push_back(
+          {.heading = letter_of(runs[i]) + " to " + letter_of(runs[0]), .align = Align::left});
   }
   Table table(heads);
   for (const ComparedFigure& figure : figures) {
-    std::vector<std::string> cells{clean_text(figure.name, columns < with_amounts ? 28 : 48)};
+    std::vector<std::string> cells{clean_text(figure.name, name_width)};
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      cells.push_back(spread_text(figure.kind, figure.runs[runs[i]], columns));
-      if (i == 0) continue;
-      const FigureDifference& said = figure.differences[runs[i] - 1];
-      if (amounts) cells.push_back(said.amount);
-      cells.push_back(said.words);
+      cells.push_back(spread_text(figure.kind, figure.runs[runs[i]], detail));
+      if (i > 0) cells.push_back(difference_text(figure.differences[runs[i] - 1], detail));
     }
     table.row(std::move(cells));
   }
   return table.empty() ? std::string() : table.text();
+}
+
+// With as much as fits; too wide where even the least does not.
+std::string figures_text(const std::vector<ComparedFigure>& figures, const Places& runs,
+                         std::size_t columns) {
+  std::string text;
+  for (const Detail& detail : {Detail{.spreads = true, .amounts = true}, Detail{.amounts = true}}) {
+    text = figures_table(figures, runs, detail, most_name);
+    if (width_of(text) <= columns) return text;
+  }
+  text = figures_table(figures, runs, {}, most_name);
+  const std::size_t width = width_of(text);
+  if (width <= columns) return text;
+  const std::size_t over = width - columns;
+  std::size_t longest = 0;
+  for (const ComparedFigure& figure : figures)
+    longest = std::max(longest, std::min(most_name, text_width(clean_text(figure.name))));
+  return figures_table(figures, runs, {},
+                       longest > over + least_name ? longest - over : least_name);
 }
 
 // The table of all runs, or where it is too wide one of each beside the first.

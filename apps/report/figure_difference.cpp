@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,10 +34,21 @@ std::string three_figures(double value) {
   return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
-// "12 %", "3.1 points", "0.0123".
-std::string amount_text(FigureKind kind, double value) {
-  if (kind == FigureKind::learnt) return fmt::format("{:.4f}", value);
-  return three_figures(value) + (kind == FigureKind::share ? " points" : " %");
+const char* unit_of(FigureKind kind) {
+  if (kind == FigureKind::learnt) return "";
+  return kind == FigureKind::share ? " points" : " %";
+}
+
+// Without its unit: what is learnt has none.
+std::string number_text(FigureKind kind, double value) {
+  return kind == FigureKind::learnt ? fmt::format("{:.4f}", value) : three_figures(value);
+}
+
+// "12.1 ± 3.0 %", "3.10 ± 0.20 points", "0.0123"; without the second where no noise is known.
+std::string amount_text(FigureKind kind, double value, std::optional<double> half_width) {
+  std::string text = number_text(kind, std::abs(value));
+  if (half_width) text += " ± " + number_text(kind, *half_width);
+  return text + unit_of(kind);
 }
 
 // The factor that brings a difference of means to what is said of it.
@@ -44,10 +56,6 @@ double measure_of(FigureKind kind, const Spread& first) {
   if (kind == FigureKind::learnt) return 1.0;
   if (kind == FigureKind::share) return 100.0;
   return 100.0 / std::abs(first.mean);
-}
-
-std::string with_sign(FigureKind kind, double value) {
-  return fmt::format("{}{}", value < 0.0 ? '-' : '+', amount_text(kind, std::abs(value)));
 }
 
 }  // namespace
@@ -67,23 +75,23 @@ FigureDifference difference_of(FigureKind kind, const Spread& first, const Sprea
   said.change = (other.mean - first.mean) * measure;
   const auto difference = welch_difference(first, other);
   said.half_width = difference ? difference->half_width * measure : 0.0;
-  said.amount = with_sign(kind, said.change);
-  if (difference) said.amount += " ± " + amount_text(kind, said.half_width);
+  const std::string amount =
+      amount_text(kind, said.change, difference ? std::optional(said.half_width) : std::nullopt);
   if (said.change == 0.0 && said.half_width == 0.0) {
     said.finding = Finding::same;
     said.words = "the same";
   } else if (!difference) {
     said.finding = Finding::noise_unknown;
     said.words = "one value only: no noise known";
+    said.amount = (said.change < 0.0 ? '-' : '+') + amount;
   } else if (std::abs(said.change) <= said.half_width) {
     said.finding = Finding::within_noise;
     said.words = "no difference beyond noise";
+    said.amount = (said.change < 0.0 ? '-' : '+') + amount;
   } else {
     const auto [less, more] = words_of(kind);
     said.finding = Finding::differs;
-    said.words =
-        fmt::format("{} by {} ± {}", said.change < 0.0 ? less : more,
-                    amount_text(kind, std::abs(said.change)), amount_text(kind, said.half_width));
+    said.words = fmt::format("{} by {}", said.change < 0.0 ? less : more, amount);
   }
   return said;
 }

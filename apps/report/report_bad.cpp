@@ -10,7 +10,7 @@ namespace {
 
 std::string cases_html(const std::string& what, const BadCases& cases) {
   if (cases.count.lines == 0) return {};
-  std::string html = paragraph(fmt::format("{} {}", cases.count.lines, what));
+  std::string html = paragraph(fmt::format("{}: {}", what, cases.count.lines));
   std::vector<std::pair<std::uint64_t, std::string>> reasons;
   for (const auto& [reason, times] : cases.reasons)
     reasons.emplace_back(times, reason);
@@ -32,8 +32,8 @@ std::string cases_html(const std::string& what, const BadCases& cases) {
 
 std::string report_bad(const BadCases& samples, const BadCases& steps) {
   return section("Bad samples and steps",
-                 cases_html("samples could not be used", samples) +
-                     cases_html("steps whose loss or gradients were not finite", steps));
+                 cases_html("Samples that could not be used", samples) +
+                     cases_html("Steps whose loss or gradients were not finite", steps));
 }
 
 }  // namespace headrace::inline v1::app

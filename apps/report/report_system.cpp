@@ -67,10 +67,11 @@ class SystemCharts {
 
   SvgChart chart(const std::string& title, const std::string& unit) const {
     SvgChart chart{.title = title, .unit = unit, .below = unit_.name, .low = 0.0};
+    constexpr std::array<std::size_t, sample_phases.size()> colours{0, 2, 5, 6};
     for (SvgSpan span : system_.phases) {
+      if (span.colour == 0) continue;  // training is what is usual
       span.from = place(span.from);
       span.to = place(span.to);
-      constexpr std::array<std::size_t, sample_phases.size()> colours{0, 2, 5, 6};
       span.colour = colours[span.colour % colours.size()];
       chart.spans.push_back(std::move(span));
     }
@@ -199,8 +200,7 @@ class SystemCharts {
 
 std::string phase_key(const SystemHistory& system) {
   if (system.phases.empty()) return {};
-  return "<p class=\"faint\">The ground of the charts says what the run did: "
-         "<span class=\"key\" style=\"--k:var(--c0)\">train</span>, "
+  return "<p class=\"faint\">The ground is shaded where the run did not train: "
          "<span class=\"key\" style=\"--k:var(--c2)\">evaluate</span>, "
          "<span class=\"key\" style=\"--k:var(--c5)\">checkpoint</span>, "
          "<span class=\"key\" style=\"--k:var(--c6)\">other</span>.</p>\n";

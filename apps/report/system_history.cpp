@@ -199,16 +199,19 @@ class SystemReader {
       const double to = std::min(phases_.begin_of(i + 1), history_.last);
       if (const auto phase = cells[i].phase())
         join(history_.phases,
-             {.from = from, .to = to, .title = sample_phases[*phase], .colour = *phase});
+             {.from = from, .to = to, .title = sample_phases[*phase], .colour = *phase}, gap_s);
       if (cells[i].throttled > 0.0)
         join(history_.throttled,
-             {.from = from, .to = to, .title = "clocks held down", .colour = 7, .strip = true});
+             {.from = from, .to = to, .title = "clocks held down", .colour = 7, .strip = true},
+             2.0 * interval_);
     }
   }
 
   // Cells between two samples have none; what lies there is what was before.
-  static void join(std::vector<SvgSpan>& spans, SvgSpan span) {
-    if (!spans.empty() && spans.back().colour == span.colour && span.from - spans.back().to < gap_s)
+  static void join(std::vector<SvgSpan>& spans, SvgSpan span, double gap) {
+    const bool follows = !spans.empty() && span.from - spans.back().to < gap;
+    if (follows) spans.back().to = span.from;
+    if (follows && spans.back().colour == span.colour)
       spans.back().to = span.to;
     else
       spans.push_back(std::move(span));

@@ -1,0 +1,160 @@
+#include <headrace/apps/report/system_history.h>
+#include <headrace/tests/apps/report/written_run.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+using namespace headrace::app;
+using doctest::Approx;
+using headrace::test::append_text;
+using headrace::test::TemporaryFolder;
+using headrace::test::write_text;
+
+namespace {
+
+// A sample at so many seconds behind 10:00:00.
+std::string sample(int second, double machine, const std::string& more = {}) {
+  return fmt::format(
+      "{{\"at_s\":{},\"time\":\"2026-11-27T{:02}:{:02}:{:02}Z\",\"interval_s\":1,\"cores\":4,"
+      "\"machine_share\":{}{}}}\n",
+      second, 10 + second / 3600, second / 60 % 60, second % 60, machine,
+      more.empty() ? "" : "," + more);
+}
+
+SystemHistory history_of(const std::string& text) {
+  const TemporaryFolder folder;
+  write_text(folder / "system.jsonl", text);
+  return read_system(folder / "system.jsonl");
+}
+
+}  // namespace
+
+TEST_CASE("samples of the machine become curves by their names") {
+  const SystemHistory system =
+      history_of(sample(0, 0.5, "\"memory_total_bytes\":100,\"memory_available_bytes\":40") +
+                 sample(1, 0.25,
+                        "\"disks\":[{\"name\":\"a\",\"read_bytes_per_s\":5,\"busy_share\":0.1},"
+                        "{\"name\":\"b\",\"read_bytes_per_s\":7,\"busy_share\":0.9}]"));
+  CHECK(system.count.lines == 2);
+  CHECK(system.last - system.first == 1.0);
+  CHECK(system.cores == 4.0);
+  REQUIRE(system.curve("machine_share") != nullptr);
+  CHECK(system.curve("machine_share")->high() == 0.5);
+  CHECK(system.curve("memory_taken_bytes")->high() == 60.0);
+  CHECK(system.curve("disks.read_bytes_per_s")->high() == 12.0);
+  CHECK(system.curve("disks.busy_share")->high() == 0.9);
+  CHECK(system.curve("process_share") == nullptr);  // absent is unknown, never 0
+}
+
+TEST_CASE("what is no sample or holds what nobody expects is left out") {
+  const SystemHistory system =
+      history_of(sample(0, 0.5) + "[]\n{\"at_s\":\"soon\"}\n{\"torn\":\n" +
+                 "{\"at_s\":1,\"machine_share\":\"high\",\"disks\":7,\"gpus\":[3,null,{}],"
+                 "\"busiest\":[1],\"allocator\":[],\"phase\":5}\n" +
+                 sample(2, 0.25) + "{\"at_s\":3,\"time\":\"2026-11-2");
+  CHECK(system.count.broken == 3);
+  CHECK(system.curve("machine_share")->points().size() == 2);
+}
+
+TEST_CASE("a run that went on begins its clock anew, and time goes on") {
+  std::string text = sample(0, 0.5) + sample(1, 0.5);
+  text +=
+      "{\"at_s\":0,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n"
+      "{\"at_s\":0.5,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n";
+  const SystemHistory system = history_of(text);
+  CHECK(system.last - system.first == 7200.5);
+}
+
+TEST_CASE("a spike is the time above 70 %, with its peak and who was busy") {
+  const std::string busy =
+      "\"busiest\":[{\"pid\":1,\"name\":\"cc1plus\",\"cores\":1.5,\"ours\":false},"
+      "{\"pid\":2,\"name\":\"headrace\",\"cores\":2.5,\"ours\":true}]";
+  const SystemHistory system =
+      history_of(sample(0, 0.7) + sample(1, 0.71) + sample(2, 0.95, busy) + sample(3, 0.85) +
+                 sample(4, 0.2) + sample(5, 0.2, busy) + sample(6, 0.8) + sample(7, 0.1));
+  REQUIRE(system.spikes.count() == 2);
+  const std::vector<CpuSpike> spikes = system.spikes.spikes();
+  CHECK(spikes[0].to - spikes[0].from == 3.0);
+  CHECK(spikes[0].peak == 0.95);
+  REQUIRE(spikes[0].processes.size() == 2);
+  CHECK(spikes[0].processes[0].name == "headrace");
+  CHECK(spikes[0].processes[0].ours);
+  CHECK(spikes[1].peak == 0.8);
+  CHECK(spikes[1].processes.empty());
+  CHECK(system.spikes.above()[0] == 4.0);
+  CHECK(system.spikes.above()[1] == 2.0);  // 0.8 is not over 80 %
+  CHECK(system.spikes.above()[2] == 1.0);
+  CHECK(system.spikes.seconds() == 8.0);
+}
+
+TEST_CASE("a spike at the end and one across a gap are told apart") {
+  const SystemHistory system = history_of(sample(0, 0.9) + sample(100, 0.9) + sample(101, 0.9));
+  REQUIRE(system.spikes.count() == 2);
+  CHECK(system.spikes.spikes()[1].to - system.spikes.spikes()[1].from == 2.0);
+}
+
+TEST_CASE("of very many spikes the highest and longest stay") {
+  CpuSpikes spikes;
+  for (int i = 0; i < 5000; ++i) {
+    spikes.add(2.0 * i + 1.0, 1.0, i == 4321 ? 1.0 : 0.75, {});
+    spikes.add(2.0 * i + 2.0, 1.0, 0.1, {});
+  }
+  spikes.end();
+  CHECK(spikes.count() == 5000);
+  const auto kept = spikes.spikes();
+  CHECK(kept.size() == CpuSpikes::most_kept);
+  double peak = 0.0;
+  for (const CpuSpike& spike : kept)
+    peak = std::max(peak, spike.peak);
+  CHECK(peak == 1.0);
+  CHECK(spikes.mean_share() == Approx((5000 * 0.85 + 0.25) / 10'000));
+}
+
+TEST_CASE("phases are joined, and a strip says when the clocks were held down") {
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text += sample(
+        i, 0.5,
+        fmt::format("\"phase\":\"{}\",\"gpus\":[{{\"index\":0,\"name\":\"X\",\"throttled\":[{}],"
+                    "\"busy_share\":0.5,\"processes\":[{{\"pid\":9,\"name\":\"other\","
+                    "\"memory_bytes\":{},\"ours\":false}}]}}]",
+                    i < 200   ? "train"
+                    : i < 280 ? "evaluate"
+                              : "sleep",
+                    i >= 100 && i < 120 ? "\"power cap\"" : "", i));
+  const SystemHistory system = history_of(text);
+  REQUIRE(system.phases.size() == 3);
+  CHECK(system.phases[0].title == "train");
+  CHECK(system.phases[1].from - system.first == Approx(200.0));
+  CHECK(system.phases[1].title == "evaluate");
+  CHECK(system.phases[2].title == "other");
+  REQUIRE(system.throttled.size() == 1);
+  CHECK(system.throttled[0].from - system.first == Approx(100.0));
+  CHECK(system.gpus.at(0).throttled_s.at("power cap") == 20.0);
+  CHECK(system.gpus.at(0).others_bytes.at("other") == 299.0);
+}
+
+TEST_CASE("of thirteen days at a sample a second as much stays as a chart shows") {
+  const TemporaryFolder folder;
+  const auto file = folder / "system.jsonl";
+  write_text(file, "");
+  std::string text;
+  constexpr int seconds = 13 * 24 * 3600;
+  for (int i = 0; i < seconds; i += 20) {  // at a twentieth of the size: the axis is what counts
+    text += fmt::format("{{\"at_s\":{},\"interval_s\":20,\"machine_share\":{},\"phase\":\"{}\"}}\n",
+                        i, i == 600'000 ? 0.99 : 0.5, i % 3600 < 3000 ? "train" : "evaluate");
+    if (text.size() < (1U << 20U)) continue;
+    append_text(file, text);
+    text.clear();
+  }
+  append_text(file, text);
+  const SystemHistory system = read_system(file);
+  CHECK(system.count.lines == seconds / 20);
+  CHECK(system.curve("machine_share")->points().size() <= 4 * SystemHistory::columns);
+  CHECK(system.curve("machine_share")->high() == 0.99);
+  CHECK(system.phases.size() <= 2 * SystemHistory::columns);
+}
