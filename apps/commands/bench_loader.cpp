@@ -6,8 +6,10 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/stop_signals.h>
+#include <headrace/apps/train/write_run_trace.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/engine/runtime/tracing.h>
 #include <headrace/loaders/image/device_decode.h>
 
 #include <cstdio>
@@ -30,6 +32,7 @@ struct BenchLoaderOptions {
   int epochs = 1;
   long batches = 0;  // Stop after so many; 0: whole epochs.
   std::filesystem::path json{};
+  std::filesystem::path trace{};
 };
 
 void add(CLI::App& line, BenchLoaderOptions& options) {
@@ -48,21 +51,30 @@ void add(CLI::App& line, BenchLoaderOptions& options) {
   line.add_option("--batches", options.batches, "Stop after so many batches")
       ->check(CLI::NonNegativeNumber);
   line.add_option("--json", options.json, "Write everything measured to this file");
+  line.add_option("--trace", options.trace,
+                  "Write what threads, queues and batches do to this file, as Chrome's trace");
 }
 
-monitor::MemoryForecast forecast_of(const LoaderJob& job) {
+monitor::MemoryForecast forecast_of(const LoaderJob& job, bool traced) {
   monitor::MemoryForecast forecast = job.forecast();
   const Runtime runtime(job.runtime);
   constexpr int own_threads = 2;  // HDF5's and the memory watch
+  if (traced) forecast.add("trace", trace_bytes(runtime));
   add_process(forecast, runtime.threads() + runtime.io_threads() + own_threads);
   return forecast;
+}
+
+Loader build(const LoaderJob& job, const Runtime& runtime) {
+  LoaderOptions options = job.options;
+  options.runtime = runtime;
+  return job.pipeline(job.source.open()).build(options);
 }
 
 ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   cv::setNumThreads(0);
   const BenchJob job = read_bench_job(call.jobs, options.config, options.settings);
   const monitor::MemoryLimit limit = monitor::tightest_memory_limit(job.memory);
-  const monitor::MemoryForecast forecast = forecast_of(job.loader);
+  const monitor::MemoryForecast forecast = forecast_of(job.loader, !options.trace.empty());
   forecast.require(limit);
 
   StopSignals signals;
@@ -74,7 +86,10 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
                                          .epochs = options.epochs,
                                          .batches = options.batches,
                                          .stop = signals.token()};
-  Loader loader = job.loader.build();
+  const Runtime runtime(job.loader.runtime);
+  Loader loader = build(job.loader, runtime);
+  std::optional<Tracing> tracing;
+  if (!options.trace.empty()) tracing.emplace(runtime);
   LoaderTrial trial = run_loader_trial(loader, trial_options);
   guard.watch().look();
   trial.process_peak_bytes = guard.watch().peak_held();
@@ -86,6 +101,7 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   const DeviceDecodes decodes = device_decodes();
   if (const auto all = decodes.on_device + decodes.on_cpu; all > 0)
     fmt::print("decoded on the GPU: {} of {} pictures\n", decodes.on_device, all);
+  if (tracing) fmt::print("{}\n", write_run_trace(options.trace, "the bench", tracing->stop()));
   if (!options.json.empty()) {
     write_file_atomically(options.json, to_json(trial, trial_options, options.config.string()));
   }

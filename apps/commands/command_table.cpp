@@ -29,6 +29,7 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
       tune_command(),
       profile_memory_command(),
       bench_command(),
+      top_command(),
       {.name = "prepare",
        .help = "Make a data file from packaged data",
        .group = prepare_commands(jobs)},
@@ -46,8 +47,9 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
 std::vector<Command> job_command_table(const Job& job) {
   std::vector<Command> commands{train_command(),          predict_command(), evaluate_command(),
                                 export_command(),         doctor_command(),  tune_command(),
-                                profile_memory_command(), bench_command(),   inspect_command(),
-                                report_command(),         compare_command(), config_command()};
+                                profile_memory_command(), bench_command(),   top_command(),
+                                inspect_command(),        report_command(),  compare_command(),
+                                config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());
     commands.back().name = "prepare";

@@ -30,6 +30,7 @@ Command pack_volumes_command();
 Command predict_command();
 Command profile_memory_command();
 Command report_command();
+Command top_command();
 Command train_command();
 Command tune_command();
 

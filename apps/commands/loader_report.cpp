@@ -1,5 +1,5 @@
 #include <headrace/apps/commands/loader_report.h>
-#include <headrace/apps/terminal/table.h>
+#include <headrace/apps/run/stage_table.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
@@ -15,29 +15,6 @@ using monitor::format_rate;
 using monitor::format_seconds;
 using monitor::format_share;
 using Out = std::back_insert_iterator<std::string>;
-
-int threads_of(const StageStats& stage, const LoaderStats& stats) {
-  if (stage.place == StageStats::Place::transfer) return 1;
-  const int pool = stage.place == StageStats::Place::io ? stats.io_threads : stats.threads;
-  return stage.limit > 0 ? std::min(stage.limit, pool) : pool;
-}
-
-std::string stage_table(const LoaderTrial& trial) {
-  Table table({{"step", Align::left},
-               {"stage", Align::left},
-               {"items"},
-               {"p50"},
-               {"p99"},
-               {"busy"},
-               {"share"}});
-  for (const StageStats& stage : trial.stats.stages) {
-    const double room = threads_of(stage, trial.stats) * trial.elapsed_s;
-    table.row({stage.name, stage.role, std::to_string(stage.items),
-               format_seconds(stage.service.p50_s), format_seconds(stage.service.p99_s),
-               format_seconds(stage.busy_s), format_share(room > 0.0 ? stage.busy_s / room : 0.0)});
-  }
-  return table.text();
-}
 
 }  // namespace
 
@@ -65,7 +42,8 @@ std::string loader_report(const LoaderTrial& trial, const LoaderTrialOptions& op
   fmt::format_to(out, "{:<16} {} ready on average, one ready {} of the time\n", "queue",
                  fmt::format("{:.1f}", trial.stats.ready_depth),
                  format_share(trial.stats.readiness));
-  fmt::format_to(out, "\n{}\n{}\n", stage_table(trial), trial.verdict.sentence());
+  fmt::format_to(out, "\n{}\n{}\n", stage_table(trial.stats, trial.elapsed_s),
+                 trial.verdict.sentence());
   if (trial.verdict.advice) fmt::format_to(out, "{}\n", trial.verdict.advice->line());
   return text;
 }

@@ -35,6 +35,16 @@ void add(CLI::App& line, TrainOptions& options) {
       ->excludes(resume)
       ->excludes(require_goals)
       ->excludes(dry_run);
+  const auto read_range = [&options](const std::string& text) {
+    options.trace = parse_step_range(text);
+    if (!options.trace)
+      throw CLI::ValidationError("--trace", "must be steps, FIRST..LAST from 1 on, got " + text);
+  };
+  line.add_option_function<std::string>(
+          "--trace", read_range,
+          "Write what these steps of the first stage do to RUN/trace.json: 100..120")
+      ->excludes(dry_run)
+      ->excludes("--smoke");
   line.add_option("--log-level", options.log_level,
                   "What the terminal shows from; else as HEADRACE_LOG_LEVEL says, else info")
       ->check(CLI::IsMember(log_level_words()));

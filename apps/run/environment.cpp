@@ -1,4 +1,5 @@
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/run/run_process.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/process_memory.h>
 
@@ -54,7 +55,8 @@ void RunFolder::write_environment(const std::map<std::string, std::string>& vers
   } else {
     object["cgroup"] = nullptr;
   }
-  object["process"] = getpid();
+  object["pid"] = getpid();
+  object["pid_started"] = process_started(getpid());
   write_file_atomically(
       path_ / "env.json",
       object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -4,6 +4,7 @@
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/live_text.h>
 #include <headrace/apps/train/metrics_log.h>
 #include <headrace/apps/train/run_adviser.h>
@@ -58,6 +59,7 @@ class RunView::Impl {
   void on_phase(PhaseFacts phase);
   std::optional<double> data_wait_share() const;
   SystemTotals system() const { return system_->totals(); }
+  LiveRun& live() { return live_; }
 
  private:
   void begin_training_part(const StepFacts& step);
@@ -76,6 +78,7 @@ class RunView::Impl {
   std::shared_ptr<spdlog::logger> file_log_;
   std::shared_ptr<LiveBlock> block_;
   MetricsLog metrics_;
+  LiveRun live_;
   FoldView fold_;
   Loader* loader_ = nullptr;
   monitor::StepBudgetMeter meter_;
@@ -104,6 +107,7 @@ RunView::Impl::Impl(RunFolder& folder, const RunViewOptions& options)
       on_gpu_(options.on_gpu),
       level_(options.level),
       metrics_(folder, options.metrics, [this](const std::string& line) { logger_->warn(line); }),
+      live_(options.on_gpu),
       meter_({.on_gpu = options.on_gpu}),
       adviser_({.on_gpu = options.on_gpu, .settings = options.settings}) {
   // The block tells the log file of its plain lines, the logger prints above the block.
@@ -135,6 +139,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   loader_ = &loader;
   meter_ = monitor::StepBudgetMeter({.on_gpu = on_gpu_});
   metrics_.begin_fold(fold);
+  live_.begin_fold(fold, loader);
   loss_ = {};
   terms_ = {};
   phases_ = {};
@@ -145,6 +150,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
 
 void RunView::Impl::end_fold() {
   system_->enter({.phase = "other"});
+  live_.end_fold();
   metrics_.end_steps();
   block_->clear();
   loader_ = nullptr;
@@ -153,6 +159,7 @@ void RunView::Impl::end_fold() {
 void RunView::Impl::on_step(const StepFacts& report) {
   if (!in_training_part_) begin_training_part(report);
   meter_.add(report.times);
+  live_.on_step(report);
   waits_.add(report.step, report.times.data_wait_s);
   if (level_ == LogLevel::trace) logger_->trace(step_text(report));
   metrics_.on_step(report);
@@ -172,6 +179,7 @@ void RunView::Impl::begin_training_part(const StepFacts& step) {
 }
 
 void RunView::Impl::on_train_epoch_end() {
+  live_.on_train_epoch_end();
   metrics_.end_steps();
   stats_ = loader_->stats();
   usage_ = cpu_.sample();
@@ -230,6 +238,7 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
                                 .stats = stats_,
                                 .system = window_}));
   meter_.next_epoch();
+  live_.on_epoch();
   system_->enter({.phase = "other"});
 }
 
@@ -256,6 +265,7 @@ std::optional<double> RunView::Impl::data_wait_share() const {
 void RunView::Impl::on_phase(PhaseFacts phase) {
   if (phase.phase == RunPhase::training)
     phase.memory.in_loaders = static_cast<std::uint64_t>(stats_.bytes_held);
+  live_.on_phase(phase.phase, phase.epoch);
   (level_ <= LogLevel::debug ? logger_ : file_log_)->info(phase_line(phase));
   const std::vector<monitor::MemoryRemark> remarks = phases_.add(phase, fold_.epochs);
   adviser_.on_phase(phase, phases_.judge());
@@ -342,6 +352,9 @@ std::optional<double> RunView::data_wait_share() const {
 }
 SystemTotals RunView::system() const {
   return impl_->system();
+}
+LiveRun& RunView::live() {
+  return impl_->live();
 }
 
 }  // namespace headrace::inline v1::app

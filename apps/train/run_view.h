@@ -16,6 +16,7 @@
 
 namespace headrace::inline v1::app {
 
+class LiveRun;
 class RunFolder;
 
 struct RunViewOptions {
@@ -72,6 +73,8 @@ class RunView {
   std::optional<double> data_wait_share() const;
   /// What the machine did so far.
   SystemTotals system() const;
+  /// What it was told of, for others who look at the run; thread-safe as it says.
+  LiveRun& live();
 
  private:
   class Impl;

@@ -1,12 +1,15 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/run/data_log.h>
+#include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/goal_report.h>
+#include <headrace/apps/train/live_dump.h>
+#include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/memory_verdict.h>
@@ -15,6 +18,7 @@
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/smoke_report.h>
+#include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/tensorboard_log.h>
 #include <headrace/apps/train/train.h>
 #include <headrace/apps/train/training_backend.h>
@@ -22,6 +26,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -58,6 +63,7 @@ class TrainCommand {
 
   ExitCode run() {
     cv::setNumThreads(0);
+    const LiveSignal live;  // whoever finds the run folder may send one
     prepare_environment(*job_.config);
     // What sources say before there is a run folder goes to its log when there is one.
     const DataLogGuard early([this](headrace::LogLevel, std::string_view line) {
@@ -188,9 +194,19 @@ class TrainCommand {
   ExitCode train_members(TrainingRun& run, const RunFolder& folder, RunView& view,
                          const MemoryPlan& plan) {
     StopSignals signals;
+    MemoryRelief relief = memory_relief(plan, run);
+    const LiveDumpParts look{.folder = folder.path(),
+                             .live = view.live(),
+                             .runtime = run.runtime(),
+                             .account = relief.account,
+                             .say = [&view](const std::string& line) { view.info(line); }};
     MemoryGuard guard(
         plan.host_limit, signals, [&view](const std::string& line) { view.warn(line); },
-        memory_relief(plan, run));
+        std::move(relief));
+    const LiveSignal::Answer live([&look](const std::stop_token& stop) { dump_live(look, stop); });
+    if (options_.trace)
+      view.live().trace_steps(std::make_unique<StepTrace>(*options_.trace, run.runtime(),
+                                                          folder.path() / "trace.json", look.say));
     const Place place{.folder = folder, .view = view, .signals = signals, .guard = guard};
     open_data(run, view);
     std::vector<FoldOutcome> outcomes;

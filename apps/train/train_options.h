@@ -1,5 +1,7 @@
 #pragma once
 
+#include <headrace/apps/train/step_range.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,7 +20,9 @@ struct TrainOptions {
   bool dry_run = false;                 ///< check, forecast, and stop before the first step
   bool require_goals = false;           ///< a goal that fails is the exit code, see ExitCode::goals
   std::int64_t smoke = 0;               ///< steps of a trial, see SmokeTrial; 0: a training
-  std::string log_level{};              ///< a word of run/log_level.h; empty: not given
+  /// Steps of the first stage that is trained, for trace.json.
+  std::optional<StepRange> trace{};
+  std::string log_level{};  ///< a word of run/log_level.h; empty: not given
 };
 
 /// Of `headrace profile-memory`.

@@ -28,4 +28,9 @@ std::vector<Trace> Tracing::stop() {
   return traces;
 }
 
+std::size_t trace_bytes(const Runtime& runtime, const TraceOptions& options) {
+  return detail::TraceRings::bytes(runtime.threads() + runtime.io_threads(),
+                                   detail::TraceRings::events_of(options));
+}
+
 }  // namespace headrace::inline v1

@@ -4,6 +4,7 @@
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/engine/stats/trace.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace headrace::inline v1 {
@@ -32,5 +33,8 @@ class HEADRACE_API Tracing {
   Runtime runtime_;
   bool on_ = true;
 };
+
+/// Bytes that the rings of one loader of that runtime take.
+HEADRACE_API std::size_t trace_bytes(const Runtime& runtime, const TraceOptions& options = {});
 
 }  // namespace headrace::inline v1

@@ -1,0 +1,282 @@
+#include <headrace/apps/commands/file_end.h>
+#include <headrace/apps/commands/machine_text.h>
+#include <headrace/apps/commands/run_glance.h>
+#include <headrace/apps/config/document.h>
+#include <headrace/apps/run/csv_table.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/base/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <ranges>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+std::int64_t number(std::string_view text) {
+  std::int64_t value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// A part of a line up to the next " · ", which is taken off with it.
+std::string_view next_part(std::string_view& rest) {
+  constexpr std::string_view between = " · ";
+  const auto end = rest.find(between);
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + between.size());
+  return part;
+}
+
+// "2026-11-28T00:00:35.550Z info text": the text and its level.
+struct LogLine {
+  std::string_view level{};
+  std::string_view text{};
+};
+
+LogLine parse_log_line(std::string_view line) {
+  const auto time = line.find(' ');
+  if (time < 20 || time == std::string_view::npos || line[time - 1] != 'Z') return {.text = line};
+  const auto level = line.find(' ', time + 1);
+  if (level == std::string_view::npos) return {.text = line};
+  return {.level = line.substr(time + 1, level - time - 1), .text = line.substr(level + 1)};
+}
+
+void read_log(const fs::path& file, RunGlance& glance) {
+  const std::vector<std::string> lines = last_lines(file, std::size_t{256} << 10);
+  bool ended = false;
+  for (const std::string& line : lines | std::views::reverse) {
+    const LogLine said = parse_log_line(line);
+    if (!ended && glance.last_word.empty()) {
+      // A run that went on has said how it is doing behind the end of the one before.
+      if (said.text.starts_with("run folder ") || parse_progress(said.text)) ended = true;
+      if (said.text.starts_with("stopped and saved") || said.level == "error" ||
+          said.text.starts_with("figures and curves: "))
+        glance.last_word = said.text;
+      if (said.level == "error")
+        glance.state = RunState::failed;
+      else if (said.text.starts_with("stopped and saved"))
+        glance.state = RunState::stopped;
+      else if (said.text.starts_with("figures and curves: "))
+        glance.state = RunState::done;
+    }
+    std::optional<ProgressLine> progress = parse_progress(said.text);
+    if (glance.step_budget.empty()) {
+      if (said.text.starts_with("step ") && said.text.find(" = data ") != std::string_view::npos)
+        glance.step_budget = said.text.substr(0, said.text.find(" ("));
+      else if (progress)
+        glance.step_budget = progress->step;
+    }
+    if (!glance.progress) glance.progress = std::move(progress);
+    if (glance.verdict.empty() && said.text.find("input-bound") != std::string_view::npos)
+      glance.verdict = said.text;
+  }
+}
+
+std::string text_of(const ordered_json& value) {
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+bool is_of_place(const std::string& name) {
+  return name == "member" || name == "stage" || name == "epoch";
+}
+
+std::int64_t whole(const ordered_json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number_integer() ? found->get<std::int64_t>() : -1;
+}
+
+// The newest row that is of steps alone.
+void read_rows(const fs::path& file, RunGlance& glance) {
+  for (const std::string& line : last_lines(file) | std::views::reverse) {
+    const ordered_json row = ordered_json::parse(line, nullptr, false);
+    if (!row.is_object() || !row.contains("samples_per_s")) continue;
+    for (const auto& [name, value] : row.items())
+      if (!is_of_place(name)) glance.step_figures.emplace_back(name, text_of(value));
+    glance.row_epoch = whole(row, "epoch");
+    glance.row_step = whole(row, "step");
+    return;
+  }
+}
+
+// Rows of the member and the stage of the last one.
+std::vector<std::map<std::string, std::string>> rows_of_stage(const CsvTable& table) {
+  std::vector<std::map<std::string, std::string>> rows;
+  for (const std::vector<std::string>& cells : table.rows) {
+    auto& row = rows.emplace_back();
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      row[table.columns[i]] = cells[i];
+  }
+  if (rows.empty()) return rows;
+  const auto last = rows.back();
+  const auto cell = [](const auto& row, const char* name) {
+    const auto found = row.find(name);
+    return found == row.end() ? std::string() : found->second;
+  };
+  std::erase_if(rows, [&](const auto& row) {
+    return cell(row, "member") != cell(last, "member") || cell(row, "stage") != cell(last, "stage");
+  });
+  return rows;
+}
+
+void read_epochs(const fs::path& file, RunGlance& glance) {
+  const CsvTable table = read_csv_file(file);
+  auto rows = rows_of_stage(table);
+  if (rows.empty()) return;
+  glance.epochs_done = number(rows.back()["epoch"]) + 1;
+  if (glance.epochs_done > 0)
+    glance.steps_an_epoch = number(rows.back()["step"]) / glance.epochs_done;
+  for (const char* of : {"val_", "train_"})
+    for (const std::string& column : table.columns)
+      if (const std::string& cell = rows.back()[column]; column.starts_with(of) && !cell.empty())
+        glance.epoch_figures.emplace_back(
+            column, fmt::format("{:.4g}", std::strtod(cell.c_str(), nullptr)));
+  double seconds = 0.0;
+  const std::size_t recent = std::min<std::size_t>(rows.size(), 3);
+  for (std::size_t i = rows.size() - recent; i < rows.size(); ++i)
+    seconds += std::strtod(rows[i]["epoch_s"].c_str(), nullptr);
+  glance.epoch_s = seconds / static_cast<double>(recent);
+  for (auto& row : rows)
+    if (row["improved"] == "1") glance.best_epoch = number(row["epoch"]) + 1;
+}
+
+// Lines of the log come each ten seconds, rows each five; an epoch that is done has a row of its
+// own.
+void bring_up_to_date(RunGlance& glance) {
+  if (!glance.progress) return;
+  ProgressLine& progress = *glance.progress;
+  const auto to = [&progress](std::int64_t epoch, double share) {
+    if (epoch > progress.epochs || share < 0.0 || share > 1.0) return;
+    if (epoch < progress.epoch || (epoch == progress.epoch && share <= progress.share)) return;
+    progress.epoch = epoch;
+    progress.share = share;
+    progress.left.clear();
+  };
+  to(glance.epochs_done, 1.0);
+  if (glance.row_epoch < 0 || glance.steps_an_epoch <= 0) return;
+  const std::int64_t behind = glance.row_step - glance.row_epoch * glance.steps_an_epoch;
+  to(glance.row_epoch + 1,
+     static_cast<double>(behind) / static_cast<double>(glance.steps_an_epoch));
+}
+
+void read_advice(const fs::path& file, RunGlance& glance) {
+  const std::vector<std::string> lines = last_lines(file);
+  if (lines.empty()) return;
+  const ordered_json advice = ordered_json::parse(lines.back(), nullptr, false);
+  if (!advice.is_object()) return;
+  const auto word = [&advice](const char* key) {
+    const auto found = advice.find(key);
+    return found == advice.end() || found->is_null() ? std::string() : text_of(*found);
+  };
+  glance.advice = word("severity") + " · " + word("verdict");
+  if (!word("setting").empty())
+    glance.advice += fmt::format(" · {} {} -> {}", word("setting"), word("old"), word("new"));
+  if (!word("effect").empty()) glance.advice += " · " + word("effect");
+}
+
+void read_state(const fs::path& run, RunGlance& glance) {
+  glance.process = read_run_process(run);
+  if (!glance.process) return;
+  const std::optional<bool> runs = is_running(*glance.process);
+  if (!runs) {
+    if (glance.state == RunState::unknown) glance.state = RunState::elsewhere;
+    return;
+  }
+  if (!*runs) {
+    if (glance.state == RunState::unknown) glance.state = RunState::killed;
+    return;
+  }
+  glance.state = RunState::running;
+  glance.last_word.clear();
+  double up_s = 0.0;
+  std::ifstream("/proc/uptime") >> up_s;
+  glance.running_s = up_s - static_cast<double>(process_started(glance.process->pid)) /
+                                static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+void read_machine(const fs::path& run, RunGlance& glance) {
+  const std::vector<std::string> samples = last_lines(run / "system.jsonl");
+  if (!samples.empty()) {
+    glance.machine = machine_text(samples.back());
+    glance.busiest = busiest_text(samples.back());
+  }
+  if (glance.machine.empty() && glance.process && glance.state == RunState::running)
+    glance.machine = process_text(glance.process->pid);
+}
+
+std::string kind_of(const fs::path& run) {
+  try {
+    const Node document = read_document(run / "config.yaml");
+    const Entry* kind = document.find("kind");
+    return kind == nullptr ? std::string() : kind->value.text;
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::optional<ProgressLine> parse_progress(std::string_view line) {
+  ProgressLine progress;
+  const std::string_view head = next_part(line);
+  auto epoch = head.find("epoch ");
+  if (epoch == std::string_view::npos || line.empty()) return std::nullopt;
+  if (epoch > 0) progress.head = head.substr(0, epoch - 1);
+  const std::string_view place = head.substr(epoch + 6);
+  const auto slash = place.find('/');
+  const auto blank = place.find(' ');
+  if (slash == std::string_view::npos || blank == std::string_view::npos || !place.ends_with(" %"))
+    return std::nullopt;
+  progress.epoch = number(place.substr(0, slash));
+  progress.epochs = number(place.substr(slash + 1, blank - slash - 1));
+  if (progress.epoch < 1 || progress.epochs < progress.epoch) return std::nullopt;
+  progress.share = std::strtod(std::string(place.substr(blank + 1)).c_str(), nullptr) / 100.0;
+  while (!line.empty()) {
+    const std::string_view part = next_part(line);
+    if (part.ends_with(" samples/s"))
+      progress.pace = part;
+    else if (part.starts_with("epoch done in "))
+      progress.left = part;
+    else if (part.starts_with("step "))
+      progress.step = part;
+    else if (part.find("lr ") != std::string_view::npos)
+      progress.figures = part;
+  }
+  return progress;
+}
+
+RunGlance read_run_glance(const fs::path& run) {
+  if (!fs::is_regular_file(run / "config.yaml"))
+    throw ConfigError(fmt::format(
+        "[top] {}: must be the folder of a run, got one without config.yaml", run.string()));
+  RunGlance glance{.name = fs::absolute(run / "").parent_path().filename().string(),
+                   .kind = kind_of(run)};
+  read_log(run / "log.txt", glance);
+  read_rows(run / "metrics.jsonl", glance);
+  read_epochs(run / "metrics.csv", glance);
+  bring_up_to_date(glance);
+  read_advice(run / "advice.jsonl", glance);
+  read_state(run, glance);
+  read_machine(run, glance);
+  glance.bad_samples = count_lines(run / "bad_samples.jsonl");
+  glance.bad_steps = count_lines(run / "bad_steps.jsonl");
+  for (const char* file : {"log.txt", "metrics.jsonl"}) {
+    const double silent = seconds_since_written(run / file);
+    if (silent >= 0.0 && (glance.silent_s < 0.0 || silent < glance.silent_s))
+      glance.silent_s = silent;
+  }
+  return glance;
+}
+
+}  // namespace headrace::inline v1::app

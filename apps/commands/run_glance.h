@@ -1,0 +1,73 @@
+#pragma once
+
+#include <headrace/apps/run/run_process.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// How a run stands, as far as its folder and the system can tell.
+enum class RunState : unsigned char {
+  running,
+  elsewhere,  ///< of another machine: whether it runs cannot be told
+  done,
+  stopped,  ///< it saved itself and can go on
+  failed,   ///< with an error that its log has
+  killed,   ///< it has ended without a word
+  unknown,  ///< its folder does not say which process it was
+};
+
+/// A line of log.txt about a step.
+struct ProgressLine {
+  std::string head{};  ///< "fold 0"; empty for an only member
+  std::int64_t epoch = 0;
+  std::int64_t epochs = 0;
+  double share = 0.0;     ///< of the epoch
+  std::string pace{};     ///< "589 samples/s"
+  std::string left{};     ///< "epoch done in 326 ms"
+  std::string figures{};  ///< "loss 0.6491 lr 0.001"
+  std::string step{};     ///< "step 23 ms = data 0 + ..."
+};
+
+/// Nothing for a line that is about something else.
+std::optional<ProgressLine> parse_progress(std::string_view line);
+
+/// What a run's folder says of it.
+struct RunGlance {
+  std::string name{};  ///< the folder's
+  std::string kind{};  ///< of its configuration
+  RunState state = RunState::unknown;
+  std::string last_word{};  ///< of a run that stopped or failed
+  std::optional<RunProcess> process{};
+  double running_s = -1.0;  ///< since it was started or went on; negative: not known
+  /// The newest place that a line or a row tells.
+  std::optional<ProgressLine> progress{};
+  std::string step_budget{};  ///< "step 23 ms = data 0 + ..."
+  /// Of the newest row of steps, with its place.
+  std::vector<std::pair<std::string, std::string>> step_figures{};
+  std::int64_t row_epoch = -1;  ///< from 0; negative: there is none
+  std::int64_t row_step = -1;
+  std::vector<std::pair<std::string, std::string>> epoch_figures{};  ///< of the newest epoch
+  std::int64_t epochs_done = 0;                                      ///< of its member and stage
+  std::int64_t steps_an_epoch = 0;                                   ///< likewise; 0: none is done
+  std::int64_t best_epoch = 0;                                       ///< from 1; 0: none
+  double epoch_s = -1.0;  ///< mean of the last three; negative: none is done
+  std::string verdict{};
+  std::string advice{};
+  std::string machine{};  ///< of the newest sample
+  std::string busiest{};  ///< likewise
+  std::int64_t bad_samples = 0;
+  std::int64_t bad_steps = 0;
+  double silent_s = -1.0;  ///< since it last wrote a row or a line; negative: it has not
+};
+
+/// Reads the ends of its files and /proc, and touches nothing. Throws ConfigError where there is no
+/// run.
+RunGlance read_run_glance(const std::filesystem::path& run);
+
+}  // namespace headrace::inline v1::app

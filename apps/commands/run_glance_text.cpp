@@ -1,0 +1,174 @@
+#include <headrace/apps/commands/run_glance_text.h>
+#include <headrace/apps/terminal/progress_bar.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/monitor/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+using monitor::format_seconds;
+using monitor::format_share;
+using Figures = std::vector<std::pair<std::string, std::string>>;
+
+// A run writes each five seconds, but for long steps and long evaluations.
+constexpr double silent_s = 60.0;
+constexpr std::size_t most_lines = 20;
+
+// "name value" of as many as fit behind the head.
+std::string line_of(const std::string& head, const Figures& figures, std::size_t columns) {
+  std::string line = head;
+  for (const auto& [name, value] : figures) {
+    const std::string figure = fmt::format("{}{} {}", line == head ? " " : " · ", name, value);
+    if (text_width(line) + text_width(figure) > columns) break;
+    line += figure;
+  }
+  return line == head ? std::string() : line;
+}
+
+std::string joined(std::initializer_list<std::string> parts) {
+  std::string text;
+  for (const std::string& part : parts)
+    if (!part.empty()) text += (text.empty() ? "" : " · ") + part;
+  return text;
+}
+
+// Of the stage, by the epochs so far.
+std::string stage_left(const RunGlance& glance) {
+  if (!glance.progress || glance.epoch_s <= 0.0 || glance.state != RunState::running) return {};
+  const double epochs = static_cast<double>(glance.progress->epochs - glance.progress->epoch) + 1.0;
+  const double left = (epochs - glance.progress->share) * glance.epoch_s;
+  return "stage done in about " + format_seconds(std::max(0.0, left));
+}
+
+std::string place_line(const RunGlance& glance) {
+  if (!glance.progress) return "no step was told of yet";
+  const ProgressLine& progress = *glance.progress;
+  return joined({fmt::format("{}{}epoch {}/{} {} {}", progress.head,
+                             progress.head.empty() ? "" : " ", progress.epoch, progress.epochs,
+                             progress_bar(progress.share), format_share(progress.share)),
+                 glance.state == RunState::running ? progress.left : "", stage_left(glance)});
+}
+
+// The pace first.
+std::string steps_line(const RunGlance& glance, std::size_t columns) {
+  Figures figures = glance.step_figures;
+  const auto pace = std::ranges::find(figures, "samples_per_s", &Figures::value_type::first);
+  if (pace == figures.end())
+    return glance.progress ? joined({glance.progress->pace, glance.progress->figures}) : "";
+  const std::string head =
+      monitor::format_rate(std::strtod(pace->second.c_str(), nullptr)) + " samples/s ·";
+  figures.erase(pace);
+  return line_of(head, figures, columns);
+}
+
+std::string epoch_head(const RunGlance& glance) {
+  return fmt::format("epoch {}{}:", glance.epochs_done,
+                     glance.best_epoch > 0 ? fmt::format(" (best {})", glance.best_epoch) : "");
+}
+
+std::string bad_line(const RunGlance& glance) {
+  std::string text;
+  if (glance.bad_samples > 0) text = fmt::format("bad samples {}", glance.bad_samples);
+  if (glance.bad_steps > 0)
+    text +=
+        fmt::format("{}steps that were not finite {}", text.empty() ? "" : " · ", glance.bad_steps);
+  return text;
+}
+
+// A long line over several; the words stay whole.
+void add_wrapped(const std::string& text, std::size_t columns, std::size_t most,
+                 std::vector<std::string>& lines) {
+  std::string line;
+  std::string rest = text;
+  for (std::size_t count = 0; !rest.empty() && count < most; ++count) {
+    std::size_t end = rest.size();
+    while (text_width(rest.substr(0, end)) > columns && end > 0) {
+      const auto blank = rest.rfind(' ', end - 1);
+      if (blank == std::string::npos || blank == 0) break;
+      end = blank;
+    }
+    const bool last = count + 1 == most;
+    lines.push_back(last ? rest : rest.substr(0, end));
+    if (last) return;
+    rest.erase(0, std::min(end + 1, rest.size()));
+    if (!rest.empty()) rest = "  " + rest;
+  }
+}
+
+}  // namespace
+
+std::string state_text(const RunGlance& glance) {
+  const std::string silent = glance.silent_s < 0.0 ? "" : format_seconds(glance.silent_s);
+  const std::string since =
+      silent.empty() ? "it has written nothing" : "last wrote " + silent + " ago";
+  switch (glance.state) {
+    case RunState::running:
+      if (glance.silent_s >= silent_s)
+        return fmt::format(
+            "running, but has not written for {}: a long step or evaluation, or hung; "
+            "kill -USR2 {} asks it",
+            silent, glance.process->pid);
+      return glance.silent_s < 0.0 ? "running, has written no row yet"
+                                   : fmt::format("running, last row {} ago", silent);
+    case RunState::elsewhere:
+      return fmt::format("of {}: whether it runs cannot be told from here; {}",
+                         glance.process->host, since);
+    case RunState::done:
+      return "ended: done; " + since;
+    case RunState::stopped:
+      return "ended: stopped and saved; " + since;
+    case RunState::failed:
+      return "ended: failed; " + since;
+    case RunState::killed:
+      return "ended: killed, without a word; " + since;
+    case RunState::unknown:
+      break;
+  }
+  return "whether it runs its folder does not say; " + since;
+}
+
+std::vector<std::string> glance_lines(const RunGlance& glance, std::size_t columns) {
+  std::vector<std::string> lines;
+  const auto add = [&lines](const std::string& line) {
+    if (!line.empty()) lines.push_back(line);
+  };
+  const std::string pid =
+      glance.process && glance.state == RunState::running
+          ? fmt::format("process {}, {}", glance.process->pid, format_seconds(glance.running_s))
+          : "";
+  add(joined({glance.name, glance.kind, pid}));
+  add_wrapped(state_text(glance), columns, 2, lines);
+  if (glance.state == RunState::failed || glance.state == RunState::stopped)
+    add_wrapped(glance.last_word, columns, 4, lines);
+  add(place_line(glance));
+  add(steps_line(glance, columns));
+  add(glance.step_budget);
+  if (glance.epochs_done > 0) add(line_of(epoch_head(glance), glance.epoch_figures, columns));
+  add(glance.machine);
+  add(glance.busiest);
+  if (!glance.verdict.empty()) add_wrapped(glance.verdict, columns, 2, lines);
+  if (!glance.advice.empty()) add_wrapped("advice: " + glance.advice, columns, 3, lines);
+  add(bad_line(glance));
+  if (lines.size() > most_lines) lines.resize(most_lines);
+  return lines;
+}
+
+std::string glance_line(const RunGlance& glance) {
+  std::string place;
+  if (glance.progress)
+    place = fmt::format("{}{}epoch {}/{} {}", glance.progress->head,
+                        glance.progress->head.empty() ? "" : " ", glance.progress->epoch,
+                        glance.progress->epochs, format_share(glance.progress->share));
+  const ProgressLine none;
+  const ProgressLine& progress = glance.progress ? *glance.progress : none;
+  return joined({place, progress.pace, progress.figures, glance.step_budget, glance.machine,
+                 bad_line(glance), state_text(glance)});
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,266 @@
+#include <headrace/apps/commands/file_end.h>
+#include <headrace/apps/commands/machine_text.h>
+#include <headrace/apps/commands/run_glance_text.h>
+#include <headrace/apps/run/run_process.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+using namespace headrace;
+using app::glance_line;
+using app::glance_lines;
+using app::machine_text;
+using app::parse_progress;
+using app::read_run_glance;
+using app::RunGlance;
+using app::RunState;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string progress =
+    "2026-11-28T00:00:34.000Z info fold 0 epoch 3/8 88 % · 589 samples/s · epoch done in 326 ms · "
+    "loss 0.6491 lr 0.001 · step 23 ms = data 0 + copy 0 + compute 23 + other 0 · CPU 38 % · "
+    "memory 148 MiB\n";
+const std::string verdict =
+    "2026-11-28T00:00:35.000Z info not input-bound (data stall 0.0 %): the consumer sets the "
+    "pace\n";
+const std::string machine =
+    R"({"at_s":1,"machine_share":0.45,"process_cores":1.5,"memory_total_bytes":64000000000,)"
+    R"("memory_available_bytes":45600000000,"gpus":[{"index":0,"busy_share":0.85,)"
+    R"("memory_used_bytes":12300000000,"memory_total_bytes":24000000000}],)"
+    R"("busiest":[{"pid":1,"name":"train","cores":1.5,"ours":true},)"
+    R"({"pid":2,"name":"ffmpeg","cores":0.4,"ours":false}]})"
+    "\n";
+
+class Run {
+ public:
+  Run() {
+    put("config.yaml", "kind: glaucoma\n");
+    put("log.txt", "2026-11-28T00:00:24.000Z info run folder x\n" + progress + verdict);
+    put("metrics.jsonl",
+        "{\"member\":0,\"epoch\":2,\"step\":280,\"loss\":0.5,\"gradient_norm\":1.25,"
+        "\"learning_rate\":0.001,\"samples_per_s\":589.0}\n"
+        "{\"member\":0,\"epoch\":2,\"epoch_s\":3.0}\n{\"half a ro");
+    put("metrics.csv",
+        "member,epoch,step,train_loss,val_loss,val_accuracy,improved,epoch_s\n"
+        "0,0,100,0.8,0.7,0.5,1,4.0\n0,1,200,0.6,0.65,0.5625,1,2.0\n");
+    put("system.jsonl", machine);
+    put("advice.jsonl",
+        "{\"rule\":\"threads\",\"severity\":\"warning\",\"verdict\":\"decode is slow\","
+        "\"setting\":\"threads.loader\",\"old\":\"1\",\"new\":\"4\",\"effect\":\"stall 31 % -> 2 "
+        "%\"}\n");
+    process(::getpid(), app::process_started(::getpid()));
+  }
+
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(path() / name, std::ios::binary) << text;
+  }
+  void process(std::int64_t pid, std::int64_t started) const {
+    put("env.json", "{\"pid\":" + std::to_string(pid) +
+                        ",\"pid_started\":" + std::to_string(started) + ",\"kernel\":{\"host\":\"" +
+                        app::host_name() + "\"}}");
+  }
+  void end_with(const std::string& line) const {
+    put("log.txt", progress + verdict + "2026-11-28T00:01:00.000Z " + line + "\n");
+    process(::getpid(), 1);
+  }
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines)
+    text += line + "\n";
+  return text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a line about a step is understood, and no other") {
+  const auto line = parse_progress(progress.substr(0, progress.size() - 1).substr(30));
+  REQUIRE(line);
+  CHECK(line->head == "fold 0");
+  CHECK(line->epoch == 3);
+  CHECK(line->epochs == 8);
+  CHECK(line->share == doctest::Approx(0.88));
+  CHECK(line->pace == "589 samples/s");
+  CHECK(line->left == "epoch done in 326 ms");
+  CHECK(line->figures == "loss 0.6491 lr 0.001");
+  CHECK(line->step == "step 23 ms = data 0 + copy 0 + compute 23 + other 0");
+  const auto alone = parse_progress("epoch 1/3 2.0 % · 141 samples/s");
+  REQUIRE(alone);
+  CHECK(alone->head == "");
+  for (const char* text :
+       {"", "epoch", "epoch 1/3", "epoch 1/3 2.0 %", "epoch 4/3 2 % · x", "epoch a/b 2 % · x",
+        "memory of training, epoch 3: tensors 1 GiB · x", "epoch 0/3 2 % · x"})
+    CHECK_MESSAGE(!parse_progress(text), text);
+}
+
+TEST_CASE("a run that is at work is shown whole") {
+  const Run run;
+  const RunGlance glance = read_run_glance(run.path());
+  CHECK(glance.state == RunState::running);
+  CHECK(glance.kind == "glaucoma");
+  CHECK(glance.epochs_done == 2);
+  CHECK(glance.best_epoch == 2);
+  CHECK(glance.epoch_s == doctest::Approx(3.0));
+  const std::string text = joined(glance_lines(glance, 200));
+  CAPTURE(text);
+  for (const char* part : {"process ",
+                           "running, last row",
+                           "fold 0 epoch 3/8",
+                           "88 %",
+                           "epoch done in 326 ms",
+                           "stage done in about",
+                           "589 samples/s",
+                           "loss 0.5",
+                           "gradient_norm 1.25",
+                           "step 23 ms = data 0",
+                           "epoch 2 (best 2): val_loss 0.65",
+                           "val_accuracy 0.5625",
+                           "GPU: 85 %",
+                           "VRAM: 12.3/24.0 GB (51 %)",
+                           "CPU: 45 % (run 1.5 cores)",
+                           "RAM: 18.4/64.0 GB",
+                           "ffmpeg 0.4 (not of the run)",
+                           "not input-bound",
+                           "advice: warning · decode is slow",
+                           "threads.loader 1 -> 4"})
+    CHECK_MESSAGE(has(text, part), part);
+  const std::string line = glance_line(glance);
+  CHECK(std::ranges::count(line, '\n') == 0);
+  for (const char* part :
+       {"fold 0 epoch 3/8 88 %", "589 samples/s", "loss 0.6491", "GPU: 85 %", "running, last row"})
+    CHECK_MESSAGE(has(line, part), part);
+}
+
+TEST_CASE("rows and epochs that are newer than the last line of the log say the place") {
+  const Run run;
+  const auto place = [&run] { return *read_run_glance(run.path()).progress; };
+  CHECK(place().share == doctest::Approx(0.88));  // the row says 80 % of the third epoch
+  run.put("metrics.jsonl", "{\"epoch\":2,\"step\":295,\"samples_per_s\":589.0}\n");
+  CHECK(place().epoch == 3);
+  CHECK(place().share == doctest::Approx(0.95));
+  run.put("metrics.jsonl", "{\"epoch\":3,\"step\":310,\"samples_per_s\":589.0}\n");
+  CHECK(place().epoch == 4);
+  CHECK(place().share == doctest::Approx(0.1));
+  run.put("metrics.jsonl", "{\"epoch\":-7,\"step\":1e99,\"samples_per_s\":589.0}\n");
+  CHECK(place().epoch == 3);
+}
+
+TEST_CASE("a block has at most twenty lines, and figures that do not fit are left out") {
+  const Run run;
+  for (const std::size_t columns : {40U, 79U, 99U, 199U}) {
+    CAPTURE(columns);
+    const auto lines = glance_lines(read_run_glance(run.path()), columns);
+    CHECK(lines.size() <= 20);
+    CHECK(lines.size() >= 8);
+    if (columns < 79) continue;
+    for (const std::string& line : lines)
+      if (!line.starts_with("fold 0") && !has(line, "process ") && !has(line, "GPU"))
+        CHECK_MESSAGE(app::text_width(line) <= columns, line);
+  }
+}
+
+TEST_CASE("how a run has ended is told from its last word") {
+  const Run run;
+  const auto state = [&run] { return read_run_glance(run.path()).state; };
+  run.end_with("info figures and curves: results.csv in x");
+  CHECK(state() == RunState::done);
+  run.end_with("info stopped and saved; to go on: headrace train --resume x");
+  CHECK(state() == RunState::stopped);
+  CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "to go on: headrace train"));
+  run.end_with("error [read] row 7: cannot be read");
+  CHECK(state() == RunState::failed);
+  CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "[read] row 7"));
+  run.end_with("info checkpoint written");
+  CHECK(state() == RunState::killed);
+  // It went on, and was killed then.
+  run.put("log.txt", "2026-11-28T00:00:00.000Z info stopped and saved; to go on: x\n" + progress);
+  CHECK(state() == RunState::killed);
+  run.put("env.json", "{}");
+  CHECK(state() == RunState::unknown);
+  run.put("env.json", "{\"pid\":7,\"kernel\":{\"host\":\"another\"}}");
+  CHECK(state() == RunState::elsewhere);
+}
+
+TEST_CASE("a run that is silent for long is doubted") {
+  const Run run;
+  const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(2);
+  fs::last_write_time(run.path() / "log.txt", then);
+  fs::last_write_time(run.path() / "metrics.jsonl", then);
+  const std::string text = app::state_text(read_run_glance(run.path()));
+  CHECK_MESSAGE(has(text, "has not written for 2 min"), text);
+  CHECK(has(text, "hung"));
+}
+
+TEST_CASE("a folder with next to nothing in it is shown, and one that is no run is refused") {
+  const test::TemporaryFolder folder;
+  CHECK_THROWS_AS(read_run_glance(folder.path()), ConfigError);
+  CHECK_THROWS_AS(read_run_glance(folder.path() / "none"), ConfigError);
+  std::ofstream(folder.path() / "config.yaml") << "{{{ no yaml";
+  const RunGlance glance = read_run_glance(folder.path());
+  CHECK(glance.state == RunState::unknown);
+  CHECK(has(joined(glance_lines(glance, 80)), "no step was told of yet"));
+  CHECK_FALSE(glance_line(glance).empty());
+}
+
+TEST_CASE("files that are broken or hostile break nothing") {
+  const Run run;
+  for (const char* file :
+       {"metrics.jsonl", "system.jsonl", "advice.jsonl", "metrics.csv", "log.txt", "env.json"}) {
+    for (const std::string text :
+         {"", "\n\n\n", "[1,2]\n", "null\n", "{\"samples_per_s\":null}\n",
+          "{\"gpus\":[7,null,{}],\"machine_share\":\"x\",\"busiest\":[3,{}]}\n",
+          "\x1b[2J\xff\xfe\n", "member\n\"", "{\"severity\":{},\"verdict\":[],\"setting\":3}\n"}) {
+      CAPTURE(file);
+      CAPTURE(text);
+      const Run fresh;
+      fresh.put(file, text);
+      CHECK_NOTHROW(glance_lines(read_run_glance(fresh.path()), 80));
+      CHECK_NOTHROW(glance_line(read_run_glance(fresh.path())));
+    }
+  }
+}
+
+TEST_CASE("the end of a file is its last whole lines") {
+  const test::TemporaryFolder folder;
+  const fs::path file = folder.path() / "lines";
+  CHECK(app::last_lines(file).empty());
+  std::ofstream(file) << "first\nsecond\nthird\nhalf";
+  CHECK(app::last_lines(file) == std::vector<std::string>{"first", "second", "third"});
+  CHECK(app::last_lines(file, 12) == std::vector<std::string>{"third"});
+  CHECK(app::last_lines(file, 2).empty());
+  CHECK(app::count_lines(file) == 3);
+  CHECK(app::seconds_since_written(file) >= 0.0);
+  CHECK(app::seconds_since_written(folder.path() / "none") < 0.0);
+}
+
+TEST_CASE("a machine without a GPU, and one with two, are named as they are") {
+  CHECK(machine_text("{\"machine_share\":0.5}") == "CPU: 50 %");
+  CHECK(machine_text("nonsense") == "");
+  const std::string two = machine_text(
+      R"({"gpus":[{"index":0,"busy_share":0.1,"temperature_c":39},{"index":1,"busy_share":0.2}]})");
+  CHECK(two == "GPU 0: 10 % 39 °C | GPU 1: 20 %");
+  CHECK(has(app::process_text(::getpid()), " threads"));
+  CHECK(app::process_text(1 << 30) == "");
+}

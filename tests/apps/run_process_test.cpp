@@ -1,0 +1,63 @@
+#include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/run/run_process.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace headrace;
+using app::is_running;
+using app::process_started;
+using app::read_run_process;
+using app::RunProcess;
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a run folder says which process opened it, and that one runs") {
+  const test::TemporaryFolder folder;
+  const app::RunFolder run = app::RunFolder::create(folder.path(), "run");
+  run.write_environment({});
+  const auto process = read_run_process(run.path());
+  REQUIRE(process);
+  CHECK(process->pid == ::getpid());
+  CHECK(process->started == process_started(::getpid()));
+  CHECK(process->started > 0);
+  CHECK(is_running(*process) == true);
+}
+
+TEST_CASE("another process with the number is not the run, and one that has ended is none") {
+  RunProcess process{.pid = ::getpid(), .started = process_started(::getpid()) - 1};
+  CHECK(is_running(process) == false);
+  process.started = 0;  // not said
+  CHECK(is_running(process) == true);
+  process.host = "another machine";
+  CHECK_FALSE(is_running(process).has_value());
+
+  const pid_t child = ::fork();
+  if (child == 0) ::pause();
+  const RunProcess of_child{.pid = child, .started = process_started(child)};
+  CHECK(is_running(of_child) == true);
+  ::kill(child, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  CHECK(is_running(of_child) == false);  // nobody has asked how it ended
+  ::waitpid(child, nullptr, 0);
+  CHECK(is_running(of_child) == false);
+}
+
+TEST_CASE("a folder that does not say it, or says nonsense, names no process") {
+  const test::TemporaryFolder folder;
+  CHECK_FALSE(read_run_process(folder.path()));
+  for (const char* text : {"", "{", "[]", "7", "{}", "{\"pid\": \"7\"}", "{\"pid\": -7}",
+                           "{\"pid\": 1e99}", "{\"kernel\": {\"host\": 3}}"}) {
+    CAPTURE(text);
+    std::ofstream(folder.path() / "env.json") << text;
+    CHECK_FALSE(read_run_process(folder.path()));
+  }
+}
