@@ -163,7 +163,8 @@ Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
   }
   if (const Finding* finding = worst(environment)) {
     diagnosis.limit = Limit::environment;
-    diagnosis.to_do = fmt::format("environment: {}: {}", finding->what, finding->way_out);
+    diagnosis.to_do = fmt::format("environment: {}: {}", finding->what,
+                                  finding->way_out.empty() ? finding->found : finding->way_out);
   } else if (!paced || (ceilings.device && !has_pace(*ceilings.device))) {
     diagnosis.to_do = missing(ceilings);
   } else {

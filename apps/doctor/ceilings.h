@@ -1,6 +1,6 @@
 #pragma once
 
-#include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/doctor/finding.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/monitor/verdict.h>
 
@@ -62,6 +62,6 @@ std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis);
 
 /// All that was measured and concluded.
 std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,
-                          const std::string& configuration);
+                          const std::string& configuration, const Findings& environment = {});
 
 }  // namespace headrace::inline v1::app

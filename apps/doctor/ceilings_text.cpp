@@ -1,4 +1,5 @@
 #include <headrace/apps/doctor/ceilings.h>
+#include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/monitor/format.h>
 
@@ -88,7 +89,7 @@ std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis) 
 }
 
 std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,
-                          const std::string& configuration) {
+                          const std::string& configuration, const Findings& environment) {
   using nlohmann::ordered_json;
   ordered_json paces = ordered_json::object();
   const auto add = [&](const PaceResult& result) {
@@ -105,6 +106,7 @@ std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,
                               {"fetch_stall_share", diagnosis.fetch_share},
                               {"memory_verdict", ordered_json::parse(diagnosis.memory.json())},
                               {"storage_verdict", ordered_json::parse(diagnosis.storage.json())},
+                              {"environment", ordered_json::parse(environment_json(environment))},
                               {"limit", to_string(diagnosis.limit)},
                               {"to_do", diagnosis.to_do}};
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

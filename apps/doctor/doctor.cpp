@@ -1,8 +1,11 @@
+#include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/ceilings.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/whole_configuration.h>
+#include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/process_memory.h>
 
@@ -11,6 +14,8 @@
 #include <optional>
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -31,20 +36,45 @@ PaceResult measure(const WholeConfiguration& configuration, PaceInput input, dou
   return pace_apart(configuration.yaml(), {.input = input, .seconds = seconds});
 }
 
-std::string text_of(const std::vector<Finding>& environment) {
-  std::string text;
-  for (const Finding& finding : environment)
-    text += fmt::format("{}: {} is {}, wanted {}; {}\n", monitor::to_string(finding.severity),
-                        finding.what, finding.found, finding.wanted, finding.way_out);
-  return text;
+// What a configuration wants of the machine, and where its files lie.
+EnvironmentOptions environment_of(const WholeConfiguration& configuration) {
+  EnvironmentOptions options;
+  const DataFiles data = find_data_files(configuration.asked);
+  if (!data.files.empty())
+    options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
+  options.runs = configuration.value("runs").value_or("");
+  options.needs.gpu = configuration.value("device") == "cuda";
+  options.needs.loader_threads = configuration.number("threads.loader").value_or(0);
+  options.needs.torch_threads = configuration.number("threads.torch").value_or(0);
+  const char* const limit = configuration.trains ? "memory.limit" : "memory";
+  if (const auto bytes = parse_bytes(configuration.value(limit).value_or("")))
+    options.needs.memory_limit = bytes->value;
+  return options;
 }
 
-ExitCode look_at_environment() {
-  const std::vector<Finding> environment = check_environment({});
-  fmt::print("{}", environment.empty() ? "environment: nothing found\n" : text_of(environment));
-  const bool wrong = std::ranges::find(environment, monitor::Severity::error, &Finding::severity) !=
-                     environment.end();
-  return wrong ? ExitCode::resources : ExitCode::done;
+Findings check(EnvironmentOptions options, const TrainingBackend& backend) {
+  options.torch_version = backend.version();
+  options.torch_cuda = backend.cuda_version();
+  return check_environment(options);
+}
+
+bool is_wrong(const Finding& finding) {
+  return finding.severity == monitor::Severity::error;
+}
+
+ExitCode look_at_environment(const DoctorOptions& options, const TrainingBackend& backend) {
+  const Findings found = check({}, backend);
+  fmt::print("{}", environment_text(found, text_columns(STDOUT_FILENO)));
+  if (!options.json.empty()) write_file_atomically(options.json, environment_json(found));
+  return std::ranges::any_of(found, is_wrong) ? ExitCode::resources : ExitCode::done;
+}
+
+// What is as it should be needs no line above the ceilings.
+Findings worth_a_line(Findings findings) {
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.severity < monitor::Severity::warning;
+  });
+  return findings;
 }
 
 // Of what all others need; the code is that of the trial.
@@ -59,7 +89,7 @@ PaceResult require_pace(PaceResult result) {
 
 ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   if (!options.trial.answer.empty()) return pace_here(options.config, options.trial, call);
-  if (options.config.empty()) return look_at_environment();
+  if (options.config.empty()) return look_at_environment(options, *call.backend);
   const WholeConfiguration configuration =
       read_whole_configuration(call.jobs, options.config, options.settings);
   Ceilings ceilings;
@@ -68,12 +98,15 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   // Storage first: what it reads is in memory then.
   ceilings.storage = measure(configuration, PaceInput::storage, options.seconds);
   ceilings.memory = require_pace(measure(configuration, PaceInput::memory, options.seconds));
-  const std::vector<Finding> environment = check_environment({});
+  // Last: it drops the data's pages to see how fast they are read.
+  const Findings environment = check(environment_of(configuration), *call.backend);
   const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration), environment);
-  fmt::print("{}{}", text_of(environment), ceilings_text(ceilings, diagnosis));
+  if (const Findings lines = worth_a_line(environment); !lines.empty())
+    fmt::print("{}\n", environment_text(lines, text_columns(STDOUT_FILENO)));
+  fmt::print("{}", ceilings_text(ceilings, diagnosis));
   if (!options.json.empty())
     write_file_atomically(options.json,
-                          ceilings_json(ceilings, diagnosis, options.config.string()));
+                          ceilings_json(ceilings, diagnosis, options.config.string(), environment));
   return ExitCode::done;
 }
 

@@ -90,8 +90,8 @@ class Proposer {
     cache();
     resident();
     on_device();
-    torch_threads();
     batch();
+    torch_threads();
     std::ranges::stable_sort(found_, [](const TuneCandidate& a, const TuneCandidate& b) {
       if (a.explores != b.explores) return b.explores;
       return a.predicted > b.predicted;

@@ -8,14 +8,25 @@
 #include <headrace/training/checkpoint_error.h>
 #include <headrace/training/numeric_error.h>
 
+#include <string>
+
 #include <ATen/Parallel.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/util/Exception.h>
 #include <torch/version.h>
+
+#include <dlfcn.h>
 
 namespace headrace::inline v1::app {
 
 std::string TorchBackend::version() const {
   return TORCH_VERSION;
+}
+
+std::string TorchBackend::cuda_version() const {
+  if (::dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_GLOBAL) == nullptr) return {};
+  const long version = at::detail::getCUDAHooks().versionCUDART();  // 13000
+  return std::to_string(version / 1000) + '.' + std::to_string(version % 1000 / 10);
 }
 
 void TorchBackend::set_threads(int threads) {

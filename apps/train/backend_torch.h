@@ -20,6 +20,7 @@ class TorchBackend final : public TrainingBackend {
   }
 
   std::string version() const override;
+  std::string cuda_version() const override;
   void set_threads(int threads) override;
   void limit_memory(const Device& device, std::uint64_t bytes) override;
   ChosenDevice choose_device(DeviceChoice choice) override;

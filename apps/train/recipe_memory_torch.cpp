@@ -212,9 +212,9 @@ std::string RecipeRun::memory_key() const {
   const StageMemory memory(*this);
   std::string key = device_.why;
   for (const training::Stage& stage : memory.course().stages()) {
-    key += "\n" + to_string(memory.training_loader(stage).schema());
+    key += '\n' + to_string(memory.training_loader(stage).schema());
     if (const auto split = memory.evaluated())
-      key += "\n" + to_string(memory.evaluation_loader(stage, *split).schema());
+      key += '\n' + to_string(memory.evaluation_loader(stage, *split).schema());
   }
   return key + "\n" + std::to_string(headrace::usable_cores());
 }

@@ -91,6 +91,8 @@ class TrainingBackend {
   virtual ~TrainingBackend() = default;
 
   virtual std::string version() const = 0;
+  /// Of CUDA, "13.0", that it was built for; empty: for the CPU alone. Opens its library.
+  virtual std::string cuda_version() const = 0;
   /// Threads of an operator; called by the thread that trains.
   virtual void set_threads(int threads) = 0;
   /// Tensors of the device may take so many bytes from now on, as on a smaller one; 0: no limit.

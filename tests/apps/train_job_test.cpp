@@ -89,6 +89,7 @@ class PretendedBackend final : public app::TrainingBackend {
   std::vector<std::int64_t> trained;
 
   std::string version() const override { return "none"; }
+  std::string cuda_version() const override { return {}; }
   void set_threads(int) override {}
   void limit_memory(const headrace::Device&, std::uint64_t) override {}
   app::ChosenDevice choose_device(app::DeviceChoice) override { return {}; }

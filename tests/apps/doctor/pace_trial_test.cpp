@@ -13,7 +13,7 @@ namespace {
 namespace app = headrace::app;
 using headrace::monitor::StepTimes;
 
-constexpr StepTimes step{.wall_s = 0.1, .data_wait_s = 0.02, .compute_s = 0.07};
+constexpr StepTimes step{.wall_s = 0.125, .data_wait_s = 0.025, .compute_s = 0.0875};
 
 /// Steps until the window has enough, of 8 samples each.
 int steps_of(app::PaceWindow& window, int most = 10'000) {
@@ -32,15 +32,15 @@ headrace::Loader loader_of(std::int64_t rows) {
 
 TEST_CASE("a window leaves the warm-up out and its parts sum to its wall time") {
   app::PaceWindow window({.seconds = 5.0, .least_steps = 20}, 4, false);
-  CHECK(steps_of(window) == 10 + 50);  // a fifth of the seconds, and the seconds
+  CHECK(steps_of(window) == 8 + 40);  // a fifth of the seconds, and the seconds
   app::PaceResult result{.stage = "train"};
   window.finish(result);
-  CHECK(result.budget.steps == 50);
-  CHECK(result.budget.skipped_steps == 10);
-  CHECK(result.samples == 50 * 8);
+  CHECK(result.budget.steps == 40);
+  CHECK(result.budget.skipped_steps == 8);
+  CHECK(result.samples == 40 * 8);
   CHECK(result.budget.sum_error() < 1e-9);
-  CHECK(result.step_s() == doctest::Approx(0.1));
-  CHECK(result.samples_per_s() == doctest::Approx(80.0));
+  CHECK(result.step_s() == doctest::Approx(0.125));
+  CHECK(result.samples_per_s() == doctest::Approx(64.0));
   CHECK(result.budget.data_stall_fraction() == doctest::Approx(0.2));
 }
 
@@ -48,12 +48,12 @@ TEST_CASE("a window of few slow steps grows to three times its seconds and no mo
   app::PaceWindow few({.seconds = 1.0, .least_steps = 20}, 2, false);
   CHECK(steps_of(few) == 2 + 20);
   app::PaceWindow many({.seconds = 1.0, .least_steps = 1000}, 2, false);
-  CHECK(steps_of(many) == 2 + 30);
+  CHECK(steps_of(many) == 2 + 24);
 }
 
 TEST_CASE("a warm-up of more steps than there is time for ends with the trial's seconds") {
   app::PaceWindow window({.seconds = 1.0, .least_steps = 5}, 1000, false);
-  CHECK(steps_of(window) == 10 + 10);
+  CHECK(steps_of(window) == 8 + 8);
 }
 
 TEST_CASE("a trial that ended inside its warm-up counts all but its first step") {
@@ -86,8 +86,8 @@ TEST_CASE("the statistics of a loader begin with the window") {
   }
   app::PaceResult result;
   window.finish(result);
-  CHECK(steps == 3 + 5);
-  CHECK(result.stats.batches == 5);
+  CHECK(steps == 3 + 4);
+  CHECK(result.stats.batches == 4);
   CHECK(result.samples_per_epoch == 400);
   CHECK(result.first_batch_s > 0.0);
   CHECK(result.peak_held > 0);
