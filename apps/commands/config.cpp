@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/jobs/configuration_text.h>
+#include <headrace/apps/jobs/presets.h>
 #include <headrace/apps/terminal/table.h>
 
 #include <CLI/CLI.hpp>
@@ -14,8 +15,8 @@ struct ConfigOptions {
 };
 
 void add(CLI::App& line, ConfigOptions& options) {
-  CLI::Option* kind =
-      line.add_option("KIND", options.kind, "A kind of configuration, or augment; none: a list");
+  CLI::Option* kind = line.add_option(
+      "KIND", options.kind, "A kind of configuration, or augment, or presets; none: a list");
   line.add_flag("--all", options.all, "All kinds, one after the other")->excludes(kind);
 }
 
@@ -24,6 +25,7 @@ std::string list_of_kinds(const std::vector<Job>& jobs) {
   for (const KindLine& kind : configuration_kinds(jobs))
     table.row({kind.name, kind.help});
   table.row({"augment", "not a kind: the operations of the list augment of all kinds"});
+  table.row({"presets", "not a kind: what --preset sets, with the values for this machine"});
   return table.text();
 }
 
@@ -32,6 +34,8 @@ ExitCode run(const ConfigOptions& options, const CommandCall& call) {
     fmt::print("{}", configurations_text(call.jobs));
   } else if (options.kind.empty()) {
     fmt::print("{}", list_of_kinds(call.jobs));
+  } else if (options.kind == "presets") {
+    fmt::print("{}", presets_text(this_machine()));
   } else {
     fmt::print("{}", configuration_text(call.jobs, options.kind));
   }

@@ -32,6 +32,7 @@ void add(CLI::App& line, NewOptions& options) {
                   "Of volumes: GB that a training step may take (nnU-Net's GPU memory target; "
                   "default 8, without a GPU 0.25)")
       ->check(CLI::Range(0.05, 1000.0));
+  add_preset(line, options.question.preset);
   line.add_option("--output", options.output, "File to write instead of standard output");
   add_threads(line, options.threads);
 }

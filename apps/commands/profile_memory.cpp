@@ -10,6 +10,7 @@ namespace {
 
 void add(CLI::App& line, ProfileMemoryOptions& options) {
   line.add_option("CONFIG", options.config, "Configuration (YAML)")->required();
+  add_preset(line, options.preset);
   add_settings(line, options.settings);
   line.add_option("--member,--fold", options.member, "Of this one; else of the first")
       ->check(CLI::NonNegativeNumber);

@@ -14,6 +14,7 @@ void add(CLI::App& line, TrainOptions& options) {
   line.add_option("--data", options.data,
                   "CONFIG is a kind (classification, segmentation): propose a configuration for "
                   "these data (headrace new) and train it");
+  add_preset(line, options.preset);
   add_settings(line, options.settings);
   const auto resume =
       line.add_option("--resume", options.resume, "Go on with a run folder where it stopped");

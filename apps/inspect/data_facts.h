@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace headrace::inline v1::app {
 
@@ -14,6 +15,7 @@ struct DataQuestion {
   bool masks = false;                   ///< whether pictures have masks, else classes
   std::filesystem::path mask_folder{};  ///< where `data` is the pictures' alone
   std::optional<double> gpu_memory{};   ///< GB that a training step may take; none: as usual
+  std::string preset{};                 ///< of the configuration; empty: none
 };
 
 /// Whether there is a GPU of NVIDIA's.

@@ -1,10 +1,12 @@
 #include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/proposal.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/engine/base/printable.h>
 
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -44,18 +46,37 @@ Proposal proposal_of(const Job& job, const DataQuestion& question, const SurveyO
   return proposal;
 }
 
+// Sets what the preset does, and says so behind the keys.
+void set_preset(const std::string& name, Fields& fields, Reasons& reasons) {
+  const Node proposed = fields.write();
+  const auto read = [&](const std::vector<std::string>& settings) {
+    Node document = proposed;
+    for (const std::string& setting : settings)
+      apply_override(document, setting);
+    fields.read(document);
+    return fields.to_yaml();
+  };
+  const AppliedPreset applied = apply_preset(name, this_machine(), read);
+  static_cast<void>(read(applied.settings));
+  for (const PresetChange& change : applied.changes)
+    if (change.left_out.empty())
+      reasons[change.key] = fmt::format("preset {}: {}", name, change.why);
+  fmt::print(stderr, "{}", preset_text(applied));
+}
+
 }  // namespace
 
 std::string propose_configuration(const std::vector<Job>& jobs, std::string_view kind,
                                   DataQuestion question, const SurveyOptions& options) {
   const Job& job = proposing_job(jobs, kind);
   question.masks = job.masks;
-  const Proposal proposal = proposal_of(job, question, options);
+  Proposal proposal = proposal_of(job, question, options);
   std::string text = fmt::format("# {}: {}\n#\n", job.name, job.help);
   for (const std::string& line : proposal.lines)
     text += "# " + printable(line) + '\n';
   Fields fields;
   proposal.config->describe_keys(fields);
+  if (!question.preset.empty()) set_preset(question.preset, fields, proposal.reasons);
   return text +
          fmt::format(
              "#\n# headrace train FILE.yaml; every key: headrace config {}\n\n"

@@ -12,6 +12,12 @@ void add_settings(CLI::App& line, std::vector<std::string>& settings) {
       ->allow_extra_args(false);
 }
 
+void add_preset(CLI::App& line, std::string& preset) {
+  line.add_option("--preset", preset,
+                  "Set keys by how much of the machine a run may take, or by its card: headrace "
+                  "config presets lists them (--set wins)");
+}
+
 void add_threads(CLI::App& line, int& threads) {
   line.add_option("--threads", threads, "Threads; 0: usable cores")->check(CLI::NonNegativeNumber);
 }

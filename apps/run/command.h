@@ -51,6 +51,9 @@ Command make_command(std::string name, std::string help, void (*add)(CLI::App&, 
 /// `--set a.b=c`, as often as wanted.
 void add_settings(CLI::App& line, std::vector<std::string>& settings);
 
+/// `--preset NAME`, by which settings come before those of `--set`: see apply_preset().
+void add_preset(CLI::App& line, std::string& preset);
+
 /// `--threads N`, where 0 stands for all usable cores: see threads_of().
 void add_threads(CLI::App& line, int& threads);
 

@@ -1,3 +1,4 @@
+#include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
@@ -30,7 +31,10 @@ namespace headrace::inline v1::app {
 namespace {
 
 TrainingJob read_job(const ProfileMemoryOptions& options, const std::vector<Job>& jobs) {
-  std::vector<std::string> settings = options.settings;
+  std::vector<std::string> settings = settings_with_preset(
+      options.preset, options.settings, [&](const std::vector<std::string>& all) {
+        return read_training_job(jobs, options.config, all).yaml;
+      });
   if (options.member) settings.push_back(fmt::format("training.member={}", *options.member));
   TrainingJob job = read_training_job(jobs, options.config, settings);
   if (options.batch == 0) return job;

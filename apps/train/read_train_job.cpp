@@ -1,4 +1,5 @@
 #include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
 #include <headrace/apps/train/train.h>
@@ -21,19 +22,25 @@ TrainingJob read_proposed_job(const TrainOptions& options, const std::vector<Job
         options.config.string()));
   const std::string text = propose_configuration(
       jobs, options.config.string(), {.data = options.data}, {.threads = headrace::usable_cores()});
-  std::vector<std::string> settings = options.settings;
+  const std::string source = "proposed for " + options.data.string();
+  std::vector<std::string> settings = settings_with_preset(
+      options.preset, options.settings, [&](const std::vector<std::string>& all) {
+        return read_training_text(jobs, text, source, all).yaml;
+      });
   if (options.member) settings.push_back(fmt::format("training.member={}", *options.member));
-  return read_training_text(jobs, text, "proposed for " + options.data.string(), settings);
+  return read_training_text(jobs, text, source, settings);
 }
 
 TrainingJob read_written_job(const TrainOptions& options, const std::vector<Job>& jobs) {
   const bool resumes = !options.resume.empty();
   const fs::path file = resumes ? options.resume / "config.yaml" : options.config;
-  TrainingJob job = read_training_job(jobs, file, options.settings);
-  if (resumes && !options.settings.empty())
+  std::vector<std::string> settings = settings_with_preset(
+      options.preset, options.settings,
+      [&](const std::vector<std::string>& all) { return read_training_job(jobs, file, all).yaml; });
+  TrainingJob job = read_training_job(jobs, file, settings);
+  if (resumes && !settings.empty())
     require_same_run(read_training_job(jobs, file, {}).identity, job.identity);
   if (!options.member) return job;
-  std::vector<std::string> settings = options.settings;
   settings.push_back(fmt::format("training.member={}", *options.member));
   const TrainingJob alone = read_training_job(jobs, file, settings);
   job.config = alone.config;

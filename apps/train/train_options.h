@@ -14,6 +14,7 @@ namespace headrace::inline v1::app {
 struct TrainOptions {
   std::filesystem::path config{};       ///< or a kind, where `data` are given
   std::filesystem::path data{};         ///< that a configuration is proposed for
+  std::string preset{};                 ///< whose settings come before these; empty: none
   std::vector<std::string> settings{};  ///< "a.b=c", later ones win
   std::filesystem::path resume{};       ///< a run folder; empty for a new run
   std::optional<int> member{};          ///< only this member, in this call
@@ -28,6 +29,7 @@ struct TrainOptions {
 /// Of `headrace profile-memory`.
 struct ProfileMemoryOptions {
   std::filesystem::path config{};
+  std::string preset{};                 ///< whose settings come before these; empty: none
   std::vector<std::string> settings{};  ///< "a.b=c", later ones win
   std::optional<std::int64_t> member{};
   std::string stage{};                  ///< only this one; empty: all

@@ -3,6 +3,7 @@
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/configuration_text.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/jobs/presets.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
@@ -99,4 +100,14 @@ TEST_CASE(
   const Finished wrong = config({"glaucom"});
   CHECK(wrong.status == 2);
   CHECK(contains(wrong.err, "did you mean glaucoma?"));
+}
+
+TEST_CASE(
+    "config lists the presets with their values for this machine, and names them as no kind") {
+  const Finished list = config({});
+  CHECK(contains(list.out, "presets"));
+  const Finished presets = config({"presets"});
+  CHECK(presets.status == 0);
+  CHECK(presets.out == app::presets_text(app::this_machine()));
+  CHECK(contains(presets.out, "card-80gb"));
 }
