@@ -2,6 +2,7 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>
+#include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
 #include <headrace/apps/train/live_run.h>
