@@ -45,7 +45,7 @@ void CpuSpikes::begin(const SystemSample& sample) {
 }
 
 void CpuSpikes::extend(const SystemSample& sample) {
-  Current& current = *current_;
+  detail::OpenSpike& current = *current_;
   CpuSpike& spike = current.spike;
   const double share = sample.machine_share;
   spike.length_s += sample.interval_s;

@@ -24,6 +24,20 @@ struct CpuSpike {
   std::vector<ProcessUsage> busiest{};
 };
 
+namespace detail {
+
+/// One that may still go on.
+struct OpenSpike {
+  CpuSpike spike{};
+  double sum = 0.0;  // of share times length
+  double last_share = 0.0;
+  std::size_t samples = 0;
+  bool begun = false;                  // two samples were there
+  std::optional<SystemSample> calm{};  // the last one, if it was below the end
+};
+
+}  // namespace detail
+
 /// Finds them in samples. One begins with the first of two samples in a row at 70 % or more, and
 /// ends with the first of two below 65 %. Not thread-safe.
 class HEADRACE_API CpuSpikes {
@@ -42,20 +56,11 @@ class HEADRACE_API CpuSpikes {
   bool lasts() const { return current_.has_value() && current_->begun; }
 
  private:
-  struct Current {
-    CpuSpike spike{};
-    double sum = 0.0;  // of share times length
-    double last_share = 0.0;
-    std::size_t samples = 0;
-    bool begun = false;                  // two samples were there
-    std::optional<SystemSample> calm{};  // the last one, if it was below the end
-  };
-
   void begin(const SystemSample& sample);
   void extend(const SystemSample& sample);
   void end();
 
-  std::optional<Current> current_;
+  std::optional<detail::OpenSpike> current_;
   std::vector<CpuSpike> ended_;
   std::array<std::size_t, levels.size()> counts_{};
 };

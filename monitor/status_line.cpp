@@ -1,19 +1,16 @@
 #include <headrace/monitor/detail/memory_in_use.h>
 #include <headrace/monitor/status_line.h>
+#include <headrace/monitor/usage_statistics.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::monitor {
 namespace {
 
-struct Used {
-  std::uint64_t bytes = 0;
-  std::uint64_t of = 0;  // 0: unknown
-};
+using Used = detail::MemoryInUse;
 
 struct Figures {
   std::string gpu{};  // "85 % x8", "n/a"
@@ -31,55 +28,46 @@ double gib(std::uint64_t bytes) {
 }
 
 std::string amounts(const Used& used) {
-  return fmt::format("{:.1f}/{:.1f}", gib(used.bytes), gib(used.of));
+  return fmt::format("{:.1f}/{:.1f}", gib(used.used), gib(used.total));
 }
 
 std::string gpu_words(const SystemSample& sample) {
-  double sum = 0.0;
-  int told = 0;
-  for (const GpuSample& gpu : sample.gpus) {
-    if (!gpu.busy_share) continue;
-    sum += *gpu.busy_share;
-    ++told;
-  }
-  if (told == 0) return "n/a";
-  const std::string busy = percent(sum / told);
+  const auto share = gpu_busy_share(sample);
+  if (!share) return "n/a";
+  const auto told = std::ranges::count_if(
+      sample.gpus, [](const GpuSample& gpu) { return gpu.busy_share.has_value(); });
+  const std::string busy = percent(*share);
   return told > 1 ? fmt::format("{} x{}", busy, told) : busy;
 }
 
 Figures figures_of(const SystemSample& sample) {
-  Figures figures{.gpu = gpu_words(sample), .cpu = sample.machine_share};
-  for (const GpuSample& gpu : sample.gpus) {
-    if (!gpu.memory_used || !gpu.memory_total) continue;
-    figures.gpu_memory.bytes += *gpu.memory_used;
-    figures.gpu_memory.of += *gpu.memory_total;
-  }
-  const detail::MemoryInUse memory = detail::memory_in_use(sample.host);
-  figures.memory = {.bytes = memory.used, .of = memory.total};
-  return figures;
+  return {.gpu = gpu_words(sample),
+          .gpu_memory = detail::gpu_memory_in_use(sample),
+          .cpu = sample.machine_share,
+          .memory = detail::memory_in_use(sample.host)};
 }
 
 std::string full(const Figures& figures) {
   std::string line = "GPU: " + figures.gpu;
   const Used& gpu = figures.gpu_memory;
-  if (gpu.of > 0)
+  if (gpu.total > 0)
     line += fmt::format(" | VRAM: {} GiB ({})", amounts(gpu),
-                        percent(static_cast<double>(gpu.bytes) / static_cast<double>(gpu.of)));
+                        percent(static_cast<double>(gpu.used) / static_cast<double>(gpu.total)));
   line += " | CPU: " + percent(figures.cpu);
-  if (figures.memory.of > 0) line += fmt::format(" | RAM: {} GiB", amounts(figures.memory));
+  if (figures.memory.total > 0) line += fmt::format(" | RAM: {} GiB", amounts(figures.memory));
   return line;
 }
 
 std::string brief(const Figures& figures, std::size_t columns) {
   std::string gpu = "GPU " + figures.gpu;
-  if (figures.gpu_memory.of > 0) gpu += fmt::format(" {}G", amounts(figures.gpu_memory));
+  if (figures.gpu_memory.total > 0) gpu += fmt::format(" {}G", amounts(figures.gpu_memory));
   std::string line = gpu.size() <= columns ? gpu : "";
   const auto add = [&](const std::string& part) {
     const std::size_t gap = line.empty() ? 0 : 1;
     if (line.size() + gap + part.size() <= columns) line += std::string(gap, ' ') + part;
   };
   add("CPU " + percent(figures.cpu));
-  if (figures.memory.of > 0) add(fmt::format("RAM {}G", amounts(figures.memory)));
+  if (figures.memory.total > 0) add(fmt::format("RAM {}G", amounts(figures.memory)));
   return line;
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double idle_below = 0.30;
 constexpr std::size_t most_processes = 200;  // that are remembered
-constexpr std::size_t most_named = 5;
 
 std::string words_of(const GpuProcess& process) {
   const std::string name = process.name.empty() ? fmt::format("pid {}", process.pid)
@@ -28,6 +27,8 @@ void SystemFacts::add(const SystemSample& sample) {
   machine_.add(sample.machine_share);
   if (sample.tree.processes > 0) {
     process_.add(sample.tree.cores / std::max(1U, sample.cores));
+  }
+  if (sample.tree.reads_told) {
     read_.add(sample.tree.read_per_s);
     read_from_disk_.add(sample.tree.read_from_disk_per_s);
   }
@@ -36,23 +37,9 @@ void SystemFacts::add(const SystemSample& sample) {
     memory_pressure_.add(sample.pressure->memory_some);
   }
   if (sample.host.total > 0) room_ = std::min(room_.value_or(UINT64_MAX), sample.host.room());
-  add_others(sample);
+  processes_.add(sample);
   for (const GpuSample& gpu : sample.gpus)
     add_gpu(gpu);
-}
-
-void SystemFacts::add_others(const SystemSample& sample) {
-  if (sample.busiest.empty()) return;
-  ++looks_;
-  for (const ProcessUsage& process : sample.busiest) {
-    if (process.ours) continue;
-    Process& other = others_[process.pid];
-    other.last = process;
-    other.cores += process.cores;
-  }
-  while (others_.size() > most_processes)
-    others_.erase(std::ranges::min_element(others_, {},
-                                           [](const auto& entry) { return entry.second.cores; }));
 }
 
 void SystemFacts::add_gpu(const GpuSample& sample) {
@@ -78,22 +65,16 @@ void SystemFacts::add_gpu(const GpuSample& sample) {
 
 std::optional<MachineFacts> SystemFacts::machine() const {
   if (samples_ == 0) return std::nullopt;
-  MachineFacts facts{.samples = samples_,
-                     .cores = cores_,
-                     .machine_share = machine_.value(0.0),
-                     .process_share = process_.value(0.0),
-                     .io_pressure = io_pressure_.value(-1.0),
-                     .memory_pressure = memory_pressure_.value(-1.0),
-                     .read_per_s = read_.value(0.0),
-                     .read_from_disk_per_s = read_from_disk_.value(0.0),
-                     .memory_room = room_.value_or(0)};
-  for (const auto& [pid, process] : others_) {
-    facts.others.push_back(process.last);
-    facts.others.back().cores = process.cores / static_cast<double>(looks_);
-  }
-  std::ranges::stable_sort(facts.others, std::ranges::greater{}, &ProcessUsage::cores);
-  if (facts.others.size() > most_named) facts.others.resize(most_named);
-  return facts;
+  return MachineFacts{.samples = samples_,
+                      .cores = cores_,
+                      .machine_share = machine_.value(0.0),
+                      .process_share = process_.value(0.0),
+                      .io_pressure = io_pressure_.value(-1.0),
+                      .memory_pressure = memory_pressure_.value(-1.0),
+                      .read_per_s = read_.value(0.0),
+                      .read_from_disk_per_s = read_from_disk_.value(0.0),
+                      .memory_room = room_.value_or(0),
+                      .others = processes_.others()};
 }
 
 std::vector<const SystemFacts::Gpu*> SystemFacts::chosen() const {
@@ -135,6 +116,13 @@ std::optional<GpuFacts> SystemFacts::gpu() const {
   facts.sm_active_share = sm_active.value(-1.0);
   facts.idle_samples_share = idle.value(-1.0);
   return facts;
+}
+
+void SystemFacts::clear() {
+  BusiestTally processes = std::move(processes_);
+  processes.clear();
+  *this = {};
+  processes_ = std::move(processes);
 }
 
 std::optional<MachineFacts> machine_facts(std::span<const SystemSample> samples) {

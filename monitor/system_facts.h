@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/engine/base/export.h>
+#include <headrace/monitor/busiest_tally.h>
 #include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/system_sample.h>
 
@@ -25,7 +26,7 @@ class HEADRACE_API SystemFacts {
   /// without a GPU.
   std::optional<GpuFacts> gpu() const;
   /// Begins another window.
-  void clear() { *this = {}; }
+  void clear();
 
  private:
   struct Mean {
@@ -36,10 +37,6 @@ class HEADRACE_API SystemFacts {
       ++count;
     }
     double value(double none) const { return count > 0 ? sum / static_cast<double>(count) : none; }
-  };
-  struct Process {
-    ProcessUsage last{};
-    double cores = 0.0;  // summed over the looks that found it
   };
   struct Gpu {
     std::string name{};
@@ -55,7 +52,6 @@ class HEADRACE_API SystemFacts {
     bool ours = false;
   };
 
-  void add_others(const SystemSample& sample);
   void add_gpu(const GpuSample& sample);
   std::vector<const Gpu*> chosen() const;
 
@@ -68,8 +64,7 @@ class HEADRACE_API SystemFacts {
   Mean read_;
   Mean read_from_disk_;
   std::optional<std::uint64_t> room_;
-  std::size_t looks_ = 0;  // at all processes
-  std::map<int, Process> others_;
+  BusiestTally processes_;
   std::map<unsigned, Gpu> gpus_;
 };
 

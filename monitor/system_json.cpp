@@ -71,8 +71,10 @@ void put_tree(Json& line, const SystemSample& sample) {
   if (tree.open_files > 0) line["open_files"] = tree.open_files;
   line["memory_held_bytes"] = sample.memory.held();
   line["memory_resident_bytes"] = tree.resident;
-  line["read_bytes_per_s"] = bytes(tree.read_per_s);
-  line["disk_read_bytes_per_s"] = bytes(tree.read_from_disk_per_s);
+  if (tree.reads_told) {
+    line["read_bytes_per_s"] = bytes(tree.read_per_s);
+    line["disk_read_bytes_per_s"] = bytes(tree.read_from_disk_per_s);
+  }
   line["major_faults_per_s"] = rounded(tree.major_faults_per_s, 1);
 }
 
@@ -140,6 +142,7 @@ void read_tree(SystemSample& sample, const Json& line) {
   put(tree.cores, line, "process_cores");
   put(tree.resident, line, "memory_resident_bytes");
   put(tree.open_files, line, "open_files");
+  tree.reads_told = line.contains("read_bytes_per_s");
   put(tree.read_per_s, line, "read_bytes_per_s");
   put(tree.read_from_disk_per_s, line, "disk_read_bytes_per_s");
   put(tree.major_faults_per_s, line, "major_faults_per_s");

@@ -73,6 +73,7 @@ struct TreeUse {
   double cores = 0.0;            ///< over the interval: CPU time / elapsed time
   std::uint64_t resident = 0;    ///< bytes; pages that several share count in each
   std::uint64_t open_files = 0;  ///< of the watched process; 0: not told
+  bool reads_told = false;       ///< the two that follow; of a process of another user they are not
   double read_per_s = 0.0;       ///< bytes asked of read() and its like
   double read_from_disk_per_s = 0.0;  ///< bytes that storage had to give
   double major_faults_per_s = 0.0;

@@ -139,6 +139,7 @@ void SystemSampler::Parts::add_tree(SystemSample& sample) {
                  .cores = per_s(now.ticks, before.ticks) * tick_s,
                  .resident = now.resident_pages * page,
                  .open_files = detail::open_files(options.root / "proc" / process / "fd"),
+                 .reads_told = now.reads_told,
                  .read_per_s = per_s(now.read, before.read),
                  .read_from_disk_per_s = per_s(now.read_from_disk, before.read_from_disk),
                  .major_faults_per_s = per_s(now.major_faults, before.major_faults)};

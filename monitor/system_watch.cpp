@@ -53,33 +53,43 @@ void SystemWatch::run(const std::stop_token& stop) {
   std::mutex sleeping;
   std::unique_lock lock(sleeping);
   double wait_s = std::chrono::duration<double>(options_.period).count();
+  begin();
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
     try {
-      wait_s = look();
+      wait_s = look(stop.stop_requested());
     } catch (...) {
       continue;
     }
   }
 }
 
-// In the first look drivers are opened, once, which the pace is not told; then all processes are
-// read, so that the next scan has something to compare with.
-double SystemWatch::look() {
+// Opens drivers and makes what the first sample is compared with. That happens once: the pace is
+// told of the scan alone.
+void SystemWatch::begin() {
+  try {
+    SystemSample sample = sampler_.sample();
+    const double sampled = thread_cpu_s();
+    sampler_.add_busiest(sample);
+    cpu_s_ = thread_cpu_s();
+    pace_->scanned(cpu_s_ - sampled);
+  } catch (...) {
+    return;
+  }
+}
+
+double SystemWatch::look(bool last) {
   const double before = thread_cpu_s();
   SystemSample sample = sampler_.sample();
-  const bool first = !std::exchange(began_, true);
   const double sampled = thread_cpu_s();
-  if (first || pace_->may_scan(sample.machine_share > busy_machine)) {
+  if (last || pace_->may_scan(sample.machine_share > busy_machine)) {
     sampler_.add_busiest(sample);
     pace_->scanned(thread_cpu_s() - sampled);
   }
   const double scanned = thread_cpu_s();
-  if (sample.interval_s >= shortest_last_s || options_.period.count() < 1000 * shortest_last_s)
-    publish(sample);
+  if (!last || sample.interval_s >= shortest_last_s) publish(sample);
   cpu_s_ = thread_cpu_s();
-  const double look_s = sampled - before + (cpu_s_ - scanned);
-  return pace_->looked(first ? 0.0 : look_s, sample.interval_s);
+  return pace_->looked(sampled - before + (cpu_s_ - scanned), sample.interval_s);
 }
 
 void SystemWatch::publish(const SystemSample& sample) {

@@ -22,8 +22,8 @@ class WatchPace;
 struct SystemWatchOptions {
   SystemSamplerOptions sampler{};
   std::chrono::milliseconds period{1000};  ///< between two samples
-  /// Of a core, that the watch's thread may use: all processes are looked at (`busiest`) only as
-  /// often as this allows, and above twice as much samples come less often, too.
+  /// Of a core, that the watch's thread may use: all processes are looked at (`busiest`) as often
+  /// as this allows, and where samples alone take three quarters of it, they come less often.
   double most_share = 0.002;
   /// At each sample, by the watch's thread; may be empty. What it throws is dropped.
   std::function<void(const SystemSample&)> on_sample{};
@@ -48,7 +48,8 @@ class HEADRACE_API SystemWatch {
 
  private:
   void run(const std::stop_token& stop);
-  double look();
+  void begin();
+  double look(bool last);
   void publish(const SystemSample& sample);
 
   SystemWatchOptions options_;
@@ -58,7 +59,6 @@ class HEADRACE_API SystemWatch {
   std::condition_variable_any wake_;
   std::optional<SystemSample> last_{};
   std::unique_ptr<detail::WatchPace> pace_;
-  bool began_ = false;  // a sample was taken
   std::jthread thread_;
 };
 

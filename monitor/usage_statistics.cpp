@@ -14,6 +14,22 @@ std::optional<double> memory_share(const SystemSample& sample) {
   return static_cast<double>(memory.used) / static_cast<double>(memory.total);
 }
 
+std::optional<double> gpu_busy_share(const SystemSample& sample) {
+  double sum = 0.0;
+  int told = 0;
+  for (const GpuSample& gpu : sample.gpus) {
+    sum += gpu.busy_share.value_or(0.0);
+    told += gpu.busy_share ? 1 : 0;
+  }
+  return told > 0 ? std::optional(sum / told) : std::nullopt;
+}
+
+std::optional<double> gpu_memory_share(const SystemSample& sample) {
+  const MemoryInUse memory = detail::gpu_memory_in_use(sample);
+  if (memory.total == 0) return std::nullopt;
+  return static_cast<double>(memory.used) / static_cast<double>(memory.total);
+}
+
 void ShareMeter::add(double share) {
   if (!std::isfinite(share)) return;
   const double value = std::clamp(share, 0.0, 1.0);
@@ -44,26 +60,6 @@ std::optional<ShareSpread> ShareMeter::spread() const {
                      .most = most_};
 }
 
-void UsageMeter::add_gpus(const SystemSample& sample) {
-  double busy = 0.0;
-  int told = 0;
-  std::uint64_t used = 0;
-  std::uint64_t total = 0;
-  for (const GpuSample& gpu : sample.gpus) {
-    if (gpu.busy_share) {
-      busy += *gpu.busy_share;
-      ++told;
-    }
-    if (!gpu.memory_used || !gpu.memory_total) continue;
-    used += *gpu.memory_used;
-    total += *gpu.memory_total;
-  }
-  if (told > 0) gpu_busy_.add(busy / told);
-  if (total == 0) return;
-  gpu_memory_.add(static_cast<double>(used) / static_cast<double>(total));
-  gpu_memory_total_ = total;
-}
-
 void UsageMeter::add(const SystemSample& sample) {
   seconds_ += sample.interval_s;
   cpu_.add(sample.machine_share);
@@ -73,7 +69,11 @@ void UsageMeter::add(const SystemSample& sample) {
     memory_total_ = memory_in_use(sample.host).total;
   }
   if (sample.pressure) io_pressure_.add(sample.pressure->io_some);
-  add_gpus(sample);
+  if (const auto busy = gpu_busy_share(sample)) gpu_busy_.add(*busy);
+  if (const auto share = gpu_memory_share(sample)) {
+    gpu_memory_.add(*share);
+    gpu_memory_total_ = detail::gpu_memory_in_use(sample).total;
+  }
 }
 
 UsageStatistics UsageMeter::statistics() const {

@@ -57,8 +57,6 @@ class HEADRACE_API UsageMeter {
   UsageStatistics statistics() const;
 
  private:
-  void add_gpus(const SystemSample& sample);
-
   double seconds_ = 0.0;
   ShareMeter cpu_;
   ShareMeter process_;
@@ -73,5 +71,11 @@ class HEADRACE_API UsageMeter {
 /// Share of the machine's memory that is in use, or of the cgroup's limit where that is less;
 /// nothing where neither is known.
 HEADRACE_API std::optional<double> memory_share(const SystemSample& sample);
+
+/// Mean over the GPUs that tell it.
+HEADRACE_API std::optional<double> gpu_busy_share(const SystemSample& sample);
+
+/// Of the memory of all GPUs together.
+HEADRACE_API std::optional<double> gpu_memory_share(const SystemSample& sample);
 
 }  // namespace headrace::inline v1::monitor

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace headrace::inline v1::monitor::detail {
 
-ProcessTree::ProcessTree(std::filesystem::path proc, int pid) : proc_(std::move(proc)), pid_(pid) {}
+ProcessTree::ProcessTree(std::filesystem::path proc, int pid) : proc_(std::move(proc)), pid_(pid) {
+  std::error_code none;
+  lists_children_ =
+      std::filesystem::exists(folder_of(pid) / "task" / std::to_string(pid) / "children", none);
+}
 
 std::filesystem::path ProcessTree::folder_of(int pid) const {
   return proc_ / std::to_string(pid);
@@ -17,7 +23,46 @@ bool ProcessTree::contains(int pid) const {
   return std::ranges::any_of(members_, [&](const Member& member) { return member.pid == pid; });
 }
 
-void ProcessTree::add_new() {
+// The number of the process or thread that was made last; empty where it is not told.
+std::string ProcessTree::last_made() const {
+  const auto text = headrace::detail::read_small_file(proc_ / "loadavg");
+  const auto words = headrace::detail::split_words(text ? std::string_view(*text) : "");
+  return words.size() < 5 ? std::string() : std::string(words[4]);
+}
+
+// Listing all processes of a machine costs more than all the rest: some 5 us each.
+void ProcessTree::find_new() {
+  std::string made = last_made();
+  const bool unchanged = !made.empty() && made == last_made_;
+  if (unchanged && !again_) return;
+  again_ = !unchanged;
+  last_made_ = std::move(made);
+  if (lists_children_ && all_ > 0 && threads_ < all_)
+    add_children();
+  else
+    add_from_all();
+}
+
+void ProcessTree::add_children() {
+  for (std::size_t i = 0; i < members_.size(); ++i) {  // grows meanwhile
+    const int parent = members_[i].pid;
+    const std::filesystem::path threads = folder_of(parent) / "task";
+    for (const int thread : numbered_entries(threads)) {
+      const auto list =
+          headrace::detail::read_small_file(threads / std::to_string(thread) / "children");
+      for (const std::string_view word :
+           headrace::detail::split_words(list ? std::string_view(*list) : "")) {
+        const int pid = static_cast<int>(headrace::detail::to_number(word).value_or(0));
+        if (pid <= 0 || contains(pid)) continue;
+        if (auto stat = read_process_stat(folder_of(pid) / "stat"))
+          members_.push_back({.pid = pid, .parent = parent, .stat = std::move(*stat)});
+      }
+    }
+  }
+  known_.clear();  // by the next list, numbers may have gone to others
+}
+
+void ProcessTree::add_from_all() {
   const std::vector<int> all = numbered_entries(proc_);
   std::vector<Member> fresh;
   for (const int pid : all) {
@@ -26,6 +71,7 @@ void ProcessTree::add_new() {
       fresh.push_back({.pid = pid, .parent = stat->parent, .stat = std::move(*stat)});
   }
   known_ = all;
+  all_ = all.size();
   for (bool found = true; found;) {
     found = false;
     for (auto it = fresh.begin(); it != fresh.end();) {
@@ -87,12 +133,13 @@ void ProcessTree::settle_ended() {
 void ProcessTree::add_io(TreeReading& reading, int pid) const {
   const auto text = headrace::detail::read_small_file(folder_of(pid) / "io");
   if (!text) return;
+  reading.reads_told = true;
   reading.read += headrace::detail::keyed_number(*text, "rchar").value_or(0);
   reading.read_from_disk += headrace::detail::keyed_number(*text, "read_bytes").value_or(0);
 }
 
 TreeReading ProcessTree::read() {
-  add_new();
+  find_new();
   // Whoever ended while the others were read may be counted twice: read again.
   constexpr int most_passes = 5;
   for (int pass = 0; pass < most_passes && refresh(); ++pass) {
@@ -111,6 +158,7 @@ TreeReading ProcessTree::read() {
     member.counted_ticks = stat.ticks;
     member.counted_child_ticks = stat.child_ticks;
   }
+  threads_ = reading.threads;
   return reading;
 }
 

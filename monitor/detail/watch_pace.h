@@ -5,9 +5,9 @@
 namespace headrace::inline v1::monitor::detail {
 
 /// How often a watch looks, so that its thread stays below a share of a core whatever a look costs
-/// on this machine: looks come less often where they alone would pass twice that share, and a scan
-/// of all processes only when it has been saved up. Counts what it is told, reads no clock. Not
-/// thread-safe.
+/// on this machine: looks come less often where they alone would pass three quarters of the share,
+/// and a scan of all processes only when it has been saved up. Counts what it is told, reads no
+/// clock. Not thread-safe.
 class HEADRACE_API WatchPace {
  public:
   WatchPace(double period_s, double share) : period_s_(period_s), share_(share) {}

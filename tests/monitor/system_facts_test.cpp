@@ -23,6 +23,8 @@ TEST_CASE("a window's machine facts are means, and the least room") {
   std::array samples{sample_of(0.2, 1.0), sample_of(0.6, 3.0)};
   samples[0].pressure = Pressure{.memory_some = 0.2, .io_some = 0.4};
   samples[0].host.available = 300;
+  for (SystemSample& sample : samples)
+    sample.tree.reads_told = true;
   samples[1].tree.read_per_s = 100;
   samples[1].tree.read_from_disk_per_s = 10;
   const MachineFacts facts = machine_facts(samples).value();
@@ -45,17 +47,19 @@ TEST_CASE("without pressure it is unknown, not 0") {
   CHECK(machine_facts(samples)->memory_pressure < 0.0);
 }
 
-TEST_CASE("others are the processes that are not ours, over the looks at all processes") {
+TEST_CASE("others are the processes that are not ours, by the time that each look covers") {
   std::array samples{sample_of(0.2, 1.0), sample_of(0.2, 1.0), sample_of(0.2, 1.0)};
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i].at_s = 2.0 * static_cast<double>(i + 1);
   samples[0].busiest = {{.pid = 1, .name = "us", .cores = 3.0, .ours = true},
                         {.pid = 2, .name = "hog", .cores = 2.0}};
-  samples[2].busiest = {{.pid = 3, .name = "late", .cores = 1.0},
+  samples[2].busiest = {{.pid = 3, .name = "late", .cores = 1.2},
                         {.pid = 2, .name = "hog", .cores = 0.5}};
-  const MachineFacts facts = machine_facts(samples).value();
-  REQUIRE(facts.others.size() == 2);
-  CHECK(facts.others[0].name == "hog");
-  CHECK(facts.others[0].cores == doctest::Approx(1.25));
-  CHECK(facts.others[1].cores == doctest::Approx(0.5));
+  const auto others = machine_facts(samples)->others;
+  REQUIRE(others.size() == 2);
+  CHECK(others[0].name == "hog");
+  CHECK(others[0].cores == doctest::Approx((2.0 * 2 + 0.5 * 4) / 6));
+  CHECK(others[1].cores == doctest::Approx(1.2 * 4 / 6));
 }
 
 TEST_CASE("GPU facts are of the GPUs that ours is on") {

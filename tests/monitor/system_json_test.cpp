@@ -25,6 +25,7 @@ SystemSample everything() {
                  .cores = 2.5,
                  .resident = 5'000'000'000,
                  .open_files = 31,
+                 .reads_told = true,
                  .read_per_s = 1e6,
                  .read_from_disk_per_s = 4096.4,
                  .major_faults_per_s = 1.5};
@@ -83,9 +84,9 @@ TEST_CASE("a sample's line is one JSON object with the keys that are documented"
 TEST_CASE("what is not known has no key") {
   const json object = json::parse(system_line(SystemSample{}));
   for (const char* key :
-       {"phase", "epoch", "process_share", "processes", "open_files", "memory_held_bytes",
-        "memory_total_bytes", "cgroup_limit_bytes", "pressure_io_share", "disks", "networks",
-        "gpus", "no_gpu", "busiest", "allocator", "time"})
+       {"phase", "epoch", "process_share", "processes", "open_files", "read_bytes_per_s",
+        "memory_held_bytes", "memory_total_bytes", "cgroup_limit_bytes", "pressure_io_share",
+        "disks", "networks", "gpus", "no_gpu", "busiest", "allocator", "time"})
     CHECK_MESSAGE(!object.contains(key), key);
   SystemSample sample;
   sample.gpus = {{.name = "Card"}};

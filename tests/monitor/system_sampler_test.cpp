@@ -1,10 +1,11 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/system_sampler.h>
 
-#include "fake_root.h"
+#include "fake_process.h"
 
 #include <array>
-#include <filesystem>
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -17,139 +18,10 @@
 
 using namespace headrace::monitor;
 using headrace::test::FakeRoot;
-
-namespace {
-
-double tick_s() {
-  return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-struct Fake {
-  int pid = 0;
-  int parent = 1;
-  int ticks = 0;
-  int child_ticks = 0;
-  int pages = 10;
-  int major_faults = 0;
-  int start = 5;
-  char state = 'S';
-};
-
-void run(const FakeRoot& root, const Fake& process) {
-  root.write(
-      fmt::format("proc/{}/stat", process.pid),
-      fmt::format("{} (worker ({})) {} {} 1 1 0 -1 0 0 0 {} 0 {} 0 {} 0 20 0 2 0 {} 0 {}\n",
-                  process.pid, process.pid, process.state, process.parent, process.major_faults,
-                  process.ticks, process.child_ticks, process.start, process.pages));
-}
-
-void read_so_far(const FakeRoot& root, int pid, int bytes, int from_disk) {
-  root.write(fmt::format("proc/{}/io", pid),
-             fmt::format("rchar: {}\nwchar: 1\nread_bytes: {}\n", bytes, from_disk));
-}
-
-void end(const FakeRoot& root, int pid) {
-  std::filesystem::remove_all(root.path() / "proc" / std::to_string(pid));
-}
-
-SystemSamplerOptions watching(const FakeRoot& root, int pid) {
-  return {.pid = pid, .root = root.path(), .nvml_library = ""};
-}
-
-}  // namespace
-
-TEST_CASE("a tree is a process and all that descend from it, and nobody else") {
-  const FakeRoot root;
-  run(root, {.pid = 100, .ticks = 50});
-  run(root, {.pid = 90, .parent = 101, .ticks = 7});  // numbers say nothing of who came first
-  run(root, {.pid = 101, .parent = 100, .ticks = 20});
-  run(root, {.pid = 200, .ticks = 1000});
-  SystemSampler sampler(watching(root, 100));
-  SystemSample sample = sampler.sample();
-  CHECK(sample.tree.lives);
-  CHECK(sample.tree.processes == 3);
-  CHECK(sample.tree.threads == 6);
-  CHECK(sample.tree.cpu_s == doctest::Approx(77 * tick_s()));
-  CHECK(sample.tree.cores == 0.0);
-  CHECK(sample.tree.resident == 30U * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
-
-  run(root, {.pid = 101, .parent = 100, .ticks = 40});
-  run(root, {.pid = 102, .parent = 90, .ticks = 10});  // new
-  sample = sampler.sample();
-  CHECK(sample.tree.processes == 4);
-  CHECK(sample.tree.cores * sample.interval_s == doctest::Approx(30 * tick_s()));
-}
-
-TEST_CASE("CPU time of those that ended stays counted, once, whether their parent asked or not") {
-  const FakeRoot root;
-  run(root, {.pid = 100, .ticks = 50});
-  run(root, {.pid = 101, .parent = 100, .ticks = 200});
-  run(root, {.pid = 102, .parent = 101, .ticks = 30});
-  SystemSampler sampler(watching(root, 100));
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(280 * tick_s()));
-
-  end(root, 102);  // 101 asked; it used 5 more before it ended
-  run(root, {.pid = 101, .parent = 100, .ticks = 200, .child_ticks = 35});
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(285 * tick_s()));
-
-  end(root, 101);  // 100 asked
-  run(root, {.pid = 100, .ticks = 50, .child_ticks = 240});
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(290 * tick_s()));
-
-  run(root, {.pid = 103, .parent = 100, .ticks = 60});
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(350 * tick_s()));
-  end(root, 103);  // nobody asked
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(350 * tick_s()));
-  run(root, {.pid = 100, .ticks = 60, .child_ticks = 240});
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(360 * tick_s()));
-}
-
-TEST_CASE("a child whose parent ended first stays of the tree") {
-  const FakeRoot root;
-  run(root, {.pid = 100, .ticks = 1});
-  run(root, {.pid = 101, .parent = 100, .ticks = 2});
-  run(root, {.pid = 102, .parent = 101, .ticks = 4});
-  SystemSampler sampler(watching(root, 100));
-  sampler.sample();
-  end(root, 101);
-  run(root, {.pid = 100, .ticks = 1, .child_ticks = 2});
-  run(root, {.pid = 102, .parent = 1, .ticks = 14});
-  const TreeUse tree = sampler.sample().tree;
-  CHECK(tree.processes == 2);
-  CHECK(tree.cpu_s == doctest::Approx(17 * tick_s()));
-}
-
-TEST_CASE("another process under the number of one that ended is not taken for it") {
-  const FakeRoot root;
-  run(root, {.pid = 100, .ticks = 10});
-  run(root, {.pid = 101, .parent = 100, .ticks = 500, .start = 7});
-  SystemSampler sampler(watching(root, 100));
-  sampler.sample();
-  run(root, {.pid = 100, .ticks = 10, .child_ticks = 500});
-  run(root, {.pid = 101, .parent = 1, .ticks = 3, .start = 900});
-  CHECK(sampler.sample().tree.cpu_s == doctest::Approx(510 * tick_s()));
-  CHECK(sampler.sample().tree.processes == 1);
-  end(root, 101);
-  sampler.sample();
-  run(root, {.pid = 101, .parent = 100, .ticks = 4, .start = 901});  // and one of ours once more
-  CHECK(sampler.sample().tree.processes == 2);
-}
-
-TEST_CASE("a process that ended is seen to have ended, also before its parent asked") {
-  const FakeRoot root;
-  run(root, {.pid = 100, .ticks = 10});
-  SystemSampler sampler(watching(root, 100));
-  CHECK(sampler.sample().tree.lives);
-  run(root, {.pid = 100, .ticks = 12, .state = 'Z'});
-  SystemSample sample = sampler.sample();
-  CHECK_FALSE(sample.tree.lives);
-  CHECK(sample.tree.cpu_s == doctest::Approx(12 * tick_s()));
-  end(root, 100);
-  sample = sampler.sample();
-  CHECK_FALSE(sample.tree.lives);
-  CHECK(sample.tree.processes == 0);
-  CHECK(sample.tree.cpu_s == doctest::Approx(12 * tick_s()));
-}
+using headrace::test::read_so_far;
+using headrace::test::run;
+using headrace::test::tick_s;
+using headrace::test::watching;
 
 TEST_CASE("a process that does not run cannot be watched") {
   const FakeRoot root;
@@ -172,6 +44,7 @@ TEST_CASE("what a tree reads, and its faults, are rates over the interval") {
   run(root, {.pid = 101, .parent = 100, .major_faults = 4});
   read_so_far(root, 101, 7000, 4608);
   const SystemSample sample = sampler.sample();
+  CHECK(sample.tree.reads_told);
   CHECK(sample.tree.read_per_s * sample.interval_s == doctest::Approx(5000));
   CHECK(sample.tree.read_from_disk_per_s * sample.interval_s == doctest::Approx(4096));
   CHECK(sample.tree.major_faults_per_s * sample.interval_s == doctest::Approx(4));
