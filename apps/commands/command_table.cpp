@@ -40,6 +40,7 @@ std::vector<Command> command_table(const std::vector<Job>& jobs) {
       inspect_command(),
       report_command(),
       compare_command(),
+      monitor_command(),
       config_command(),
   };
 }
@@ -48,8 +49,8 @@ std::vector<Command> job_command_table(const Job& job) {
   std::vector<Command> commands{train_command(),          predict_command(), evaluate_command(),
                                 export_command(),         doctor_command(),  tune_command(),
                                 profile_memory_command(), bench_command(),   top_command(),
-                                inspect_command(),        report_command(),  compare_command(),
-                                config_command()};
+                                monitor_command(),        inspect_command(), report_command(),
+                                compare_command(),        config_command()};
   if (job.prepare) {
     commands.push_back(job.prepare());
     commands.back().name = "prepare";

@@ -22,6 +22,7 @@ Command doctor_command();
 Command evaluate_command();
 Command export_command();
 Command inspect_command();
+Command monitor_command();
 Command new_command();
 Command pack_images_command();
 Command pack_table_command();

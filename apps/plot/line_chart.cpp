@@ -29,6 +29,8 @@ class Plot {
 
   void run() {
     if (!measure()) return;
+    for (const Band& band : chart_.bands)
+      shade(band);
     axes();
     title();
     for (const Series& series : chart_.series)
@@ -50,6 +52,10 @@ class Plot {
       length_ = std::max(length_, series.values.size());
     }
     if (low > high) return false;
+    if (chart_.range) {
+      low = std::min(low, chart_.range->low);
+      high = std::max(high, chart_.range->high);
+    }
     up_ = round_axis(low, high, std::max(3, static_cast<int>(box_.height / 44.0)));
     along_ = counting_axis(1, static_cast<int>(length_),
                            std::max(3, static_cast<int>(box_.width / 70.0)));
@@ -59,6 +65,15 @@ class Plot {
   Spot spot(double at, double value) const {
     return {box_.left + box_.width * along_.place(at),
             box_.bottom() - box_.height * up_.place(value)};
+  }
+
+  void shade(const Band& band) {
+    const double left = spot(std::max(band.from, along_.low), up_.low).x;
+    const double right = spot(std::min(band.to, along_.high), up_.low).x;
+    if (right > left)
+      canvas_.rectangle(
+          {.left = left, .top = box_.top, .width = right - left, .height = box_.height},
+          band.colour);
   }
 
   void axes() {

@@ -24,11 +24,26 @@ struct Mark {
   Colour colour{};
 };
 
+/// A shaded part of the axis, behind the lines.
+struct Band {
+  double from = 1.0;
+  double to = 1.0;
+  Colour colour{};
+};
+
+/// Values that an axis reaches to at least.
+struct Range {
+  double low = 0.0;
+  double high = 1.0;
+};
+
 struct LineChart {
   std::string title{};
   std::string below{};           ///< what is counted along the axis: "epoch"
   std::vector<Series> series{};  ///< later ones are drawn over earlier ones
   std::optional<Mark> mark{};
+  std::vector<Band> bands{};
+  std::optional<Range> range{};
 };
 
 /// Draws a chart into a box: round ticks with faint lines at their height, title and legend above.

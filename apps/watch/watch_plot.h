@@ -1,0 +1,15 @@
+#pragma once
+
+#include <headrace/apps/watch/findings.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// CPU, memory and, where there is one, the GPU over time, spikes shaded: a PNG file. Empty where
+/// less than two places of the time have values.
+std::vector<std::byte> watch_png(const std::string& title, const Findings& findings);
+
+}  // namespace headrace::inline v1::app
