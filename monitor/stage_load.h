@@ -49,7 +49,6 @@ struct HostFacts {
   unsigned usable_cores = 0;           ///< affinity and quota; 0 if unknown
   double process_cpu_share = -1.0;     ///< of the usable cores
   double io_pressure_share = -1.0;     ///< share of the time in which some task waited for storage
-  double machine_cpu_share = -1.0;     ///< busy share of all CPUs, by anybody
   double read_from_disk_share = -1.0;  ///< of the bytes that were asked for
 };
 

@@ -130,10 +130,10 @@ LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) 
   monitor::LoaderLoad load = monitor::loader_load(trial.stats);
   load.elapsed_s = trial.elapsed_s;
   load.consumer_wait_s = trial.wait_s;
-  trial.verdict = monitor::judge(load, {.usable_cores = monitor::usable_cores(),
-                                        .process_cpu_share = usage.process_share,
-                                        .io_pressure_share = usage.io_pressure_share.value_or(-1.0),
-                                        .machine_cpu_share = usage.machine_share});
+  trial.verdict =
+      monitor::judge(load, {.usable_cores = monitor::usable_cores(),
+                            .process_cpu_share = usage.process_share,
+                            .io_pressure_share = usage.io_pressure_share.value_or(-1.0)});
   return trial;
 }
 

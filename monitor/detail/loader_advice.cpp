@@ -27,11 +27,9 @@ struct Case {
     return has_demand() ? reserve * verdict.demand_per_s / stage.capacity : 2.0;
   }
   bool cpu_to_spare() const {
-    return host.process_cpu_share >= 0 && host.process_cpu_share < limits.spare_cpu && !cpu_full();
+    return host.process_cpu_share >= 0 && host.process_cpu_share < limits.spare_cpu;
   }
-  bool cpu_full() const {
-    return std::max(host.process_cpu_share, host.machine_cpu_share) >= limits.full_cpu;
-  }
+  bool cpu_full() const { return host.process_cpu_share >= limits.full_cpu; }
 };
 
 struct Rule {

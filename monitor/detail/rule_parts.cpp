@@ -77,7 +77,6 @@ HostFacts host_facts(const RunFacts& facts) {
   return {.usable_cores = machine.cores,
           .process_cpu_share = machine.process_share,
           .io_pressure_share = machine.io_pressure,
-          .machine_cpu_share = machine.machine_share,
           .read_from_disk_share =
               machine.read_per_s > 0 ? machine.read_from_disk_per_s / machine.read_per_s : -1.0};
 }
