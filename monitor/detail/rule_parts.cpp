@@ -48,6 +48,17 @@ std::uint64_t whole_bytes(double bytes) {
   return static_cast<std::uint64_t>(std::max(bytes, 0.0));
 }
 
+std::string setting_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t mib = 1 << 20, gib = 1 << 30;
+  const std::uint64_t whole = (bytes + mib - 1) / mib;
+  if (bytes >= 10 * gib || whole % 1024 == 0) return fmt::format("{}GiB", (bytes + gib - 1) / gib);
+  return fmt::format("{}MiB", whole);
+}
+
+std::string kibibytes(std::uint64_t bytes) {
+  return fmt::format("{} KiB", (bytes + 1023) / 1024);
+}
+
 bool has_key(const SettingFacts& settings, std::string_view key) {
   if (!settings.keys.empty()) return std::ranges::find(settings.keys, key) != settings.keys.end();
   if (key.starts_with("data.cache.")) return settings.can_cache;

@@ -23,6 +23,11 @@ Evidence stall_of(const RunFacts& facts);
 /// Of what is bytes but reckoned as a number; what is below 0 is 0.
 std::uint64_t whole_bytes(double bytes);
 
+/// As a configuration says it, rounded up: "30GiB", "700MiB".
+std::string setting_bytes(std::uint64_t bytes);
+/// As `ulimit -l` counts.
+std::string kibibytes(std::uint64_t bytes);
+
 bool has_key(const SettingFacts& settings, std::string_view key);
 /// "training.batch", or "batch" of a loader's configuration.
 std::string batch_key(const SettingFacts& settings);

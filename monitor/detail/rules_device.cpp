@@ -99,9 +99,9 @@ bool hide_copies(const RunFacts& facts, Advice& advice) {
   if (facts.page_locked && !*facts.page_locked) {
     advice.verdict += ": the batches lie in memory that is not page-locked";
     advice.setting = "ulimit -l";
-    advice.old_value = facts.files ? format_bytes(facts.files->locked_limit) : "too small";
+    advice.old_value = facts.files ? kibibytes(facts.files->locked_limit) : "too small";
     advice.new_value = facts.files && facts.files->locked_needed > 0
-                           ? format_bytes(facts.files->locked_needed)
+                           ? kibibytes(facts.files->locked_needed)
                            : "unlimited";
     advice.action = "let the loader lock its batches' memory";
   } else {
@@ -130,6 +130,7 @@ void cite_clocks(const GpuFacts& gpu, Advice& advice) {
                                fmt::format("{:.0f} of {:.0f} W", gpu.power_w, gpu.power_limit_w)});
   if (gpu.busy_share >= 0)
     advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy", gpu.busy_share));
+  if (advice.evidence.size() >= 3) return;
   advice.evidence.push_back(
       count_of("throttle_reasons", "reasons", static_cast<double>(gpu.throttled.size())));
 }

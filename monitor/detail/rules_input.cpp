@@ -39,8 +39,7 @@ void cache_decoded(const RunFacts& facts, Advice& advice) {
   advice.setting =
       in_memory || settings.decoded_bytes == 0 ? "data.cache.memory" : "data.cache.disk";
   advice.old_value = "0B";
-  advice.new_value =
-      settings.decoded_bytes > 0 ? format_bytes(settings.decoded_bytes) : format_bytes(room / 2);
+  advice.new_value = setting_bytes(settings.decoded_bytes > 0 ? settings.decoded_bytes : room / 2);
   advice.action = "more threads will not help: keep what is made before anything random";
   if (!settings.random_before_cache.empty())
     advice.action += fmt::format(" (what comes behind {} is made anew)",

@@ -89,14 +89,14 @@ Advice gpu_shared(const RunFacts& facts) {
 struct Limit {
   const char* rule;
   const char* what;
-  const char* command;
+  std::string command;
   std::uint64_t has;
   std::uint64_t needs;
 };
 
 Advice too_small(const Limit& limit, const RunFacts::Files& files, bool in_bytes) {
   const auto shown = [&](std::uint64_t value) {
-    return in_bytes ? format_bytes(value) : fmt::format("{}", value);
+    return in_bytes ? kibibytes(value) : fmt::format("{}", value);
   };
   Advice advice{.rule = limit.rule,
                 .severity = Severity::warning,
@@ -184,9 +184,11 @@ RuleAdvice small_limits(const RunFacts& facts, const AdviceThresholds& limits) {
                       files.locked_needed},
                      files, true);
   if (files.shared_needed > 0 && files.shared_needed > files.shared_room)
-    return too_small({"shared-memory", "the mount of shared memory",
-                      "mount -o remount,size= /dev/shm", files.shared_room, files.shared_needed},
-                     files, true);
+    return too_small(
+        {"shared-memory", "the mount of shared memory",
+         fmt::format("mount -o remount,size={}k /dev/shm", files.shared_needed / 1024 + 1),
+         files.shared_room, files.shared_needed},
+        files, true);
   return {};
 }
 

@@ -35,9 +35,10 @@ double epochs_left(const RunFacts::Growth& growth, std::uint64_t limit) {
 
 Advice growing(const RunFacts& facts, const RunFacts::Growth& growth, std::uint64_t limit) {
   Advice advice{.severity = Severity::warning};
-  advice.evidence = {bytes_of("growth_per_epoch_bytes", "an epoch", whole_bytes(growth.slope)),
-                     bytes_of("growth_low_bytes", "at least", whole_bytes(growth.low)),
-                     bytes_of("growth_high_bytes", "at most", whole_bytes(growth.high))};
+  advice.evidence = {
+      bytes_of("growth_per_epoch_bytes", "growth an epoch", whole_bytes(growth.slope)),
+      bytes_of("growth_low_bytes", "at least", whole_bytes(growth.low)),
+      bytes_of("growth_high_bytes", "at most", whole_bytes(growth.high))};
   if (growth.bytes > 0) advice.evidence.push_back(bytes_of("held_bytes", "now", growth.bytes));
   const double left = epochs_left(growth, limit);
   const double all = static_cast<double>(facts.epochs - facts.epoch);

@@ -120,7 +120,7 @@ RuleAdvice time_budget(const RunFacts& facts, const AdviceThresholds& limits) {
     advice.setting = "training.epochs";
     advice.old_value = fmt::format("{}", facts.epochs);
     advice.new_value = fmt::format("{}", std::max(facts.epoch + fit, facts.epoch + 1));
-    advice.action = "or as many epochs as fit";
+    advice.action = "train as many epochs as fit, or make the steps quicker";
   }
   const Driver most = drivers(facts.budget).front();
   advice.effect = fmt::format("left {} -> {} with no wait for data, {} with {} halved",

@@ -28,8 +28,8 @@ void bring_nearer(const RunFacts& facts, Advice& advice) {
   const bool fits = settings.data_bytes > 0 && settings.data_bytes < room;
   if (has_key(settings, "data.resident") && fits && settings.data_bytes > settings.resident) {
     advice.setting = "data.resident";
-    advice.old_value = format_bytes(settings.resident);
-    advice.new_value = format_bytes(settings.data_bytes);
+    advice.old_value = setting_bytes(settings.resident);
+    advice.new_value = setting_bytes(settings.data_bytes);
     advice.action = "keep the data in memory";
   } else if (has_key(settings, "data.stage")) {
     advice.setting = "data.stage";
@@ -42,7 +42,7 @@ void bring_nearer(const RunFacts& facts, Advice& advice) {
     const bool in_memory = wanted > 0 && wanted < room;
     advice.setting = in_memory ? "data.cache.memory" : "data.cache.disk";
     advice.old_value = "0B";
-    advice.new_value = wanted > 0 ? format_bytes(wanted) : "what the records take";
+    advice.new_value = wanted > 0 ? setting_bytes(wanted) : "what the records take";
     advice.action = "keep records after the first epoch";
   }
   if (settings.data_bytes > 0)

@@ -78,6 +78,17 @@ std::string pace_of(const StageCapacity* stage) {
                      format_rate(stage->capacity), stage->headroom);
 }
 
+std::string why_not_batch(const RunFacts& facts, bool waits) {
+  if (waits)
+    return fmt::format("data are waited for {} of the time, whatever its size",
+                       format_share(facts.verdict.data_stall_fraction));
+  const GpuFacts& gpu = *facts.gpu;
+  if (gpu.memory_total == 0 || gpu.memory_peak == 0) return "its kernels are not what is slow";
+  return fmt::format(
+      "{} of the GPU's memory is in use",
+      format_share(static_cast<double>(gpu.memory_peak) / static_cast<double>(gpu.memory_total)));
+}
+
 // Why a change of it would not help, with its value.
 std::string why_not(const RunFacts& facts, const AdviceThresholds& limits, Cause cause) {
   const SettingFacts& settings = facts.settings;
@@ -85,10 +96,8 @@ std::string why_not(const RunFacts& facts, const AdviceThresholds& limits, Cause
   const std::string stall = format_share(facts.verdict.data_stall_fraction);
   switch (cause) {
     case Cause::batch:
-      return fmt::format(
-          "{} {}: {}", batch_key(settings), settings.batch,
-          waits ? fmt::format("data are waited for {} of the time, whatever its size", stall)
-                : "its kernels are not what the time goes to");
+      return fmt::format("{} {}: {}", batch_key(settings), settings.batch,
+                         why_not_batch(facts, waits));
     case Cause::workers:
       return fmt::format("threads.loader {}: {}", facts.load.threads,
                          pace_of(slowest(facts, StageRole::worker)));

@@ -136,8 +136,8 @@ TEST_CASE("rule 10 names memory that is not page-locked, else more batches for t
   facts.files->locked_needed = 512 * mib;
   const Advice advice = whole(10, facts);
   CHECK(advice.setting == "ulimit -l");
-  CHECK(advice.old_value == "8.00 MiB");
-  CHECK(advice.new_value == "512 MiB");
+  CHECK(advice.old_value == "8192 KiB");
+  CHECK(advice.new_value == "524288 KiB");
   CHECK(advice.effect == "copies 20 % -> below 3.0 %, 640 -> 800 samples/s");
   CHECK_FALSE(speaks(10, window()));
 }

@@ -90,7 +90,7 @@ TEST_CASE("rule 3 keeps what is decoded, in memory or on disk by what there is r
   const Advice advice = whole(3, facts);
   CHECK(advice.setting == "data.cache.memory");
   CHECK(advice.old_value == "0B");
-  CHECK(advice.new_value == "30.0 GiB");
+  CHECK(advice.new_value == "30GiB");
   CHECK(has(advice.action, "more threads will not help"));
   CHECK(has(advice.verdict, "decode costs more than the cores have"));
   facts.settings.random_before_cache = {"rotate"};

@@ -132,7 +132,7 @@ TEST_CASE("rule 20 looks at locked and at shared memory, too") {
   facts.files->shared_needed = 128 * mib;
   const Advice advice = whole(20, facts);
   CHECK(advice.rule == "shared-memory");
-  CHECK(advice.old_value == "64.0 MiB");
+  CHECK(advice.old_value == "65536 KiB");
 }
 
 TEST_CASE("rule 24 names the rank that holds the others back, and its slow stage") {
