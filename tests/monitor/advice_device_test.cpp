@@ -106,6 +106,8 @@ TEST_CASE("rule 7 goes by what nothing else explains where the gaps are not meas
   RunFacts facts = many_small_kernels();
   facts.host_launch_wait_s = -1.0;
   CHECK(has(whole(7, facts).verdict, "neither data nor copies explain"));
+  facts.gpu->busy_share = 0.299;
+  CHECK(speaks(7, facts));
   facts.gpu->busy_share = 0.30;
   CHECK_FALSE(speaks(7, facts));
   facts.gpu.reset();

@@ -165,7 +165,7 @@ TEST_CASE("rule 12 speaks above 15 % of spread and from a correlation of a half 
   facts.batches->mean_s = 1.0;
   facts.batches->sd_s = 0.15;
   CHECK_FALSE(speaks(12, facts));
-  facts.batches->sd_s = 0.16;
+  facts.batches->sd_s = 0.151;
   CHECK(speaks(12, facts));
   facts.batches->size_correlation = 0.49;
   CHECK_FALSE(speaks(12, facts));

@@ -46,9 +46,9 @@ TEST_CASE("rule 9 speaks above 40 % of the machine's CPU and of a fall by a tent
   facts.machine->machine_share = 0.41;
   CHECK(speaks(9, facts));
   facts.gpu->busy_before = 1.0;
-  facts.gpu->busy_share = 0.91;
+  facts.gpu->busy_share = 0.901;
   CHECK_FALSE(speaks(9, facts));
-  facts.gpu->busy_share = 0.89;
+  facts.gpu->busy_share = 0.899;
   CHECK(speaks(9, facts));
   facts.gpu->busy_before = -1.0;
   CHECK_FALSE(speaks(9, facts));
