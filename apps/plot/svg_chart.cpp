@@ -136,8 +136,13 @@ class Drawing {
     const double foot = height - bottom;
     if (span.strip)
       rectangle("strip " + colour, span, foot - strip, strip);
-    else
+    else if (span.shaded)
       rectangle("span " + colour, span, top, foot - top);
+    constexpr double letter = 6.5;
+    const double begin = at_x(span.from);
+    if (!span.label.empty() &&
+        at_x(span.to) - begin > letter * static_cast<double>(span.label.size()))
+      text(span.label, pixels(begin + 3.0), top + 12.0, "start");
   }
 
   void text(const std::string& text, const std::string& at_x, double at_y, const char* anchor) {
@@ -192,10 +197,10 @@ class Drawing {
          at_y(limit.y) + (at_y(limit.y) < 24 ? 12.0 : -4.0), "end");
   }
 
-  void curve(const SvgSeries& series) {
+  void line(const std::string& classes, const std::vector<CurvePoint>& points) {
     std::string path;
     bool joined = false;
-    for (const CurvePoint& point : series.points) {
+    for (const CurvePoint& point : points) {
       if (!std::isfinite(point.y)) {
         joined = false;
         continue;
@@ -204,10 +209,18 @@ class Drawing {
       if (!joined) path += "h0";  // a point alone is seen, too
       joined = true;
     }
-    if (path.empty()) return;
+    if (!path.empty()) svg_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", classes, path);
+  }
+
+  void curve(const SvgSeries& series) {
     const std::size_t colour = series.colour % svg_colours;
-    svg_ += fmt::format("<path class=\"line l{}{}\" d=\"{}\"/>", colour,
-                        series.faint ? " pale" : "", path);
+    const std::string stroke = fmt::format("line l{}", colour);
+    if (!series.means.empty()) {
+      line(stroke + " ground", series.points);
+      line(stroke, series.means);
+      return;
+    }
+    line(stroke + (series.faint ? " pale" : ""), series.points);
     if (series.points.size() > few || series.faint) return;
     for (const CurvePoint& point : series.points)
       if (std::isfinite(point.y))

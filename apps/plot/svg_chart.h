@@ -17,6 +17,8 @@ struct SvgSeries {
   std::vector<CurvePoint> points{};
   std::size_t colour = 0;
   bool faint = false;
+  /// Drawn over the points, which then are a pale ground: means of columns that hold many.
+  std::vector<CurvePoint> means{};
 };
 
 /// A layer of a stack: its height in each cell 1, 2, 3, ... of the axis.
@@ -33,6 +35,8 @@ struct SvgSpan {
   std::string title{};
   std::size_t colour = 0;
   bool strip = false;
+  std::string label{};  ///< stands in it where it has room
+  bool shaded = true;   ///< false: the label alone
 };
 
 /// A ring at a place.

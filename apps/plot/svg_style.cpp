@@ -49,7 +49,8 @@ std::string svg_chart_style() {
          "-webkit-print-color-adjust:exact}"
          ".chart text{font-size:11px;fill:var(--faint)}"
          ".line{fill:none;stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round}"
-         ".pale{stroke-width:1;opacity:.35}.grid{stroke:var(--grid)}.axis{stroke:var(--faint)}"
+         ".pale{stroke-width:1;opacity:.35}.ground{stroke-width:1;opacity:.25}.grid{stroke:var(--"
+         "grid)}.axis{stroke:var(--faint)}"
          ".limit{stroke:var(--ink);stroke-dasharray:4 3;opacity:.7}"
          ".span{opacity:.2}.strip{opacity:.7}.ring{fill:var(--paper);stroke-width:2}"
          ".layer{opacity:.8}.at{fill:var(--ink);opacity:0}.at:hover{opacity:.12}\n";

@@ -13,9 +13,9 @@ namespace headrace::inline v1::app {
 template <class Cell>
 class Columns {
  public:
-  /// At least `most` cells are kept of an axis that is longer, and at most twice as many; `width`
-  /// is that of a cell at first.
-  Columns(std::size_t most, double width) : most_(2 * most), width_(width) {}
+  /// At most `most` cells are kept (at least 2), and of an axis that is longer no less than half as
+  /// many; `width` is that of a cell at first.
+  Columns(std::size_t most, double width) : most_(most), width_(width) {}
 
   /// The cell at a finite place. One before the first place of all is in the first cell.
   Cell& at(double x) {
@@ -60,8 +60,8 @@ struct CurvePoint {
 /// Not thread-safe.
 class ThinCurve {
  public:
-  /// For a chart of so many columns; a column is `width` of the axis at first. Points more than
-  /// `gap` apart are not joined; 0: all are.
+  /// For a chart of at most so many columns; a column is `width` of the axis at first. Points more
+  /// than `gap` apart are not joined; 0: all are.
   explicit ThinCurve(std::size_t columns = 420, double width = 1.0, double gap = 0.0)
       : columns_(columns, width), gap_(gap) {}
 
@@ -75,11 +75,17 @@ class ThinCurve {
 
   /// At most two points a column, by x, and one that is no number before each gap.
   std::vector<CurvePoint> points() const;
+  /// The mean of each column, and what is no number before each gap.
+  std::vector<CurvePoint> means() const;
+  /// Whether columns hold more than points() shows of them.
+  bool thinned() const;
 
  private:
   struct Cell {
     std::size_t count = 0;
     bool begins = false;  // a line: what is before is not joined
+    double sum_x = 0.0;
+    double sum_y = 0.0;
     CurvePoint low{};
     CurvePoint high{};
 

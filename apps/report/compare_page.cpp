@@ -113,9 +113,9 @@ SvgChart rate_chart(const Comparison& comparison) {
     const auto& curves = comparison.runs[i].steps.curves;
     const auto found = curves.find("samples_per_s");
     if (found == curves.end() || found->second.empty()) continue;
-    chart.series.push_back({.name = letter_of(i),
-                            .points = found->second.begin()->second.points(),
-                            .colour = i % svg_colours});
+    SvgSeries& line = chart.series.emplace_back(series_of(found->second.begin()->second));
+    line.name = letter_of(i);
+    line.colour = i % svg_colours;
   }
   return chart;
 }

@@ -67,8 +67,11 @@ std::vector<SvgSpan> stage_spans(const EpochLog& log) {
     const std::string& now = log.rows()[rows[i]].stage;
     if (spans.empty() || now != stage) {
       stage = now;
-      spans.push_back(
-          {.from = end - 1.0, .to = end, .title = "stage " + now, .colour = spans.size() % 2 * 6});
+      spans.push_back({.from = end - 1.0,
+                       .to = end,
+                       .colour = 6,
+                       .label = now,
+                       .shaded = spans.size() % 2 == 1});
     }
     spans.back().to = end;
   }

@@ -23,7 +23,8 @@ std::vector<CurvePoint> epoch_curve(const EpochLog& log, std::int64_t member,
 std::vector<SvgSeries> column_series(const EpochLog& log, const std::string& column,
                                      const std::string& name, std::size_t colour);
 
-/// Where the stages of the first member begin and end, shaded in turn; nothing below two.
+/// Where the stages of the first member begin and end, each with its name, every second shaded;
+/// nothing below two.
 std::vector<SvgSpan> stage_spans(const EpochLog& log);
 
 /// What an axis over epochs counts: "epoch", or with several stages "epoch, all stages".

@@ -52,8 +52,9 @@ SvgChart step_chart(const StepHistory& steps, const std::string& name, const std
   std::size_t colour = 0;
   for (const auto& [member, curve] : found->second) {
     if (curve.empty()) continue;
-    chart.series.push_back(
-        {.name = fmt::format("member {}", member), .points = curve.points(), .colour = colour++});
+    SvgSeries& line = chart.series.emplace_back(series_of(curve));
+    line.name = fmt::format("member {}", member);
+    line.colour = colour++;
   }
   if (chart.series.size() == 1) chart.series.front().name.clear();
   return chart;

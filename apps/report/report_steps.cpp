@@ -83,12 +83,12 @@ SvgChart rate_chart(const StepHistory& steps) {
   const auto found = steps.curves.find("samples_per_s");
   if (found == steps.curves.end()) return chart;
   std::size_t colour = 0;
-  for (const auto& [member, curve] : found->second)
-    if (!curve.empty())
-      chart.series.push_back(
-          {.name = found->second.size() > 1 ? fmt::format("member {}", member) : std::string(),
-           .points = curve.points(),
-           .colour = colour++});
+  for (const auto& [member, curve] : found->second) {
+    if (curve.empty()) continue;
+    SvgSeries& line = chart.series.emplace_back(series_of(curve));
+    if (found->second.size() > 1) line.name = fmt::format("member {}", member);
+    line.colour = colour++;
+  }
   return chart;
 }
 

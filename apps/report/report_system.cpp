@@ -82,12 +82,12 @@ class SystemCharts {
              const std::string& before = {}) const {
     std::size_t colour = 0;
     for (const Line& line : lines) {
-      const ThinCurve* curve = system_.curve(before + line.curve);
-      if (curve != nullptr)
-        chart.series.push_back(
-            {.name = line.name,
-             .points = scaled(curve->points(), system_.first, 1.0 / unit_.seconds, factor),
-             .colour = colour});
+      if (const ThinCurve* curve = system_.curve(before + line.curve)) {
+        SvgSeries& drawn = chart.series.emplace_back(
+            series_of(*curve, system_.first, 1.0 / unit_.seconds, factor));
+        drawn.name = line.name;
+        drawn.colour = colour;
+      }
       ++colour;
     }
   }
@@ -130,7 +130,7 @@ class SystemCharts {
                                    {"steal_share", "taken by the hypervisor"}});
     made.high = 100.0;
     if (made.series.empty()) return;
-    for (const CpuSpike& spike : system_.spikes.spikes()) {
+    for (const CpuSpike& spike : highest_spikes()) {
       const std::size_t colour = spike.peak > 0.9 ? 7 : spike.peak > 0.8 ? 1 : 5;
       made.marks.push_back({.x = place((spike.from + spike.to) / 2.0),
                             .y = 100.0 * spike.peak,
@@ -138,6 +138,16 @@ class SystemCharts {
                             .colour = colour});
     }
     add(made);
+  }
+
+  // As many as a chart has room for.
+  std::vector<CpuSpike> highest_spikes() const {
+    constexpr std::size_t most_marks = 30;
+    std::vector<CpuSpike> spikes = system_.spikes.spikes();
+    std::stable_sort(spikes.begin(), spikes.end(),
+                     [](const auto& a, const auto& b) { return a.peak > b.peak; });
+    spikes.resize(std::min(spikes.size(), most_marks));
+    return spikes;
   }
 
   static std::string spike_text(const CpuSpike& spike) {

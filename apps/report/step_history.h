@@ -27,7 +27,7 @@ using EpochKey = std::tuple<std::int64_t, std::string, std::int64_t>;
 
 /// metrics.jsonl: what is known between the ends of epochs.
 struct StepHistory {
-  static constexpr std::size_t most_members = 16;  ///< whose curves are kept
+  static constexpr std::size_t most_members = 8;  ///< whose curves are kept
 
   LineCount count{};
   /// Over a member's steps, all stages end to end: "loss", "gradient_norm", "learning_rate",

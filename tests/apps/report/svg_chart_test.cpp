@@ -133,3 +133,11 @@ TEST_CASE("an axis of epochs has no halves") {
   CHECK_FALSE(contains(html, ">1.5</text>"));
   CHECK(contains(to_html(chart_of({{0.0, 0.5}, {1.25, 0.3}})), ">0.2</text>"));
 }
+
+TEST_CASE("a curve that is thinned is its means on a pale ground") {
+  SvgChart chart = chart_of({{0.0, 0.0}, {10.0, 1.0}});
+  chart.series.front().means = {{0.0, 0.5}, {10.0, 0.5}};
+  const std::string html = to_html(chart);
+  CHECK(contains(html, "<path class=\"line l0 ground\" d=\"M52 186h0L472 8\"/>"));
+  CHECK(contains(html, "<path class=\"line l0\" d=\"M52 97h0L472 97\"/>"));
+}

@@ -154,7 +154,7 @@ TEST_CASE("of thirteen days at a sample a second as much stays as a chart shows"
   append_text(file, text);
   const SystemHistory system = read_system(file);
   CHECK(system.count.lines == seconds / 20);
-  CHECK(system.curve("machine_share")->points().size() <= 4 * SystemHistory::columns);
+  CHECK(system.curve("machine_share")->points().size() <= 2 * SystemHistory::columns);
   CHECK(system.curve("machine_share")->high() == 0.99);
-  CHECK(system.phases.size() <= 2 * SystemHistory::columns);
+  CHECK(system.phases.size() <= SystemHistory::columns);
 }

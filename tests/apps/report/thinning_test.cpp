@@ -25,6 +25,7 @@ TEST_CASE("a short curve stays as it is") {
     curve.add(i, std::sin(i));
   const auto points = curve.points();
   REQUIRE(points.size() == 50);
+  CHECK_FALSE(curve.thinned());
   for (int i = 0; i < 50; ++i) {
     CHECK(points[static_cast<std::size_t>(i)].x == i);
     CHECK(points[static_cast<std::size_t>(i)].y == std::sin(i));
@@ -38,17 +39,22 @@ TEST_CASE("of a long curve each column keeps its lowest and its highest point") 
   for (int i = 0; i < count; ++i)
     curve.add(i, i == 777'777 ? 1000.0 : i == 123'456 ? -1000.0 : std::sin(0.001 * i));
   const auto points = curve.points();
-  CHECK(points.size() <= 4 * columns);
+  CHECK(points.size() <= 2 * columns);
   CHECK(points.size() >= columns);
   CHECK(holds(points, 777'777, 1000.0));
   CHECK(holds(points, 123'456, -1000.0));
+  CHECK(curve.thinned());
+  const auto means = curve.means();
+  CHECK(means.size() <= columns);
+  for (const CurvePoint& mean : means)
+    CHECK(std::abs(mean.y) < 2.0);
   CHECK(curve.high() == 1000.0);
   CHECK(curve.low() == -1000.0);
   CHECK(std::is_sorted(points.begin(), points.end(),
                        [](const auto& a, const auto& b) { return a.x < b.x; }));
   // No part of the axis lost its points.
   for (std::size_t i = 1; i < points.size(); ++i)
-    CHECK(points[i].x - points[i - 1].x <= 2.0 * count / columns);
+    CHECK(points[i].x - points[i - 1].x <= 4.0 * count / columns);
 }
 
 TEST_CASE("a curve is broken where nothing was measured for long") {

@@ -13,6 +13,12 @@ ByteScale byte_scale(double most) {
   return {.factor = 1.0 / unit, .unit = units[place]};
 }
 
+SvgSeries series_of(const ThinCurve& curve, double begin_x, double factor_x, double factor_y) {
+  SvgSeries series{.points = scaled(curve.points(), begin_x, factor_x, factor_y)};
+  if (curve.thinned()) series.means = scaled(curve.means(), begin_x, factor_x, factor_y);
+  return series;
+}
+
 std::vector<CurvePoint> scaled(const std::vector<CurvePoint>& points, double begin_x,
                                double factor_x, double factor_y) {
   std::vector<CurvePoint> moved;
