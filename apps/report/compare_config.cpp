@@ -36,8 +36,9 @@ class KeyTable {
 
 // What is another in every process and says nothing of the machine.
 bool is_of_the_moment(std::string_view key) {
-  constexpr std::array names{"written", "process", "memory.available_bytes", "cgroup.usage_bytes",
-                             "cgroup.file"};
+  constexpr std::array names{
+      "written",    "pid", "pid_started", "memory.available_bytes", "cgroup.usage_bytes",
+      "cgroup.file"};
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
