@@ -4,6 +4,7 @@
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/monitor/verdict.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,8 +58,10 @@ constexpr double least_stall = 0.05;
 Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
                    const std::vector<Finding>& environment);
 
-/// A table of the ceilings, the stalls, both verdicts, and last the sentence.
-std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis);
+/// A table of the ceilings, the stalls, both verdicts, and last the sentence; no line is wider than
+/// `columns`, but a narrow table's.
+std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis,
+                          std::size_t columns = 100);
 
 /// All that was measured and concluded.
 std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,

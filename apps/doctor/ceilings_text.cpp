@@ -1,5 +1,6 @@
 #include <headrace/apps/doctor/ceilings.h>
 #include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/monitor/format.h>
 
@@ -29,32 +30,45 @@ std::string parts(const monitor::StepBudget& budget) {
   return sum == std::string::npos ? sentence : sentence.substr(sum + 3);
 }
 
-void add_row(Table& table, const PaceResult& result, const monitor::Verdict& verdict) {
-  const bool failed = !result.failed.empty();
-  table.row({std::string(to_string(result.input)),
-             failed ? "-" : format_rate(result.samples_per_s()),
-             failed ? "-" : format_seconds(result.step_s()),
-             failed ? "" : std::to_string(result.budget.steps), failed ? "" : parts(result.budget),
-             limits(result, verdict)});
+// Where `narrow`, what steps were made of has lines of its own below.
+std::string table_of(const Ceilings& ceilings, const Diagnosis& diagnosis, bool narrow) {
+  std::vector<Table::Column> columns{{"input", Align::left}, {"samples/s"}, {"step"}, {"steps"}};
+  if (!narrow) columns.push_back({"made of", Align::left});
+  columns.push_back({"what limits it", Align::left});
+  Table table(columns);
+  const auto add = [&](const PaceResult& result, const monitor::Verdict& verdict) {
+    const bool failed = !result.failed.empty();
+    std::vector<std::string> cells{std::string(to_string(result.input)),
+                                   failed ? "-" : format_rate(result.samples_per_s()),
+                                   failed ? "-" : format_seconds(result.step_s()),
+                                   failed ? "" : std::to_string(result.budget.steps)};
+    if (!narrow) cells.push_back(failed ? "" : parts(result.budget));
+    cells.push_back(limits(result, verdict));
+    table.row(std::move(cells));
+  };
+  if (ceilings.device) add(*ceilings.device, {});
+  add(ceilings.memory, diagnosis.memory);
+  add(ceilings.storage, diagnosis.storage);
+  return table.text();
 }
 
-std::string stall_line(const char* name, const std::optional<double>& stall_s, double share,
-                       const std::string& what) {
-  if (!stall_s) return {};
-  return fmt::format("{:<12} {} a step, {} of it: {}\n", name, format_seconds(*stall_s),
-                     format_share(share), what);
-}
-
-std::string failures(const Ceilings& ceilings) {
+// Of each ceiling: why it has no pace; and for narrow text what its steps were made of.
+std::string beside(const Ceilings& ceilings, bool narrow, std::size_t columns) {
   std::string text;
   const auto add = [&](const PaceResult& result) {
-    if (!result.failed.empty())
-      text += fmt::format("{:<12} {}\n", to_string(result.input), result.failed);
+    const bool failed = !result.failed.empty();
+    if (failed || narrow)
+      text += labelled(to_string(result.input), failed ? result.failed : result.budget.sentence(),
+                       columns);
   };
   if (ceilings.device) add(*ceilings.device);
   add(ceilings.memory);
   add(ceilings.storage);
   return text;
+}
+
+std::string stall_text(double stall_s, double share, const std::string& what) {
+  return fmt::format("{} a step, {} of it: {}", format_seconds(stall_s), format_share(share), what);
 }
 
 nlohmann::ordered_json number(const std::optional<double>& value) {
@@ -63,29 +77,28 @@ nlohmann::ordered_json number(const std::optional<double>& value) {
 
 }  // namespace
 
-std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis) {
-  Table table({{"input", Align::left},
-               {"samples/s"},
-               {"step"},
-               {"steps"},
-               {"made of", Align::left},
-               {"what limits it", Align::left}});
-  if (ceilings.device) add_row(table, *ceilings.device, {});
-  add_row(table, ceilings.memory, diagnosis.memory);
-  add_row(table, ceilings.storage, diagnosis.storage);
-  std::string text = table.text();
-  text += failures(ceilings);
-  text += stall_line("prep stall", diagnosis.prep_stall_s, diagnosis.prep_share,
-                     "beyond the device alone, with data in memory");
-  text += stall_line("fetch stall", diagnosis.fetch_stall_s, diagnosis.fetch_share,
-                     ceilings.storage.cold ? "waited for cold data beyond data in memory"
-                                           : ceilings.storage.storage);
-  if (ceilings.memory.failed.empty())
-    text += fmt::format("{:<12} {}\n", "memory", diagnosis.memory.sentence());
-  if (ceilings.storage.failed.empty())
-    text += fmt::format("{:<12} {} ({})\n", "storage", diagnosis.storage.sentence(),
-                        ceilings.storage.storage);
-  return text + fmt::format("{:<12} {}\n", "to do", diagnosis.to_do);
+std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis,
+                          std::size_t columns) {
+  std::string text = table_of(ceilings, diagnosis, false);
+  const bool narrow = width_of(text) > columns;
+  if (narrow) text = table_of(ceilings, diagnosis, true);
+  text += beside(ceilings, narrow, columns);
+  const auto add = [&](const char* label, const std::string& line) {
+    text += labelled(label, line, columns);
+  };
+  const PaceResult& storage = ceilings.storage;
+  if (diagnosis.prep_stall_s)
+    add("prep stall", stall_text(*diagnosis.prep_stall_s, diagnosis.prep_share,
+                                 "beyond the device alone, with data in memory"));
+  if (diagnosis.fetch_stall_s)
+    add("fetch stall",
+        stall_text(*diagnosis.fetch_stall_s, diagnosis.fetch_share,
+                   storage.cold ? "waited for cold data beyond data in memory" : storage.storage));
+  if (ceilings.memory.failed.empty()) add("memory", diagnosis.memory.sentence());
+  if (storage.failed.empty())
+    add("storage", fmt::format("{} ({})", diagnosis.storage.sentence(), storage.storage));
+  add("to do", diagnosis.to_do);
+  return text;
 }
 
 std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,

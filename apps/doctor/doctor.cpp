@@ -103,7 +103,7 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration), environment);
   if (const Findings lines = worth_a_line(environment); !lines.empty())
     fmt::print("{}\n", environment_text(lines, text_columns(STDOUT_FILENO)));
-  fmt::print("{}", ceilings_text(ceilings, diagnosis));
+  fmt::print("{}", ceilings_text(ceilings, diagnosis, text_columns(STDOUT_FILENO)));
   if (!options.json.empty())
     write_file_atomically(options.json,
                           ceilings_json(ceilings, diagnosis, options.config.string(), environment));

@@ -1,5 +1,7 @@
 #include <headrace/apps/config/fields.h>
+#include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/measure_pace.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
@@ -9,6 +11,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -74,7 +78,8 @@ ExitCode tune(const TuneOptions& options, const CommandCall& call) {
                       .measure = measure,
                       .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }});
   write_configuration(output, tuned, call);
-  fmt::print("{}written      {}\n", tuned_text(tuned), output.string());
+  const std::size_t columns = text_columns(STDOUT_FILENO);
+  fmt::print("{}{}", tuned_text(tuned, columns), labelled("written", output.string(), columns));
   if (!options.json.empty())
     write_file_atomically(options.json, tuned_json(tuned, options.config.string()));
   return ExitCode::done;

@@ -4,6 +4,7 @@
 #include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/apps/run/command.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -71,8 +72,9 @@ struct TuneSearch {
 /// trial where the configuration itself has no pace.
 Tuned tune_configuration(const WholeConfiguration& configuration, const TuneSearch& search);
 
-/// A line for each trial, predicted beside got, and the changes.
-std::string tuned_text(const Tuned& tuned);
+/// A line for each trial, predicted beside got, and the changes; no line is wider than `columns`,
+/// but a narrow table's.
+std::string tuned_text(const Tuned& tuned, std::size_t columns = 100);
 std::string tuned_json(const Tuned& tuned, const std::string& configuration);
 
 /// Tunes a configuration file and writes the best beside it.

@@ -1,8 +1,11 @@
+#include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
 #include <headrace/apps/terminal/table.h>
 #include <headrace/monitor/format.h>
 
-#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,6 +30,34 @@ std::string gain_of(double before, double after) {
   return before > 0.0 ? fmt::format(" ({:.2f} times)", after / before) : "";
 }
 
+std::string change_text(const KeyChange& change) {
+  return fmt::format("{} {} -> {}", change.key, change.old_value, change.new_value);
+}
+
+// Where `narrow`, without what was measured beside it and the noise.
+std::string table_of(const Tuned& tuned, bool narrow) {
+  std::vector<Table::Column> columns{
+      {"change", Align::left}, {"predicted"}, {"got"}, {"error"}, {"gain"}};
+  if (!narrow) columns.insert(columns.end(), {{"without"}, {"noise"}});
+  columns.push_back({"", Align::left});
+  Table table(columns);
+  for (const TunedStep& step : tuned.steps) {
+    const bool measured = step.trials > 0;
+    std::vector<std::string> cells{
+        change_text(step.candidate.change),
+        step.candidate.explores ? "?" : format_rate(step.candidate.predicted),
+        measured ? format_rate(step.got) : "-", measured ? error_of(step) : "",
+        measured ? signed_share(step.gain) : ""};
+    if (!narrow) {
+      cells.push_back(measured ? format_rate(step.beside) : "-");
+      cells.push_back(step.trials > 1 ? format_share(step.spread) : "");
+    }
+    cells.emplace_back(to_string(step.outcome));
+    table.row(std::move(cells));
+  }
+  return table.empty() ? std::string() : table.text();
+}
+
 }  // namespace
 
 std::string_view to_string(TuneOutcome outcome) {
@@ -45,40 +76,26 @@ std::string_view to_string(TuneOutcome outcome) {
   return "unknown";
 }
 
-std::string tuned_text(const Tuned& tuned) {
-  Table table({{"change", Align::left},
-               {"predicted"},
-               {"got"},
-               {"error"},
-               {"without"},
-               {"gain"},
-               {"noise"},
-               {"", Align::left}});
-  for (const TunedStep& step : tuned.steps) {
-    const KeyChange& change = step.candidate.change;
-    const bool measured = step.trials > 0;
-    table.row({fmt::format("{} {} -> {}", change.key, change.old_value, change.new_value),
-               step.candidate.explores ? "?" : format_rate(step.candidate.predicted),
-               measured ? format_rate(step.got) : "-", measured ? error_of(step) : "",
-               measured ? format_rate(step.beside) : "-", measured ? signed_share(step.gain) : "",
-               step.trials > 1 ? format_share(step.spread) : "",
-               std::string(to_string(step.outcome))});
-  }
-  std::string text = table.empty() ? std::string() : table.text();
+std::string tuned_text(const Tuned& tuned, std::size_t columns) {
+  std::string text = table_of(tuned, false);
+  if (width_of(text) > columns) text = table_of(tuned, true);
+  const auto add = [&](std::string_view label, const std::string& line) {
+    text += labelled(label, line, columns);
+  };
   for (const TunedStep& step : tuned.steps)
     if (!step.why.empty())
-      text += fmt::format("{:<12} {} -> {}: {}\n", to_string(step.outcome),
-                          step.candidate.change.key, step.candidate.change.new_value, step.why);
-  text += fmt::format("{:<12} {} -> {} samples/s{}, input from {}", "pace",
-                      format_rate(tuned.before), format_rate(tuned.after),
-                      gain_of(tuned.before, tuned.after), to_string(tuned.input));
-  if (tuned.device_per_s > 0.0)
-    text += fmt::format("; the step alone {}", format_rate(tuned.device_per_s));
-  text += fmt::format("\n{:<12} {}\n", "ended", tuned.ended);
+      add(to_string(step.outcome), fmt::format("{} -> {}: {}", step.candidate.change.key,
+                                               step.candidate.change.new_value, step.why));
+  add("pace", fmt::format("{} -> {} samples/s{}, input from {}{}", format_rate(tuned.before),
+                          format_rate(tuned.after), gain_of(tuned.before, tuned.after),
+                          to_string(tuned.input),
+                          tuned.device_per_s > 0.0
+                              ? fmt::format("; the step alone {}", format_rate(tuned.device_per_s))
+                              : ""));
+  add("ended", tuned.ended);
   for (const KeyChange& change : tuned.changes)
-    text += fmt::format("{:<12} {} {} -> {}\n", "changed", change.key, change.old_value,
-                        change.new_value);
-  if (tuned.changes.empty()) text += fmt::format("{:<12} nothing\n", "changed");
+    add("changed", change_text(change));
+  if (tuned.changes.empty()) add("changed", "nothing");
   return text;
 }
 

@@ -93,7 +93,9 @@ class Trial {
 
  private:
   void drop() {
-    if (question_.input == PaceInput::storage) dropped_ = drop_pages(find_data_files(document_));
+    if (question_.input != PaceInput::storage) return;
+    if (!files_) files_ = find_data_files(document_);
+    dropped_ = drop_pages(*files_);
   }
 
   PaceOptions options() {
@@ -141,6 +143,7 @@ class Trial {
   const PaceQuestion& question_;
   const CommandCall& call_;
   Node document_;
+  std::optional<DataFiles> files_;
   DroppedPages dropped_;
 };
 

@@ -1,6 +1,8 @@
 #include <headrace/apps/doctor/ceilings.h>
+#include <headrace/apps/doctor/labelled.h>
 #include <headrace/tests/apps/started_program.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -171,7 +173,7 @@ TEST_CASE("the text has a line an input and one last sentence, the JSON all of i
     CHECK_MESSAGE(contains(text, words), words << "\n" << text);
   const auto last = text.rfind("\nto do ");
   REQUIRE(last != std::string::npos);
-  CHECK(text.find('\n', last + 1) == text.size() - 1);
+  CHECK(contains(text.substr(last), "raise threads.loader 1 -> 3"));
   const auto json = nlohmann::json::parse(app::ceilings_json(ceilings, found, "job.yaml"));
   CHECK(json.at("limit") == "preparation");
   CHECK(json.at("ceilings").size() == 3);
@@ -187,4 +189,15 @@ TEST_CASE("a configuration without a model has two ceilings and no preparation s
   CHECK_FALSE(found.prep_stall_s.has_value());
   CHECK(found.limit == app::Limit::preparation);
   CHECK(nlohmann::json::parse(app::ceilings_json(ceilings, found, "")).at("ceilings").size() == 2);
+}
+
+TEST_CASE("no line of the text is wider than the terminal") {
+  const app::Ceilings ceilings = ceilings_of(slow_decode, slow_read);
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  for (const std::size_t columns : {80U, 100U, 200U}) {
+    const std::string text = app::ceilings_text(ceilings, found, columns);
+    CHECK_MESSAGE(app::width_of(text) <= columns, text);
+    CHECK(contains(text, "data 10 + copy 0 + compute 10 + other 0"));
+    CHECK(contains(text, "to do "));
+  }
 }

@@ -1,5 +1,6 @@
 // The search alone, on a machine that is a formula.
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/engine/base/error.h>
@@ -260,6 +261,7 @@ TEST_CASE("predicted stands beside got in text and JSON") {
   for (const char* words : {"predicted", "got", "error", "threads.loader 1 -> ", "kept",
                             "500 -> 1.00 k samples/s (2.00 times), input from memory"})
     CHECK_MESSAGE(contains(text, words), words << "\n" << text);
+  CHECK(app::width_of(app::tuned_text(found, 80)) <= 80);
   const auto json = nlohmann::json::parse(app::tuned_json(found, "job.yaml"));
   CHECK(json.at("steps").at(0).at("change").at("key") == "threads.loader");
   CHECK(json.at("before_per_s").get<double>() == doctest::Approx(500.0));
