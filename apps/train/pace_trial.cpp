@@ -54,12 +54,12 @@ PaceWindow::PaceWindow(const PaceOptions& options, std::size_t warmup_steps, boo
 
 void PaceWindow::begin() {
   began_ = true;
+  began_at_ = Clock::now();  // what follows is time of the first step
   if (loader_ != nullptr) {
     first_batch_s_ = loader_->stats().first_batch_s;
     loader_->reset_stats();
   }
   cpu_.sample();
-  began_at_ = Clock::now();
 }
 
 // Some microseconds, and not at each of many short steps.

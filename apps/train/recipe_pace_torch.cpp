@@ -81,7 +81,7 @@ Loader idle_loader(const training::Stage& stage, std::int64_t batches) {
   return Pipeline::from(SyntheticSource(rows))
       .named("kept batch")
       .batch({.size = stage.batch, .tail = Tail::drop})
-      .build({.prefetch = 2, .runtime = Runtime({.threads = 1, .io_threads = 1})});
+      .build({.prefetch = 8, .runtime = Runtime({.threads = 1, .io_threads = 1})});
 }
 
 // A run that gives way to a lack of memory is not the one that was asked for.
@@ -158,6 +158,13 @@ class RecipeRun::StagePace {
     const bool all = options_.input != PaceInput::storage;
     const std::int64_t steps = epoch_batches / stage_.accumulation;
     return static_cast<std::size_t>(all ? wanted : std::clamp<std::int64_t>(steps / 4, 1, wanted));
+  }
+
+  // A device alone waits for nobody; rows that nobody looks at come late where cores are taken.
+  monitor::StepTimes counted(monitor::StepTimes times) const {
+    if (options_.input != PaceInput::device_only) return times;
+    times.wall_s -= std::exchange(times.data_wait_s, 0.0);
+    return times;
   }
 
   // Until the window has enough, or `most` batches were taken.

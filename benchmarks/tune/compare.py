@@ -43,10 +43,10 @@ JOBS = {
     "chunks-against-order": {
         "job": {
             "kind": "loader", "batch": 256,
-            "data": {"source": "hdf5", "file": "chunks.h5", "datasets": "[/rows, /labels]", "resident": "1KiB"},
+            "data": {"source": "hdf5", "file": "chunks.h5", "datasets": "[/rows, /labels]", "resident": "1MiB"},
             "threads": {"loader": 1, "io": 1}, "delay": {"consumer": "2ms"},
         },
-        "grid": {"data.resident": ["1KiB", "1GiB"], "threads.io": [1, 4], "threads.loader": [1, 2]},
+        "grid": {"data.resident": ["1MiB", "1GiB"], "threads.io": [1, 4], "threads.loader": [1, 2]},
     },
     "cache-off": {
         "job": {
