@@ -1,3 +1,4 @@
+#include <headrace/apps/doctor/ceilings.h>
 #include <headrace/apps/doctor/tune.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/monitor/format.h>
@@ -17,7 +18,6 @@ constexpr double least_gain = 0.02;
 constexpr double clear_gain = 0.10;  // that one pair of trials shows
 constexpr double promising = 0.05;   // predicted gain that is tried in any case
 constexpr double at_ceiling = 0.97;  // of the step's own pace
-constexpr double cold_stall = 0.05;  // of a step: storage is what is tuned for
 constexpr int flat_in_a_row = 2;
 constexpr std::size_t most_pairs = 3;
 
@@ -78,14 +78,14 @@ class Search {
 
   // Where cold data hold it back they are what is tried with.
   void measure_ceilings() {
-    if (first_.trains) tuned_.device_per_s = require(PaceInput::device_only).samples_per_s();
-    const PaceResult storage = measured(first_, PaceInput::storage);
-    pace_ = require(PaceInput::memory);
-    const double cold = storage.samples_per_s();
-    if (storage.cold && cold > 0.0 && cold < (1.0 - cold_stall) * pace_.samples_per_s()) {
-      tuned_.input = PaceInput::storage;
-      pace_ = storage;
-    }
+    Ceilings ceilings;
+    if (first_.trains) ceilings.device = require(PaceInput::device_only);
+    ceilings.storage = measured(first_, PaceInput::storage);
+    ceilings.memory = require(PaceInput::memory);
+    if (ceilings.device) tuned_.device_per_s = ceilings.device->samples_per_s();
+    const bool cold = diagnose(ceilings, {}, {}).limit == Limit::storage;
+    tuned_.input = cold ? PaceInput::storage : PaceInput::memory;
+    pace_ = cold ? ceilings.storage : ceilings.memory;
     tuned_.before = pace_.samples_per_s();
     if (pace_.peak_held > search_.budget.memory && search_.budget.memory > 0)
       throw ResourceError(fmt::format(

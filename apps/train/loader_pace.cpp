@@ -1,22 +1,27 @@
 #include <headrace/apps/train/loader_pace.h>
 #include <headrace/monitor/step_clock.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <thread>
 
 namespace headrace::inline v1::app {
 namespace {
 
-// Until the window has enough, or `most` batches were taken.
-void take_batches(Loader& loader, PaceWindow& window, std::int64_t most, double step_s) {
+// Until the window has enough, or `most` batches were taken; `between` epochs time stands still.
+void take_batches(Loader& loader, PaceWindow& window, std::int64_t most, double step_s,
+                  const std::function<void()>& between) {
   monitor::StepClock clock;
   for (std::int64_t taken = 0; taken < most;) {
     clock.enter(monitor::StepPart::data_wait);
     const NextBatch next = loader.next();
-    if (next.status != NextBatch::Status::ready) continue;  // of an epoch's end
+    if (next.status != NextBatch::Status::ready) {
+      if (between) between();
+      clock.restart();
+      continue;
+    }
     ++taken;
     clock.enter(monitor::StepPart::compute);
     if (step_s > 0.0) std::this_thread::sleep_for(std::chrono::duration<double>(step_s));
@@ -33,19 +38,18 @@ PaceResult pace_of_loader(const LoaderJob& job, const PaceOptions& options) {
   Loader loader = job.build();
   result.open_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.before_reading) options.before_reading();
-  std::int64_t most = loader.batches_per_epoch();
-  std::int64_t warmup = job.options.prefetch + 1;
-  if (options.input == PaceInput::memory) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t warmup = job.options.prefetch + 1;
+  const bool warm = options.input == PaceInput::memory;
+  if (warm) {
     const Position first = loader.position();
-    most = warm_up(loader, options, options.least_steps + warmup)
-               .value_or(std::numeric_limits<std::int64_t>::max());
+    most = warm_up(loader, options, options.least_steps + warmup).value_or(most);
     loader.seek(first);
-  } else {
-    warmup = std::clamp<std::int64_t>(most / 4, 1, warmup);
   }
   PaceWindow window(options, static_cast<std::size_t>(warmup), false);
   window.watch(&loader);
-  take_batches(loader, window, most, job.consumer_delay_s);
+  take_batches(loader, window, most, job.consumer_delay_s,
+               warm ? std::function<void()>() : options.before_reading);
   window.finish(result);
   return result;
 }

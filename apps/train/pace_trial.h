@@ -38,7 +38,8 @@ struct PaceOptions {
   double seconds = 5.0;  ///< of the measured window
   std::int64_t least_steps =
       20;  ///< the window grows for these, to three times its seconds at most
-  /// Called when all is open and no record was read for a batch; may be empty.
+  /// Called when all is open and no record was read for a batch, and of storage between epochs; may
+  /// be empty.
   std::function<void()> before_reading{};
 };
 

@@ -131,19 +131,16 @@ class RecipeRun::StagePace {
     { const Loader ended = std::move(loader); }  // the batch lives on
     const KeptCourse course(*course_, std::move(first.batch));
     Loader idle = idle_loader(stage_, batches);
-    PaceWindow window(options_, warmup_steps(1), device_.is_cuda());
+    PaceWindow window(options_, warmup_steps(0), device_.is_cuda());
     take_steps(course, idle, window, std::nullopt);
     window.finish(result);
   }
 
   void pace_of_loader(Loader& loader, PaceResult& result) {
-    const std::int64_t epoch = loader.batches_per_epoch();
     std::optional<std::int64_t> most;  // batches
     if (options_.input == PaceInput::memory)
       most = warm_up(loader, options_, (options_.least_steps + prefetch()) * stage_.accumulation);
-    else
-      most = epoch;  // of the next one the records are in memory
-    PaceWindow window(options_, warmup_steps(epoch), device_.is_cuda());
+    PaceWindow window(options_, warmup_steps(prefetch()), device_.is_cuda());
     window.watch(&loader);
     take_steps(*course_, loader, window, most);
     window.finish(result);
@@ -151,13 +148,10 @@ class RecipeRun::StagePace {
 
   std::int64_t prefetch() const { return run_.job_.config->prefetch(); }
 
-  // What lies ready when the first step begins is used up; of short epochs a part.
-  std::size_t warmup_steps(std::int64_t epoch_batches) const {
+  // What lies ready when the first step begins is used up.
+  std::size_t warmup_steps(std::int64_t ready) const {
     constexpr std::int64_t of_the_step = 3;
-    const std::int64_t wanted = prefetch() / stage_.accumulation + of_the_step;
-    const bool all = options_.input != PaceInput::storage;
-    const std::int64_t steps = epoch_batches / stage_.accumulation;
-    return static_cast<std::size_t>(all ? wanted : std::clamp<std::int64_t>(steps / 4, 1, wanted));
+    return static_cast<std::size_t>(ready / stage_.accumulation + of_the_step);
   }
 
   // A device alone waits for nobody; rows that nobody looks at come late where cores are taken.
@@ -174,15 +168,19 @@ class RecipeRun::StagePace {
                                   stage_.optimizer);
     std::stop_source stop;
     std::int64_t taken = 0;
-    training::TrainerCallbacks callbacks{.on_step =
-                                             [&](const training::StepReport& step) {
-                                               taken += stage_.accumulation;
-                                               const bool enough =
-                                                   window.add(step.times, step.samples);
-                                               if (enough || (most && taken >= *most))
-                                                 stop.request_stop();
-                                             },
-                                         .on_warning = give_up};
+    training::TrainerCallbacks callbacks{
+        .on_step =
+            [&](const training::StepReport& step) {
+              taken += stage_.accumulation;
+              const bool enough = window.add(step.times, step.samples);
+              if (enough || (most && taken >= *most)) stop.request_stop();
+            },
+        .on_train_epoch_end =
+            [&] {
+              if (options_.input == PaceInput::storage && options_.before_reading)
+                options_.before_reading();  // the epoch has read what the next one reads
+            },
+        .on_warning = give_up};
     training::Trainer trainer(
         {.course = course,
          .stage = stage_,
