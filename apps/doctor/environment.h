@@ -15,6 +15,7 @@ namespace headrace::inline v1::app {
 /// What a configuration asks of the machine; nothing: it is not known.
 struct EnvironmentNeeds {
   bool gpu = false;                             ///< device: cuda
+  bool cpu = false;                             ///< device: cpu, whatever GPU there is
   int loader_threads = 0;                       ///< threads.loader; 0: as many as there are cores
   int torch_threads = 0;                        ///< threads.torch, likewise
   std::optional<std::uint64_t> open_files{};    ///< by the loader, at most

@@ -4,6 +4,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/gpu_sampler.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <limits>
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -61,6 +64,12 @@ constexpr double of_card = 0.9;
 constexpr std::uint64_t step = 256ULL << 20;
 constexpr int small_card_gb = 16;
 constexpr int large_card_gb = 40;
+
+std::optional<std::uint64_t> gpu_memory() {
+  monitor::GpuSampler sampler({.pid = ::getpid(), .pcie_every = 0});
+  const auto gpus = sampler.sample([](int) { return false; });
+  return gpus.empty() ? std::nullopt : gpus.front().memory_total;
+}
 
 std::string size_text(double bytes) {
   const auto steps = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / step);
@@ -154,12 +163,12 @@ std::string table_of(const std::vector<Preset>& presets) {
 
 }  // namespace
 
-PresetMachine this_machine(std::optional<std::uint64_t> gpu_memory) {
+PresetMachine this_machine() {
   const std::uint64_t memory = monitor::tightest_memory_limit({}).bytes;
   constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   return {.cores = monitor::usable_cores(),
           .memory = memory == none ? 0 : memory,
-          .gpu_memory = gpu_memory};
+          .gpu_memory = gpu_memory()};
 }
 
 std::vector<Preset> presets_for(const PresetMachine& machine) {

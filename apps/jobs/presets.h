@@ -17,8 +17,8 @@ struct PresetMachine {
   std::optional<std::uint64_t> gpu_memory{};  ///< bytes; none: no GPU, or it is not known
 };
 
-/// This one; of its GPU what the caller knows.
-HEADRACE_API PresetMachine this_machine(std::optional<std::uint64_t> gpu_memory = {});
+/// This one, with the first GPU that a run would see.
+HEADRACE_API PresetMachine this_machine();
 
 /// A key that a preset sets.
 struct PresetKey {

@@ -1,7 +1,5 @@
-#include <headrace/apps/doctor/environment_needs.h>
 #include <headrace/apps/doctor/mounts.h>
 #include <headrace/apps/doctor/read_speed.h>
-#include <headrace/apps/jobs/jobs.h>
 
 #include "healthy_machine.h"
 
@@ -155,26 +153,4 @@ TEST_CASE("measuring fsync leaves no file behind") {
   const TemporaryFolder folder;
   REQUIRE(measure_fsync(folder.path()));
   CHECK(std::filesystem::is_empty(folder.path()));
-}
-
-TEST_CASE("a configuration says what it needs of the machine, and where its data lie") {
-  const TemporaryFolder folder;
-  write_file(folder.path() / "x.h5", 10);
-  const std::string file = (folder.path() / "x.h5").string();
-  const auto options_of = [](const std::string& data) {
-    return environment_of(
-        read_training_text(jobs(),
-                           "kind: glaucoma\ndevice: cuda\nruns: /tmp/my-runs\nmemory: 2GiB\n"
-                           "threads: {loader: 3, torch: 2}\ndata: {file: " +
-                               data + "}\n",
-                           "job.yaml"));
-  };
-  const EnvironmentOptions options = options_of(file);
-  CHECK(options.data == file);
-  CHECK(options.runs == "/tmp/my-runs");
-  CHECK(options.needs.gpu);
-  CHECK(options.needs.loader_threads == 3);
-  CHECK(options.needs.torch_threads == 2);
-  CHECK(options.needs.memory_limit == 2 * gib);
-  CHECK(options_of(file + ".not-there").data.empty());
 }

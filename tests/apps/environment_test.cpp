@@ -111,7 +111,9 @@ TEST_CASE("a LibTorch for the CPU alone is wrong beside a driver, and not withou
   CHECK(machine.finding("LibTorch").severity == Severity::warning);
   machine.options.needs.gpu = true;
   CHECK(machine.finding("LibTorch").severity == Severity::error);
-  machine.options.needs.gpu = false;
+  machine.options.needs = {.cpu = true};
+  CHECK(machine.finding("LibTorch").severity == Severity::info);
+  machine.options.needs = {};
   machine.remove("proc/driver");
   CHECK(machine.finding("LibTorch").severity == Severity::info);
   machine.options.torch_version.clear();

@@ -125,10 +125,10 @@ Finding module_finding(const EnvironmentOptions& options, const EnvironmentFacts
 void check_gpu(const EnvironmentOptions& options, const EnvironmentFacts& facts,
                Findings& findings) {
   const Driver driver = read_driver(options, facts);
-  const bool has_driver = driver.unreadable || !driver.version.empty();
+  const bool has_driver = !options.needs.cpu && (driver.unreadable || !driver.version.empty());
   findings.push_back(driver_finding(driver, options.needs.gpu));
   findings.push_back(torch_finding(options, has_driver));
-  if (!driver.version.empty() && !options.torch_cuda.empty())
+  if (has_driver && !driver.version.empty() && !options.torch_cuda.empty())
     findings.push_back(fit_finding(options, driver.version));
   findings.push_back(module_finding(options, facts, has_driver));
 }
