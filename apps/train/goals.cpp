@@ -16,9 +16,12 @@ std::string bytes_text(double bytes) {
   return monitor::format_bytes(static_cast<std::uint64_t>(bytes));
 }
 
-// Four figures: 5.02 % is not 5 %.
+// Two places where they say something: 5.02 % is not 5 %.
 std::string share_text(double share) {
-  return fmt::format("{:.4g} %", share * 100.0);
+  std::string text = fmt::format("{:.2f}", share * 100.0);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " %";
 }
 
 std::string count_text(double count) {

@@ -55,6 +55,10 @@ TEST_CASE("the wait for data passes at its very limit, and fails above") {
         "goal data_wait: at most 5 %, came 5 %: pass\n");
   CHECK(line_of("data_wait: 0.05", {.data_wait = 0.0502}) ==
         "goal data_wait: at most 5 %, came 5.02 %: FAIL\n");
+  CHECK(line_of("data_wait: 0", {.data_wait = 0.0}) ==
+        "goal data_wait: at most 0 %, came 0 %: pass\n");
+  CHECK(line_of("data_wait: 1.0", {.data_wait = 0.000015}) ==
+        "goal data_wait: at most 100 %, came 0 %: pass\n");
   CHECK(line_of("data_wait: 0.05", {}) ==
         "goal data_wait: at most 5 %, not judged: no epoch was trained by this process\n");
 }
