@@ -48,7 +48,7 @@ std::string figure_cell(FigureKind kind, const Spread& spread) {
 }
 
 std::string figures_html(const Comparison& comparison) {
-  PageTable table{.headings = {"figure"}, .text_columns = 1};
+  PageTable table{.headings = {"figure"}, .text_columns = 1, .wraps = true};
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     table.headings.push_back(letter_of(i));
     if (i > 0) table.headings.push_back(letter_of(i) + " to " + letter_of(0));

@@ -26,7 +26,8 @@ constexpr const char* style =
     "th,td{padding:.2rem .6rem;text-align:right;border-bottom:1px solid var(--grid);"
     "overflow-wrap:normal;vertical-align:top}"
     "th{color:var(--faint);font-weight:600;vertical-align:bottom}td{white-space:nowrap}"
-    ".text{text-align:left}td.text{min-width:4rem;white-space:normal;overflow-wrap:anywhere}"
+    ".text{text-align:left}td.text{min-width:4rem;white-space:normal;overflow-wrap:break-word}"
+    ".wraps td{white-space:normal;min-width:5rem}"
     "tr.best td{font-weight:700}"
     ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));"
     "gap:1.2rem 1.6rem;margin:.8rem 0}"
@@ -54,7 +55,8 @@ bool is_empty(const PageTable& table, std::size_t column) {
 PageTable without_empty_columns(const PageTable& table) {
   PageTable kept{.rows = std::vector<std::vector<std::string>>(table.rows.size()),
                  .text_columns = table.text_columns,
-                 .marked = table.marked};
+                 .marked = table.marked,
+                 .wraps = table.wraps};
   for (std::size_t column = 0; column < table.headings.size(); ++column) {
     if (is_empty(table, column)) {
       if (column < table.text_columns) --kept.text_columns;
@@ -72,7 +74,8 @@ PageTable without_empty_columns(const PageTable& table) {
 std::string to_html(const PageTable& whole) {
   if (whole.rows.empty()) return {};
   const PageTable table = without_empty_columns(whole);
-  std::string html = "<div class=\"wide\"><table><thead><tr>";
+  std::string html = fmt::format("<div class=\"wide\"><table{}><thead><tr>",
+                                 table.wraps ? " class=\"wraps\"" : "");
   for (std::size_t i = 0; i < table.headings.size(); ++i)
     html += cell("th", i < table.text_columns, table.headings[i]);
   html += "</tr></thead><tbody>\n";

@@ -14,6 +14,7 @@ struct PageTable {
   std::vector<std::vector<std::string>> rows{};
   std::size_t text_columns = 1;       ///< the first so many are text, the rest numbers
   std::vector<std::size_t> marked{};  ///< rows that are shown as the best
+  bool wraps = false;                 ///< cells may have several lines, not text columns alone
 };
 
 std::string to_html(const PageTable& table);
