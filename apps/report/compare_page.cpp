@@ -43,7 +43,7 @@ std::string keys_html(const std::vector<KeyDifference>& keys) {
 std::string figure_cell(FigureKind kind, const Spread& spread) {
   if (spread.count == 0) return {};
   if (spread.count == 1) return figure_value(kind, spread.mean);
-  return fmt::format("{} ± {} (n {})", figure_value(kind, spread.mean),
+  return fmt::format("{} ±\u00a0{} (n\u00a0{})", figure_value(kind, spread.mean),
                      figure_value(kind, spread.deviation), spread.count);
 }
 
@@ -59,7 +59,8 @@ std::string figures_html(const Comparison& comparison) {
       cells.push_back(figure_cell(figure.kind, figure.runs[i]));
       if (i == 0) continue;
       const FigureDifference& said = figure.differences[i - 1];
-      if (said.finding == Finding::differs) table.marked.push_back(table.rows.size());
+      if (said.finding == Finding::differs && figure.runs.size() == 2)
+        table.marked.push_back(table.rows.size());
       const bool more = said.finding == Finding::within_noise ||
                         (said.finding == Finding::noise_unknown && !said.amount.empty());
       cells.push_back(more ? said.words + " (" + said.amount + ')' : said.words);

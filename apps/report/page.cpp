@@ -23,7 +23,7 @@ constexpr const char* style =
     "margin:.6rem 0}dt{color:var(--faint)}dd{margin:0}"
     ".wide{overflow-x:auto;margin:.6rem 0}"
     "table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.2rem .6rem;text-align:right;border-bottom:1px solid var(--grid);"
+    "th,td{padding:.2rem .45rem;text-align:right;border-bottom:1px solid var(--grid);"
     "overflow-wrap:normal;vertical-align:top}"
     "th{color:var(--faint);font-weight:600;vertical-align:bottom}td{white-space:nowrap}"
     ".text{text-align:left}td.text{min-width:4rem;white-space:normal;overflow-wrap:break-word}"
@@ -40,7 +40,7 @@ constexpr const char* style =
     ".picture{max-width:100%;height:auto;background:#fff}figure.picture{margin:.8rem 0}"
     "@media print{body{font-size:10pt}main{max-width:none;padding:0}"
     ".charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}h2{break-after:avoid}"
-    "tr{break-inside:avoid}}";
+    "tr{break-inside:avoid}table{font-size:.65rem}}";
 
 std::string cell(const char* tag, bool text, const std::string& content) {
   return fmt::format("<{0}{1}>{2}</{0}>", tag, text ? " class=\"text\"" : "", escaped(content));

@@ -58,7 +58,7 @@ class Rows {
     table_.text_columns = table_.headings.size();
     for (const std::string& figure : figures_)
       for (const char* part : {"train ", "val "})
-        if (log.has(column_of(part, figure))) table_.headings.push_back(part + figure);
+        if (log.has(column_of(part, figure))) table_.headings.push_back(part + words_of(figure));
     for (const char* name :
          {"rate", "step", "data stall", "samples/s", "validation", "epoch took", "memory, most"})
       table_.headings.emplace_back(name);
@@ -82,6 +82,12 @@ class Rows {
   const PageTable& table() const { return table_; }
 
  private:
+  // Breaks between lines where a name is long.
+  static std::string words_of(std::string figure) {
+    std::replace(figure.begin(), figure.end(), '_', ' ');
+    return figure;
+  }
+
   static std::string column_of(const std::string& part, const std::string& figure) {
     return part.substr(0, part.size() - 1) + '_' + figure;
   }

@@ -92,6 +92,7 @@ TEST_CASE("a report has every part of a run that has them") {
                            "&lt;b&gt;cc1plus 1.5",
                            "Samples that could not be used: 40",
                            "decode: ends at byte N",
+                           ">val accuracy<",
                            "the loss is not finite",
                            "class=\"best\"",
                            "training.epochs",
