@@ -102,7 +102,8 @@ class Search {
   std::optional<TuneCandidate> next_candidate() {
     if (time_is_up()) return std::nullopt;
     const double rate = pace_.samples_per_s();
-    if (tuned_.device_per_s > 0 && rate >= at_ceiling * tuned_.device_per_s) {
+    const bool waits = pace_.budget.data_stall_fraction() >= least_stall;
+    if (tuned_.device_per_s > 0 && rate >= at_ceiling * tuned_.device_per_s && !waits) {
       tuned_.ended = "it has the pace of the step itself";
       return std::nullopt;
     }

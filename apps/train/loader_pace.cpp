@@ -18,7 +18,7 @@ void take_batches(Loader& loader, PaceWindow& window, std::int64_t most, double 
     clock.enter(monitor::StepPart::data_wait);
     const NextBatch next = loader.next();
     if (next.status != NextBatch::Status::ready) {
-      if (between) between();
+      between();
       clock.restart();
       continue;
     }
@@ -40,16 +40,15 @@ PaceResult pace_of_loader(const LoaderJob& job, const PaceOptions& options) {
   if (options.before_reading) options.before_reading();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::int64_t warmup = job.options.prefetch + 1;
-  const bool warm = options.input == PaceInput::memory;
-  if (warm) {
+  if (reads_twice(options)) {
     const Position first = loader.position();
     most = warm_up(loader, options, options.least_steps + warmup).value_or(most);
     loader.seek(first);
   }
+  between_epochs(options);
   PaceWindow window(options, static_cast<std::size_t>(warmup), false);
   window.watch(&loader);
-  take_batches(loader, window, most, job.consumer_delay_s,
-               warm ? std::function<void()>() : options.before_reading);
+  take_batches(loader, window, most, job.consumer_delay_s, [&] { between_epochs(options); });
   window.finish(result);
   return result;
 }

@@ -1,3 +1,4 @@
+#include <headrace/apps/feed/cache_settings.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/process_memory.h>
@@ -114,6 +115,15 @@ void PaceWindow::finish(PaceResult& result) {
   result.process_share = usage.process_share;
   result.io_pressure = usage.io_pressure_share;
   result.peak_held = std::max(peak_held_, monitor::read_process_memory().held());
+}
+
+bool reads_twice(const PaceOptions& options) {
+  if (options.input == PaceInput::device_only) return false;
+  return options.input == PaceInput::memory || !caches_in_use().empty();
+}
+
+void between_epochs(const PaceOptions& options) {
+  if (options.input == PaceInput::storage && options.before_reading) options.before_reading();
 }
 
 std::optional<std::int64_t> warm_up(Loader& loader, const PaceOptions& options,

@@ -127,6 +127,13 @@ class PaceWindow {
   Clock::time_point looked_at_{};
 };
 
+/// Whether a trial takes its batches once before it measures them: of memory, and where a cache of
+/// decoded records is to hold what it holds in later epochs.
+bool reads_twice(const PaceOptions& options);
+
+/// Calls `before_reading` of a trial of storage.
+void between_epochs(const PaceOptions& options);
+
 /// Takes the batches of an epoch once, so that their records are in memory: for the trial's
 /// seconds, three times as long where there are not as many batches as `batches`. Gives how many
 /// were taken; nothing where all of the epoch were. Throws what the loader throws.

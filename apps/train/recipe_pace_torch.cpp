@@ -138,8 +138,9 @@ class RecipeRun::StagePace {
 
   void pace_of_loader(Loader& loader, PaceResult& result) {
     std::optional<std::int64_t> most;  // batches
-    if (options_.input == PaceInput::memory)
+    if (reads_twice(options_))
       most = warm_up(loader, options_, (options_.least_steps + prefetch()) * stage_.accumulation);
+    between_epochs(options_);
     PaceWindow window(options_, warmup_steps(prefetch()), device_.is_cuda());
     window.watch(&loader);
     take_steps(*course_, loader, window, most);
@@ -177,8 +178,7 @@ class RecipeRun::StagePace {
             },
         .on_train_epoch_end =
             [&] {
-              if (options_.input == PaceInput::storage && options_.before_reading)
-                options_.before_reading();  // the epoch has read what the next one reads
+              between_epochs(options_);  // one has read what the next one reads
             },
         .on_warning = give_up};
     training::Trainer trainer(
