@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 namespace headrace::inline v1::app {
@@ -44,6 +45,7 @@ void drain(int timeout_ms) {
 }
 
 void listen(const std::function<void(const std::stop_token&)>& work, const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "hr-live");
   for (;;) {
     drain(-1);
     if (stop.stop_requested()) return;

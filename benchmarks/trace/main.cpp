@@ -6,6 +6,7 @@
 #include <headrace/loaders/memory/table.h>
 
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +77,8 @@ int main(int argc, char** argv) {
                                 {"not counted", epochs(source, work, Seen::uncounted)},
                                 {"traced", epochs(source, work, Seen::traced)}},
                                options.number("repeats"));
-    report.add(name, "samples/s", rates, rates.front().name,
-               {std::nullopt, std::nullopt, at_least(0.9)});
+    report.add(name, "samples/s", rates, rates.front().name);
+    std::printf("CPU of a sample, of the counted one: not counted %.3f, traced %.3f\n",
+                rates[1].cpu / rates[0].cpu, rates[2].cpu / rates[0].cpu);
   }
 }

@@ -80,9 +80,9 @@ std::size_t BlockRunner::estimate(const Block& block) const noexcept {
 
 void BlockRunner::run(const NodePlan& node, Block& block, int thread) const noexcept {
   if (block.flight->skipped() || block.rows == 0) return;
-  if (recorder_.trace() == nullptr) return work(node, block, thread);
-  const std::int64_t begun = now_ns();
+  const std::int64_t begun = recorder_.trace() != nullptr ? now_ns() : 0;
   work(node, block, thread);
+  if (begun == 0) return;
   const auto number = static_cast<std::size_t>(&node - plan_.nodes.data());
   put_span(plan_.stages.size() + number, block, thread, begun);
 }

@@ -64,7 +64,8 @@ class Stopwatch {
  private:
   static constexpr std::size_t most = 32;
 
-  void put_span(std::int64_t now) const noexcept {
+  /// Apart from what runs without a trace.
+  [[gnu::cold, gnu::noinline]] void put_span(std::int64_t now) const noexcept {
     const Activity::State state = activity_.state();
     trace_->of(thread_).put({.name = static_cast<std::uint16_t>(stage_),
                              .rows = 1,
