@@ -13,6 +13,7 @@ namespace {
 void add(CLI::App& line, TuneOptions& options) {
   line.add_option("CONFIG", options.config, "Configuration (YAML)")->required();
   add_settings(line, options.settings);
+  add_preset(line, options.preset);
   line.add_option("--cpu", options.cpu, "Cores that the run may use; else all")
       ->check(CLI::PositiveNumber);
   const auto read_memory = [&options](const std::string& text) {

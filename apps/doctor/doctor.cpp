@@ -44,6 +44,7 @@ EnvironmentOptions environment_of(const WholeConfiguration& configuration) {
     options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
   options.runs = configuration.value("runs").value_or("");
   options.needs.gpu = configuration.value("device") == "cuda";
+  options.needs.cpu = configuration.value("device") == "cpu";
   options.needs.loader_threads = configuration.number("threads.loader").value_or(0);
   options.needs.torch_threads = configuration.number("threads.torch").value_or(0);
   const char* const limit = configuration.trains ? "memory.limit" : "memory";

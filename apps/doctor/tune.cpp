@@ -1,6 +1,7 @@
 #include <headrace/apps/config/fields.h>
 #include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/measure_pace.h>
 #include <headrace/engine/base/error.h>
@@ -62,8 +63,12 @@ ExitCode tune(const TuneOptions& options, const CommandCall& call) {
   if (fs::equivalent(output, options.config, failed))
     throw ConfigError(fmt::format("[tune] --output must be another file than {}, got the same",
                                   options.config.string()));
+  const std::vector<std::string> settings = settings_with_preset(
+      options.preset, options.settings, [&](const std::vector<std::string>& all) {
+        return to_yaml(read_whole_configuration(call.jobs, options.config, all).full);
+      });
   const WholeConfiguration configuration =
-      read_whole_configuration(call.jobs, options.config, options.settings);
+      read_whole_configuration(call.jobs, options.config, settings);
   const TuneBudget budget = budget_of(options);
   const auto measure = [&](const WholeConfiguration& whole, PaceInput input) {
     return pace_apart(whole.yaml(), {.input = input,

@@ -17,6 +17,7 @@ namespace headrace::inline v1::app {
 struct TuneOptions {
   std::filesystem::path config{};
   std::vector<std::string> settings{};
+  std::string preset{};              ///< set before `settings`; empty: none
   int cpu = 0;                       ///< cores that the run may use; 0: those there are
   std::uint64_t memory = 0;          ///< bytes that it may hold; 0: what the machine has free
   double minutes = 10.0;             ///< for all trials together

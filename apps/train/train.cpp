@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
+#include <headrace/apps/report/write_report.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>
@@ -175,11 +176,22 @@ class TrainCommand {
     if (!plan.unmeasured.empty())
       view.warn("[memory] what activations take is not in the plan: " + plan.unmeasured);
     try {
-      return train_members(run, folder, view, plan);
+      const ExitCode code = train_members(run, folder, view, plan);
+      if (!trial_ && (code == ExitCode::done || code == ExitCode::goals)) leave_report(view);
+      return code;
     } catch (const std::exception& error) {
       view.note_error(error.what());
       if (trial_) view.tell("the trial failed; what it wrote is kept: " + run_folder_.string());
       throw;
+    }
+  }
+
+  void leave_report(RunView& view) const {
+    try {
+      write_report(run_folder_, jobs_);
+      view.info("report: " + (run_folder_ / "report.html").string());
+    } catch (const ResourceError& error) {
+      view.warn(error.what());  // what was trained is there
     }
   }
 
