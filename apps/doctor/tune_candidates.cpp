@@ -38,6 +38,8 @@ class Model {
   }
 
   const LoaderLoad& load() const { return load_; }
+  // Samples/s that the step, or another consumer, would take; 0: there is none.
+  double device_per_s() const { return device_per_s_; }
   // Of all that the process does for a sample, in seconds of a core.
   double cpu_s() const { return cpu_s_; }
 
@@ -61,8 +63,7 @@ class Model {
   }
 
   double limit(const LoaderLoad& load, double saved_s) const {
-    double rate =
-        point_.device_per_s > 0 ? point_.device_per_s : std::numeric_limits<double>::infinity();
+    double rate = device_per_s_ > 0 ? device_per_s_ : std::numeric_limits<double>::infinity();
     const auto stages = monitor::stage_capacities(load);
     if (!stages.empty()) rate = std::min(rate, stages.front().capacity);
     const double cpu_s = std::max(0.0, cpu_s_ - saved_s);
@@ -119,8 +120,8 @@ class Proposer {
   // How many times more a pool would have to deliver.
   double factor(StageRole role) const {
     for (const monitor::StageCapacity& stage : monitor::stage_capacities(model_.load()))
-      if (stage.role == role && point_.device_per_s > 0)
-        return reserve * point_.device_per_s / stage.capacity;
+      if (stage.role == role && model_.device_per_s() > 0)
+        return reserve * model_.device_per_s() / stage.capacity;
     return 2.0;
   }
 

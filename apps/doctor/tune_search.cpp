@@ -103,8 +103,10 @@ class Search {
     if (time_is_up()) return std::nullopt;
     const double rate = pace_.samples_per_s();
     const bool waits = pace_.budget.data_stall_fraction() >= least_stall;
-    if (tuned_.device_per_s > 0 && rate >= at_ceiling * tuned_.device_per_s && !waits) {
-      tuned_.ended = "it has the pace of the step itself";
+    const double alone = tuned_.device_per_s;
+    if (!waits && rate >= at_ceiling * alone) {
+      tuned_.ended =
+          alone > 0.0 ? "it has the pace of the step itself" : "its consumer never waits";
       return std::nullopt;
     }
     const TunePoint point{.configuration = tuned_.configuration,
