@@ -136,8 +136,8 @@ class Figures {
     };
     for (std::size_t i = 1; i < runs_.size(); ++i) {
       FigureDifference& said = figures_.back().differences[i - 1];
-      if (said.finding == Finding::same || !small(0) || !small(i)) continue;
-      said.finding = Finding::negligible;
+      if (said.finding == DifferenceKind::same || !small(0) || !small(i)) continue;
+      said.finding = DifferenceKind::negligible;
       said.words = "under 1 % of a step in both";
       said.amount.clear();
     }

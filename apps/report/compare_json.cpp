@@ -23,19 +23,19 @@ const char* name_of(FigureKind kind) {
   return "";
 }
 
-const char* name_of(Finding finding) {
+const char* name_of(DifferenceKind finding) {
   switch (finding) {
-    case Finding::missing:
+    case DifferenceKind::missing:
       return "missing";
-    case Finding::same:
+    case DifferenceKind::same:
       return "same";
-    case Finding::differs:
+    case DifferenceKind::differs:
       return "differs";
-    case Finding::within_noise:
+    case DifferenceKind::within_noise:
       return "within noise";
-    case Finding::noise_unknown:
+    case DifferenceKind::noise_unknown:
       return "noise unknown";
-    case Finding::negligible:
+    case DifferenceKind::negligible:
       return "negligible";
   }
   return "";
@@ -65,8 +65,8 @@ ordered_json figure_json(const ComparedFigure& figure) {
   }
   ordered_json differences = ordered_json::array();
   for (const FigureDifference& said : figure.differences) {
-    const bool known = said.finding != Finding::missing;
-    const bool noise = known && said.finding != Finding::noise_unknown;
+    const bool known = said.finding != DifferenceKind::missing;
+    const bool noise = known && said.finding != DifferenceKind::noise_unknown;
     differences.push_back(
         {{"finding", name_of(said.finding)},
          {"change", known ? ordered_json(said.change) : ordered_json(nullptr)},

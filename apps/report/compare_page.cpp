@@ -59,10 +59,10 @@ std::string figures_html(const Comparison& comparison) {
       cells.push_back(figure_cell(figure.kind, figure.runs[i]));
       if (i == 0) continue;
       const FigureDifference& said = figure.differences[i - 1];
-      if (said.finding == Finding::differs && figure.runs.size() == 2)
+      if (said.finding == DifferenceKind::differs && figure.runs.size() == 2)
         table.marked.push_back(table.rows.size());
-      const bool more = said.finding == Finding::within_noise ||
-                        (said.finding == Finding::noise_unknown && !said.amount.empty());
+      const bool more = said.finding == DifferenceKind::within_noise ||
+                        (said.finding == DifferenceKind::noise_unknown && !said.amount.empty());
       cells.push_back(more ? said.words + " (" + said.amount + ')' : said.words);
     }
     table.rows.push_back(std::move(cells));

@@ -12,7 +12,7 @@ namespace {
 
 ComparedRun read_compared(const std::filesystem::path& folder) {
   ComparedRun run{.record = read_run(folder), .steps = read_steps(folder / "metrics.jsonl")};
-  const SystemHistory system = read_system(folder / "system.jsonl");
+  const MachineHistory system = read_system(folder / "system.jsonl");
   for (const auto& [name, curve] : system.curves)
     run.machine_means[name] = curve.mean();
   return run;

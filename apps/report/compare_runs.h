@@ -29,7 +29,7 @@ struct KeyDifference {
 enum class FigureKind : unsigned char { rate, seconds, bytes, share, learnt };
 
 /// How a run's figure stands to the first run's.
-enum class Finding : unsigned char {
+enum class DifferenceKind : unsigned char {
   missing,        ///< one of them has none
   same,           ///< they agree to the last bit
   differs,        ///< beyond noise
@@ -39,7 +39,7 @@ enum class Finding : unsigned char {
 };
 
 struct FigureDifference {
-  Finding finding = Finding::missing;
+  DifferenceKind finding = DifferenceKind::missing;
   /// Of the first run's mean; of shares in points of per cent; of what is learnt as it is.
   double change = 0.0;
   double half_width = 0.0;  ///< of its 95 % interval; 0 where no noise is known

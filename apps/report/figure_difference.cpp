@@ -68,7 +68,7 @@ FigureDifference difference_of(FigureKind kind, const Spread& first, const Sprea
   }
   const double measure = measure_of(kind, first);
   if (!std::isfinite(measure)) {
-    said.finding = other.mean == first.mean ? Finding::same : Finding::noise_unknown;
+    said.finding = other.mean == first.mean ? DifferenceKind::same : DifferenceKind::noise_unknown;
     said.words = other.mean == first.mean ? "the same" : "the first is 0: no share of it is known";
     return said;
   }
@@ -78,19 +78,19 @@ FigureDifference difference_of(FigureKind kind, const Spread& first, const Sprea
   const std::string amount =
       amount_text(kind, said.change, difference ? std::optional(said.half_width) : std::nullopt);
   if (said.change == 0.0 && said.half_width == 0.0) {
-    said.finding = Finding::same;
+    said.finding = DifferenceKind::same;
     said.words = "the same";
   } else if (!difference) {
-    said.finding = Finding::noise_unknown;
+    said.finding = DifferenceKind::noise_unknown;
     said.words = "one value only: no noise known";
     said.amount = (said.change < 0.0 ? '-' : '+') + amount;
   } else if (std::abs(said.change) <= said.half_width) {
-    said.finding = Finding::within_noise;
+    said.finding = DifferenceKind::within_noise;
     said.words = "no difference beyond noise";
     said.amount = (said.change < 0.0 ? '-' : '+') + amount;
   } else {
     const auto [less, more] = words_of(kind);
-    said.finding = Finding::differs;
+    said.finding = DifferenceKind::differs;
     said.words = fmt::format("{} by {}", said.change < 0.0 ? less : more, amount);
   }
   return said;

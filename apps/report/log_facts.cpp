@@ -1,5 +1,6 @@
 #include <headrace/apps/report/log_facts.h>
 #include <headrace/apps/report/utc.h>
+#include <headrace/monitor/advice.h>
 
 #include <algorithm>
 #include <string_view>
@@ -32,6 +33,17 @@ bool is_verdict(std::string_view text) {
          text.starts_with("no consumer behind it: ");
 }
 
+// Begins with its severity, as monitor::Advice::line() does.
+bool is_advice(std::string_view text) {
+  using monitor::Severity;
+  for (const Severity severity :
+       {Severity::info, Severity::notice, Severity::warning, Severity::error}) {
+    const std::string_view word = to_string(severity);
+    if (text.starts_with(word) && text.substr(word.size()).starts_with(" · ")) return true;
+  }
+  return false;
+}
+
 // "highly input-bound", and what holds it back: verdicts that agree in it say the same.
 std::string meaning(std::string_view verdict) {
   std::string text(verdict.substr(0, verdict.find(" (")));
@@ -52,7 +64,10 @@ class LogReader {
     if (entry.text.starts_with("goal ")) facts_.goals.emplace_back(entry.text);
     if (!entry.at) return;
     if (entry.level == "error") end_with(LogEnd::failed, entry.text);
-    if (entry.level == "warning" || entry.level == "warn") warning(entry.text, at);
+    if (is_advice(entry.text))
+      advice(entry.text, at);
+    else if (entry.level == "warning" || entry.level == "warn")
+      warning(entry.text, at);
     if (is_verdict(entry.text)) verdict(entry.text, at);
     note(entry.text);
   }
@@ -78,6 +93,11 @@ class LogReader {
     if (text.starts_with("memory ") && !text.starts_with("memory of ") &&
         facts_.memory_plan.empty())
       facts_.memory_plan = text;
+  }
+
+  void advice(std::string_view text, double at) {
+    if (facts_.advice.size() < most_lines)
+      facts_.advice.push_back({.first = at, .last = at, .text = std::string(text)});
   }
 
   void warning(std::string_view text, double at) {

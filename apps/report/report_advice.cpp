@@ -3,6 +3,8 @@
 #include <headrace/apps/report/report_sections.h>
 #include <headrace/apps/report/utc.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
@@ -28,18 +30,42 @@ std::string severity_class(const std::string& severity) {
 std::string change_text(const AdviceCase& advice) {
   std::string text = advice.action;
   if (advice.setting.empty()) return text;
-  return text + fmt::format("{}{}: {} -> {}", text.empty() ? "" : "; ", advice.setting,
-                            advice.old_value, advice.new_value);
+  text += (text.empty() ? "" : "; ") + advice.setting;
+  if (advice.new_value.empty()) return text;
+  return text + fmt::format(": {} -> {}", advice.old_value, advice.new_value);
 }
 
-std::string card(const AdviceCase& advice) {
+// The log has it with its time, which advice.jsonl does not: as advice, or as a warning in its very
+// words. A line that is found is taken.
+std::string time_of(const AdviceCase& advice, LogFacts& log) {
+  const std::string head = advice.severity + " · " + advice.verdict + " · ";
+  const auto said = std::find_if(log.advice.begin(), log.advice.end(),
+                                 [&](const LogLine& line) { return line.text.starts_with(head); });
+  if (said != log.advice.end()) {
+    const double at = said->first;
+    log.advice.erase(said);
+    return shown_utc(at);
+  }
+  const auto warned =
+      std::find_if(log.warnings.begin(), log.warnings.end(),
+                   [&](const LogLine& line) { return line.text == advice.verdict; });
+  if (warned == log.warnings.end()) return {};
+  const double at = warned->first;
+  if (warned->times <= 1)
+    log.warnings.erase(warned);
+  else
+    --warned->times;
+  return shown_utc(at);
+}
+
+std::string card(const AdviceCase& advice, const std::string& when) {
   std::string evidence;
   for (const auto& [name, value] : advice.evidence)
     evidence += fmt::format("{}{} {}", evidence.empty() ? "" : ", ", name, value);
   return fmt::format("<div class=\"card {}\"><p><b>{}</b> {}</p>\n",
                      severity_class(advice.severity), escaped(advice.severity),
                      escaped(advice.verdict)) +
-         fact_list({{"when", advice.when},
+         fact_list({{"when (UTC)", when},
                     {"rule", advice.rule},
                     {"evidence", evidence},
                     {"do", change_text(advice)},
@@ -51,14 +77,15 @@ std::string card(const AdviceCase& advice) {
 }  // namespace
 
 std::string report_advice(const RunRecord& run, const AdviceCases& advice) {
-  std::string html = lines_html(run.log.verdicts, run.log.more_verdicts);
+  LogFacts log = run.log;
+  std::string html = lines_html(log.verdicts, log.more_verdicts);
   for (const AdviceCase& one : advice.first)
-    html += card(one);
+    html += card(one, time_of(one, log));
   if (advice.count.lines > advice.first.size())
     html += paragraph(
         fmt::format("{} more are in advice.jsonl", advice.count.lines - advice.first.size()),
         "faint");
-  const std::string warnings = lines_html(run.log.warnings, run.log.more_warnings);
+  const std::string warnings = lines_html(log.warnings, log.more_warnings);
   if (!warnings.empty()) html += "<h3>Warnings of the log</h3>\n" + warnings;
   return section("Verdicts and advice", html);
 }

@@ -24,8 +24,8 @@ std::string report_steps(const RunRecord& run, const StepHistory& steps);
 /// Memory by phase, epoch by epoch, and its limits.
 std::string report_memory(const RunRecord& run, const StepHistory& steps);
 /// The machine over the run, and the spikes of its CPUs.
-std::string report_system(const SystemHistory& system);
-std::string report_spikes(const SystemHistory& system);
+std::string report_system(const MachineHistory& system);
+std::string report_spikes(const MachineHistory& system);
 /// Samples that could not be used and steps that were not finite.
 std::string report_bad(const BadCases& samples, const BadCases& steps);
 /// Each epoch, the best ones marked.

@@ -8,14 +8,16 @@
 namespace headrace::inline v1::app {
 namespace {
 
-std::string level_text(double peak) {
-  if (peak > 0.9) return "over 90 %";
-  return peak > 0.8 ? "over 80 %" : "over 70 %";
+using monitor::CpuSpikes;
+using monitor::format_share;
+
+std::string level_text(double level) {
+  return fmt::format("{:.0f} %", 100.0 * level);
 }
 
-std::string processes_text(const CpuSpike& spike) {
+std::string processes_text(const monitor::CpuSpike& spike) {
   std::string text;
-  for (const SpikeProcess& process : spike.processes)
+  for (const monitor::ProcessUsage& process : spike.busiest)
     text += fmt::format("{}{} {:.1f}{}", text.empty() ? "" : ", ", process.name, process.cores,
                         process.ours ? " (of the run)" : "");
   return text;
@@ -23,29 +25,30 @@ std::string processes_text(const CpuSpike& spike) {
 
 }  // namespace
 
-std::string report_spikes(const SystemHistory& system) {
-  const CpuSpikes& spikes = system.spikes;
-  if (spikes.seconds() <= 0.0) return {};
-  std::string text =
-      fmt::format("All CPUs of the machine were busy for {} in the mean, {} at most.",
-                  monitor::format_share(spikes.mean_share()), monitor::format_share(spikes.peak()));
-  for (std::size_t i = 0; i < CpuSpikes::levels.size(); ++i)
-    text += fmt::format("{} over {:.0f} % for {} of the time", i == 0 ? " They were" : ",",
-                        100.0 * CpuSpikes::levels[i],
-                        monitor::format_share(spikes.above()[i] / spikes.seconds()));
-  std::string html = paragraph(text + '.');
-  PageTable table{
-      .headings = {"from (UTC)", "level", "processes and their cores", "lasted", "most"},
-      .text_columns = 3};
-  for (const CpuSpike& spike : spikes.spikes())
-    table.rows.push_back({shown_utc(spike.from), level_text(spike.peak), processes_text(spike),
-                          monitor::format_seconds(spike.to - spike.from),
-                          monitor::format_share(spike.peak)});
+std::string report_spikes(const MachineHistory& system) {
+  const ThinCurve* share = system.curve("machine_share");
+  if (share == nullptr || system.seconds <= 0.0) return {};
+  std::string busy = fmt::format("All CPUs of the machine were busy for {} in the mean, {} at most.",
+                                 format_share(share->mean()), format_share(share->high()));
+  std::string counts;
+  for (std::size_t i = 0; i < CpuSpikes::levels.size(); ++i) {
+    const double level = CpuSpikes::levels[i];
+    busy += fmt::format("{}{} or more for {} of the time", i == 0 ? " They were at " : ", ",
+                        level_text(level), format_share(system.busy_s[i] / system.seconds));
+    counts += fmt::format("{}{} at {} or more", i == 0 ? "" : ", ", system.spikes.count(level),
+                          level_text(level));
+  }
+  std::string html = paragraph(busy + '.') + paragraph("Spikes: " + counts + '.');
+  PageTable table{.headings = {"from (UTC)", "processes and their cores", "level", "lasted", "mean",
+                               "most"},
+                  .text_columns = 2};
+  for (const monitor::CpuSpike& spike : system.spikes.spikes())
+    table.rows.push_back({shown_utc(spike.start_s), processes_text(spike), level_text(spike.level),
+                          monitor::format_seconds(spike.length_s), format_share(spike.mean),
+                          format_share(spike.peak)});
   html += to_html(table);
-  if (spikes.count() > table.rows.size())
-    html += paragraph(fmt::format("{} spikes in all; those that were lower or shorter are left out",
-                                  spikes.count()),
-                      "faint");
+  if (system.spikes.count(CpuSpikes::levels.front()) > table.rows.size())
+    html += paragraph("Those with the least CPU time are left out of the table.", "faint");
   return section("CPU spikes", html);
 }
 

@@ -32,7 +32,7 @@ TimeUnit time_unit(double seconds) {
 
 class SystemCharts {
  public:
-  explicit SystemCharts(const SystemHistory& system)
+  explicit SystemCharts(const MachineHistory& system)
       : system_(system), unit_(time_unit(system.last - system.first)) {}
 
   std::string html() {
@@ -130,9 +130,10 @@ class SystemCharts {
                                    {"steal_share", "taken by the hypervisor"}});
     made.high = 100.0;
     if (made.series.empty()) return;
-    for (const CpuSpike& spike : highest_spikes()) {
-      const std::size_t colour = spike.peak > 0.9 ? 7 : spike.peak > 0.8 ? 1 : 5;
-      made.marks.push_back({.x = place((spike.from + spike.to) / 2.0),
+    constexpr auto levels = monitor::CpuSpikes::levels;
+    for (const monitor::CpuSpike& spike : highest_spikes()) {
+      const std::size_t colour = spike.level >= levels[2] ? 7 : spike.level >= levels[1] ? 1 : 5;
+      made.marks.push_back({.x = place(spike.start_s + spike.length_s / 2.0),
                             .y = 100.0 * spike.peak,
                             .title = spike_text(spike),
                             .colour = colour});
@@ -141,19 +142,19 @@ class SystemCharts {
   }
 
   // As many as a chart has room for.
-  std::vector<CpuSpike> highest_spikes() const {
+  std::vector<monitor::CpuSpike> highest_spikes() const {
     constexpr std::size_t most_marks = 30;
-    std::vector<CpuSpike> spikes = system_.spikes.spikes();
+    std::vector<monitor::CpuSpike> spikes = system_.spikes.spikes();
     std::stable_sort(spikes.begin(), spikes.end(),
                      [](const auto& a, const auto& b) { return a.peak > b.peak; });
     spikes.resize(std::min(spikes.size(), most_marks));
     return spikes;
   }
 
-  static std::string spike_text(const CpuSpike& spike) {
+  static std::string spike_text(const monitor::CpuSpike& spike) {
     std::string text = fmt::format("{} for {}", monitor::format_share(spike.peak),
-                                   monitor::format_seconds(spike.to - spike.from));
-    for (const SpikeProcess& process : spike.processes)
+                                   monitor::format_seconds(spike.length_s));
+    for (const monitor::ProcessUsage& process : spike.busiest)
       text += fmt::format(", {} {:.1f} cores", process.name, process.cores);
     return text;
   }
@@ -203,12 +204,12 @@ class SystemCharts {
 
   void add(const SvgChart& chart) { charts_ += to_html(chart); }
 
-  const SystemHistory& system_;
+  const MachineHistory& system_;
   TimeUnit unit_;
   std::string charts_;
 };
 
-std::string phase_key(const SystemHistory& system) {
+std::string phase_key(const MachineHistory& system) {
   if (system.phases.empty()) return {};
   return "<p class=\"faint\">The ground is shaded where the run did not train: "
          "<span class=\"key\" style=\"--k:var(--c2)\">evaluate</span>, "
@@ -216,7 +217,7 @@ std::string phase_key(const SystemHistory& system) {
          "<span class=\"key\" style=\"--k:var(--c6)\">other</span>.</p>\n";
 }
 
-std::string gpu_notes(const SystemHistory& system) {
+std::string gpu_notes(const MachineHistory& system) {
   std::string html;
   for (const auto& [index, gpu] : system.gpus) {
     for (const auto& [reason, seconds] : gpu.throttled_s)
@@ -234,7 +235,7 @@ std::string gpu_notes(const SystemHistory& system) {
 
 }  // namespace
 
-std::string report_system(const SystemHistory& system) {
+std::string report_system(const MachineHistory& system) {
   if (system.count.lines == 0) return {};
   return section("The machine",
                  gpu_notes(system) + phase_key(system) + SystemCharts(system).html());

@@ -1,4 +1,5 @@
 #include <headrace/apps/report/run_cases.h>
+#include <headrace/monitor/format.h>
 
 #include <cctype>
 #include <cmath>
@@ -68,9 +69,16 @@ BadCase bad_step(const json& line) {
           .done = text_in(line, "done")};
 }
 
+// Names of evidence end with what it is measured in.
+std::string evidence_text(const std::string& name, double value) {
+  if (name.ends_with("_share") || name.ends_with("_fraction")) return monitor::format_share(value);
+  if (name.ends_with("_bytes") && value >= 0.0 && value < 1e18)
+    return monitor::format_bytes(static_cast<std::uint64_t>(value));
+  return fmt::format("{:.4g}", value);
+}
+
 AdviceCase advice_of(const json& line) {
-  AdviceCase advice{.when = text_in(line, "time"),
-                    .rule = text_in(line, "rule"),
+  AdviceCase advice{.rule = text_in(line, "rule"),
                     .severity = text_in(line, "severity"),
                     .verdict = text_in(line, "verdict"),
                     .setting = text_in(line, "setting"),
@@ -79,12 +87,12 @@ AdviceCase advice_of(const json& line) {
                     .action = text_in(line, "action"),
                     .effect = text_in(line, "effect"),
                     .check = text_in(line, "check")};
-  if (advice.when.empty() && line.contains("epoch"))
-    advice.when = "epoch " + text_in(line, "epoch");
+  if (const double number = number_in(line, "number", 0.0); number >= 1.0)
+    advice.rule += fmt::format(" (rule {:.0f})", number);
   if (const auto found = line.find("evidence"); found != line.end() && found->is_object())
     for (const auto& [name, value] : found->items())
       advice.evidence.emplace_back(name, value.is_number()
-                                             ? fmt::format("{:.4g}", value.get<double>())
+                                             ? evidence_text(name, value.get<double>())
                                              : text_in(*found, name.c_str()));
   return advice;
 }

@@ -105,25 +105,46 @@ std::map<std::string, double> figures_of(const nlohmann::ordered_json& member, c
   return figures;
 }
 
+constexpr std::string_view log_pass = ": pass";
+constexpr std::string_view log_fail = ": FAIL";
+
+// A line of the log; what came of the goal stands apart.
+GoalResult goal_of_line(std::string line) {
+  GoalResult said;
+  if (line.ends_with(log_pass)) said.passed = true;
+  if (line.ends_with(log_fail)) said.passed = false;
+  if (said.passed) line.resize(line.size() - log_pass.size());
+  said.sentence = std::move(line);
+  return said;
+}
+
+// The log has units and words, result.json bare numbers.
+std::string sentence_of(const nlohmann::json& goal, const std::vector<std::string>& log) {
+  const std::string head = fmt::format("goal {}: ", text_in(goal, "goal"));
+  for (const std::string& line : log)
+    if (line.starts_with(head)) return goal_of_line(line).sentence;
+  std::string text = head;
+  if (goal.contains("at_most")) text += "at most " + text_in(goal, "at_most");
+  if (goal.contains("at_least")) text += "at least " + text_in(goal, "at_least");
+  if (goal.contains("came")) text += ", came " + text_in(goal, "came");
+  if (goal.contains("why")) text += ", not judged: " + text_in(goal, "why");
+  return text;
+}
+
 void read_goals(RunRecord& run, const nlohmann::ordered_json& result) {
   const auto found = result.find("goals");
   if (found != result.end() && found->is_array()) {
     for (const nlohmann::json goal : *found) {
       if (!goal.is_object()) continue;
-      GoalResult said{.sentence = text_in(goal, "sentence")};
-      if (said.sentence.empty()) said.sentence = text_in(goal, "name");
-      if (const auto pass = goal.find("pass"); pass != goal.end() && pass->is_boolean())
-        said.passed = pass->get<bool>();
-      run.goals.push_back(std::move(said));
+      GoalResult& said = run.goals.emplace_back();
+      said.sentence = sentence_of(goal, run.log.goals);
+      const std::string came = text_in(goal, "result");
+      if (came == "pass" || came == "fail") said.passed = came == "pass";
     }
   }
   if (!run.goals.empty()) return;
-  for (const std::string& line : run.log.goals) {
-    GoalResult said{.sentence = line};
-    if (line.ends_with(": pass")) said.passed = true;
-    if (line.ends_with(": FAIL")) said.passed = false;
-    run.goals.push_back(std::move(said));
-  }
+  for (const std::string& line : run.log.goals)
+    run.goals.push_back(goal_of_line(line));
 }
 
 void read_result(RunRecord& run) {

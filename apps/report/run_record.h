@@ -26,8 +26,9 @@ struct MemberResult {
   std::map<std::string, double> test{};
 };
 
+/// A goal, from result.json and in the words of log.txt.
 struct GoalResult {
-  std::string sentence{};
+  std::string sentence{};        ///< "goal data_wait: at most 5 %, came 1.2 %"
   std::optional<bool> passed{};  ///< nothing: was not judged
 };
 

@@ -55,11 +55,19 @@ struct PhaseCell {
   }
 };
 
+// The lines are taken apart here and not by monitor's read_system_line: a key that is absent or
+// holds something else is a gap in a curve, not 0, and a line is parsed once.
+
 // Objects of a list; none where it is no list.
 const json& list_in(const json& sample, const char* name) {
   static const json nothing = json::array();
   const auto found = sample.find(name);
   return found != sample.end() && found->is_array() ? *found : nothing;
+}
+
+bool is_true(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
 class SystemReader {
@@ -81,12 +89,11 @@ class SystemReader {
     phase(sample, cell);
     for (const json& gpu : list_in(sample, "gpus"))
       if (gpu.is_object()) add_gpu(gpu, cell);
-    spikes(sample);
+    busy(sample);
   }
 
-  SystemHistory history(LineCount count) {
+  MachineHistory history(LineCount count) {
     history_.count = count;
-    history_.spikes.end();
     spans();
     return std::move(history_);
   }
@@ -107,7 +114,7 @@ class SystemReader {
   void add(const std::string& name, double value) {
     if (!std::isfinite(value)) return;
     const auto [curve, is_new] =
-        history_.curves.try_emplace(name, SystemHistory::columns, 0.25, gap_s);
+        history_.curves.try_emplace(name, MachineHistory::columns, 0.25, gap_s);
     curve->second.add(at_, value);
   }
 
@@ -172,24 +179,41 @@ class SystemReader {
   }
 
   static void add_other(const json& process, GpuHistory& gpu) {
-    const auto ours = process.find("ours");
-    if (ours == process.end() || !ours->is_boolean() || ours->get<bool>()) return;
+    if (!process.contains("ours") || is_true(process, "ours")) return;
     const std::string name = text_in(process, "name");
     if (gpu.others_bytes.size() >= most_names && !gpu.others_bytes.contains(name)) return;
     double& most = gpu.others_bytes[name];
     most = std::max(most, number_in(process, "memory_bytes", 0.0));
   }
 
-  void spikes(const json& sample) {
-    std::vector<SpikeProcess> busiest;
+  void busy(const json& sample) {
+    const double share = std::clamp(number_in(sample, "machine_share", none), 0.0, 1.0);
+    if (!std::isfinite(share)) return;
+    history_.seconds += interval_;
+    for (std::size_t i = 0; i < history_.busy_s.size(); ++i)
+      if (share >= monitor::CpuSpikes::levels[i]) history_.busy_s[i] += interval_;
+    // Two samples at rest end a spike, and so does a gap: a run that was stopped, say.
+    constexpr double longest_gap_s = 30.0;
+    if (at_ - interval_ - busy_at_ > longest_gap_s)
+      for (int i = 0; i < 2; ++i)
+        history_.spikes.add({.at_s = busy_at_});
+    busy_at_ = at_;
+    history_.spikes.add({.at_s = at_,
+                         .interval_s = interval_,
+                         .machine_share = share,
+                         .busiest = busiest(sample)});
+  }
+
+  static std::vector<monitor::ProcessUsage> busiest(const json& sample) {
+    std::vector<monitor::ProcessUsage> busiest;
     for (const json& process : list_in(sample, "busiest")) {
-      if (!process.is_object()) continue;
-      const auto ours = process.find("ours");
-      busiest.push_back({.name = text_in(process, "name"),
+      if (!process.is_object() || busiest.size() == most_names) continue;
+      busiest.push_back({.pid = static_cast<int>(std::clamp(number_in(process, "pid", 0.0), 0.0, 1e9)),
+                         .name = text_in(process, "name"),
                          .cores = number_in(process, "cores", 0.0),
-                         .ours = ours != process.end() && ours->is_boolean() && ours->get<bool>()});
+                         .ours = is_true(process, "ours")});
     }
-    history_.spikes.add(at_, interval_, number_in(sample, "machine_share", none), busiest);
+    return busiest;
   }
 
   void spans() {
@@ -217,23 +241,24 @@ class SystemReader {
       spans.push_back(std::move(span));
   }
 
-  SystemHistory history_;
-  Columns<PhaseCell> phases_{SystemHistory::columns, 0.25};
+  MachineHistory history_;
+  Columns<PhaseCell> phases_{MachineHistory::columns, 0.25};
   std::optional<double> base_;
   double own_before_ = 0.0;
   double at_ = 0.0;
   double interval_ = 1.0;
+  double busy_at_ = 0.0;
   std::uint64_t seen_ = 0;
 };
 
 }  // namespace
 
-const ThinCurve* SystemHistory::curve(const std::string& name) const {
+const ThinCurve* MachineHistory::curve(const std::string& name) const {
   const auto found = curves.find(name);
   return found == curves.end() ? nullptr : &found->second;
 }
 
-SystemHistory read_system(const std::filesystem::path& file) {
+MachineHistory read_system(const std::filesystem::path& file) {
   SystemReader reader;
   const LineCount count =
       for_each_object(file, [&reader](const json& sample) { reader.take(sample); });

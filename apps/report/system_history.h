@@ -2,8 +2,8 @@
 
 #include <headrace/apps/plot/svg_chart.h>
 #include <headrace/apps/plot/thinning.h>
-#include <headrace/apps/report/cpu_spikes.h>
 #include <headrace/apps/report/text_lines.h>
+#include <headrace/monitor/cpu_spikes.h>
 
 #include <array>
 #include <cstddef>
@@ -28,7 +28,7 @@ struct GpuHistory {
 };
 
 /// system.jsonl: the machine over a run. Times are seconds since 1970.
-struct SystemHistory {
+struct MachineHistory {
   static constexpr std::size_t columns = 420;  ///< of a chart
 
   LineCount count{};
@@ -43,7 +43,10 @@ struct SystemHistory {
   /// ("disks.read_bytes_per_s") and the busiest disk ("disks.busy_share").
   std::map<std::string, ThinCurve> curves{};
   std::map<int, GpuHistory> gpus{};  ///< at most 16
-  CpuSpikes spikes{};
+  monitor::CpuSpikes spikes{};       ///< on the clock of this file
+  double seconds = 0.0;              ///< in which the CPUs of the machine were looked at
+  /// Of them, those in which the CPUs were at each level of spikes or more.
+  std::array<double, monitor::CpuSpikes::levels.size()> busy_s{};
   /// What the run did, neighbours that did the same in one; `colour` is the place in sample_phases.
   std::vector<SvgSpan> phases{};
   std::vector<SvgSpan> throttled{};  ///< when the clocks of any GPU were held down
@@ -53,6 +56,6 @@ struct SystemHistory {
 };
 
 /// Reads system.jsonl line by line; its size does not matter.
-SystemHistory read_system(const std::filesystem::path& file);
+MachineHistory read_system(const std::filesystem::path& file);
 
 }  // namespace headrace::inline v1::app

@@ -19,7 +19,7 @@ std::string broken_lines(const char* file, const LineCount& count) {
 std::string report_page(const std::filesystem::path& folder, const std::vector<Job>& jobs) {
   const RunRecord run = read_run(folder);
   const StepHistory steps = read_steps(folder / "metrics.jsonl");
-  const SystemHistory system = read_system(folder / "system.jsonl");
+  const MachineHistory system = read_system(folder / "system.jsonl");
   const AdviceCases advice = read_advice(folder / "advice.jsonl");
   const BadCases samples = read_bad_samples(folder / "bad_samples.jsonl");
   const BadCases bad_steps = read_bad_steps(folder / "bad_steps.jsonl");

@@ -57,7 +57,7 @@ TEST_CASE("a difference says how large it is and how sure, in the words of what 
   const Spread first = spread_over({100, 102, 98, 101, 99});
   const Spread other = spread_over({88, 91, 90, 87});
   const FigureDifference rate = difference_of(FigureKind::rate, first, other);
-  CHECK(rate.finding == Finding::differs);
+  CHECK(rate.finding == DifferenceKind::differs);
   CHECK(rate.change == Approx(-11.0));
   CHECK(rate.half_width == Approx(2.82010829395268));
   CHECK(rate.words == "slower by 11.0 ± 2.82 %");
@@ -74,14 +74,14 @@ TEST_CASE("what noise can explain is no difference, and without noise nothing is
   const Spread first = spread_over({100, 110, 90});
   const FigureDifference within =
       difference_of(FigureKind::rate, first, spread_over({101, 111, 95}));
-  CHECK(within.finding == Finding::within_noise);
+  CHECK(within.finding == DifferenceKind::within_noise);
   CHECK(within.words == "no difference beyond noise");
   CHECK(contains(within.amount, "+2.33 ± "));
   const FigureDifference alone = difference_of(FigureKind::rate, first, spread_over({200}));
-  CHECK(alone.finding == Finding::noise_unknown);
+  CHECK(alone.finding == DifferenceKind::noise_unknown);
   CHECK(alone.words == "one value only: no noise known");
   CHECK(alone.amount == "+100 %");
-  CHECK(difference_of(FigureKind::rate, first, {}).finding == Finding::missing);
+  CHECK(difference_of(FigureKind::rate, first, {}).finding == DifferenceKind::missing);
   CHECK(difference_of(FigureKind::rate, spread_over({5}), spread_over({5})).words == "the same");
   CHECK(difference_of(FigureKind::seconds, spread_over({0, 0}), spread_over({0, 0})).words ==
         "the same");
@@ -95,7 +95,7 @@ TEST_CASE("runs that differ in speed are told apart, without their first epoch")
   const ComparedFigure& step = figure(comparison, "step");
   CHECK(step.runs[0].count == 6);
   CHECK(step.runs[0].mean == Approx(0.1));
-  CHECK(step.differences[0].finding == Finding::differs);
+  CHECK(step.differences[0].finding == DifferenceKind::differs);
   CHECK(step.differences[0].change == Approx(-20.0));
   const ComparedFigure& rate = figure(comparison, "samples/s");
   CHECK(rate.runs[0].mean == Approx(320.0).epsilon(0.01));
@@ -107,7 +107,7 @@ TEST_CASE("runs that differ in speed are told apart, without their first epoch")
 TEST_CASE("runs that are alike show no difference beyond noise") {
   const Comparison comparison = compared(
       {{.epochs = 7, .step_s = 0.1, .noise = 0.05}, {.epochs = 7, .step_s = 0.101, .noise = 0.05}});
-  CHECK(figure(comparison, "step").differences[0].finding == Finding::within_noise);
+  CHECK(figure(comparison, "step").differences[0].finding == DifferenceKind::within_noise);
   CHECK(comparison.configuration.empty());
   CHECK(comparison.environment.empty());  // the number of a process is no difference
   CHECK(contains(to_text(comparison, 80), "no key differs"));
@@ -115,13 +115,13 @@ TEST_CASE("runs that are alike show no difference beyond noise") {
 
 TEST_CASE("what was learnt has noise over members alone") {
   const Comparison one = compared({{.accuracy = 0.8}, {.accuracy = 0.9}});
-  CHECK(figure(one, "test accuracy").differences[0].finding == Finding::noise_unknown);
+  CHECK(figure(one, "test accuracy").differences[0].finding == DifferenceKind::noise_unknown);
   const Comparison folds =
       compared({{.members = 5, .accuracy = 0.7}, {.members = 5, .accuracy = 0.9}});
   const ComparedFigure& test = figure(folds, "test accuracy");
   CHECK(test.runs[1].count == 5);
   CHECK(test.runs[1].mean == Approx(0.87));
-  CHECK(test.differences[0].finding == Finding::differs);
+  CHECK(test.differences[0].finding == DifferenceKind::differs);
   CHECK(contains(test.differences[0].words, "higher by 0.2000 ± 0.0231"));
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("runs of different kinds and runs that were killed are compared as far
       compared({{.kind = "glaucoma"}, {.epochs = 2, .kind = "leak", .finished = false}});
   CHECK(contains(comparison.sentences[0], "different kinds (A glaucoma, B leak)"));
   CHECK(contains(comparison.sentences.back(), "Run B ended without a word"));
-  CHECK(figure(comparison, "test accuracy").differences[0].finding == Finding::missing);
+  CHECK(figure(comparison, "test accuracy").differences[0].finding == DifferenceKind::missing);
   // Of a run that is not done the best epoch so far.
   CHECK(figure(comparison, "validation accuracy, kept").runs[1].mean == Approx(0.75));
 }
@@ -155,7 +155,7 @@ TEST_CASE("a run without epochs can be compared, and one that is none cannot") {
   write_text(folder / "config.yaml", "kind: glaucoma\n");
   write_text(folder / "log.txt", "");
   const Comparison comparison = compare_runs({folder / "good", folder.path()});
-  CHECK(figure(comparison, "step").differences[0].finding == Finding::missing);
+  CHECK(figure(comparison, "step").differences[0].finding == DifferenceKind::missing);
   CHECK_NOTHROW(to_text(comparison, 80));
   CHECK_THROWS_AS(compare_runs({folder / "good", folder / "nowhere"}), headrace::ConfigError);
   CHECK_THROWS_AS(compare_runs({folder / "good"}), headrace::ConfigError);

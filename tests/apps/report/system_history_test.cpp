@@ -25,7 +25,7 @@ std::string sample(int second, double machine, const std::string& more = {}) {
       more.empty() ? "" : "," + more);
 }
 
-SystemHistory history_of(const std::string& text) {
+MachineHistory history_of(const std::string& text) {
   const TemporaryFolder folder;
   write_text(folder / "system.jsonl", text);
   return read_system(folder / "system.jsonl");
@@ -34,7 +34,7 @@ SystemHistory history_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("samples of the machine become curves by their names") {
-  const SystemHistory system =
+  const MachineHistory system =
       history_of(sample(0, 0.5, "\"memory_total_bytes\":100,\"memory_available_bytes\":40") +
                  sample(1, 0.25,
                         "\"disks\":[{\"name\":\"a\",\"read_bytes_per_s\":5,\"busy_share\":0.1},"
@@ -51,7 +51,7 @@ TEST_CASE("samples of the machine become curves by their names") {
 }
 
 TEST_CASE("what is no sample or holds what nobody expects is left out") {
-  const SystemHistory system =
+  const MachineHistory system =
       history_of(sample(0, 0.5) + "[]\n{\"at_s\":\"soon\"}\n{\"torn\":\n" +
                  "{\"at_s\":1,\"machine_share\":\"high\",\"disks\":7,\"gpus\":[3,null,{}],"
                  "\"busiest\":[1],\"allocator\":[],\"phase\":5}\n" +
@@ -65,7 +65,7 @@ TEST_CASE("a run that went on begins its clock anew, and time goes on") {
   text +=
       "{\"at_s\":0,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n"
       "{\"at_s\":0.5,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n";
-  const SystemHistory system = history_of(text);
+  const MachineHistory system = history_of(text);
   CHECK(system.last - system.first == 7200.5);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("a spike is the time above 70 %, with its peak and who was busy") {
   const std::string busy =
       "\"busiest\":[{\"pid\":1,\"name\":\"cc1plus\",\"cores\":1.5,\"ours\":false},"
       "{\"pid\":2,\"name\":\"headrace\",\"cores\":2.5,\"ours\":true}]";
-  const SystemHistory system =
+  const MachineHistory system =
       history_of(sample(0, 0.7) + sample(1, 0.71) + sample(2, 0.95, busy) + sample(3, 0.85) +
                  sample(4, 0.2) + sample(5, 0.2, busy) + sample(6, 0.8) + sample(7, 0.1));
   REQUIRE(system.spikes.count() == 2);
@@ -92,7 +92,7 @@ TEST_CASE("a spike is the time above 70 %, with its peak and who was busy") {
 }
 
 TEST_CASE("a spike at the end and one across a gap are told apart") {
-  const SystemHistory system = history_of(sample(0, 0.9) + sample(100, 0.9) + sample(101, 0.9));
+  const MachineHistory system = history_of(sample(0, 0.9) + sample(100, 0.9) + sample(101, 0.9));
   REQUIRE(system.spikes.count() == 2);
   CHECK(system.spikes.spikes()[1].to - system.spikes.spikes()[1].from == 2.0);
 }
@@ -126,7 +126,7 @@ TEST_CASE("phases are joined, and a strip says when the clocks were held down") 
                     : i < 280 ? "evaluate"
                               : "sleep",
                     i >= 100 && i < 120 ? "\"power cap\"" : "", i));
-  const SystemHistory system = history_of(text);
+  const MachineHistory system = history_of(text);
   REQUIRE(system.phases.size() == 3);
   CHECK(system.phases[0].title == "train");
   CHECK(system.phases[1].from - system.first == Approx(200.0));
@@ -152,9 +152,9 @@ TEST_CASE("of thirteen days at a sample a second as much stays as a chart shows"
     text.clear();
   }
   append_text(file, text);
-  const SystemHistory system = read_system(file);
+  const MachineHistory system = read_system(file);
   CHECK(system.count.lines == seconds / 20);
-  CHECK(system.curve("machine_share")->points().size() <= 2 * SystemHistory::columns);
+  CHECK(system.curve("machine_share")->points().size() <= 2 * MachineHistory::columns);
   CHECK(system.curve("machine_share")->high() == 0.99);
-  CHECK(system.phases.size() <= SystemHistory::columns);
+  CHECK(system.phases.size() <= MachineHistory::columns);
 }
