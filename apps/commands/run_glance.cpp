@@ -1,10 +1,10 @@
 #include <headrace/apps/commands/file_end.h>
-#include <headrace/apps/commands/machine_text.h>
 #include <headrace/apps/commands/run_glance.h>
 #include <headrace/apps/config/document.h>
+#include <headrace/apps/report/log_facts.h>
 #include <headrace/apps/run/csv_table.h>
-#include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/monitor/system_json.h>
 
 #include <algorithm>
 #include <charconv>
@@ -38,25 +38,11 @@ std::string_view next_part(std::string_view& rest) {
   return part;
 }
 
-// "2026-11-28T00:00:35.550Z info text": the text and its level.
-struct LogLine {
-  std::string_view level{};
-  std::string_view text{};
-};
-
-LogLine parse_log_line(std::string_view line) {
-  const auto time = line.find(' ');
-  if (time < 20 || time == std::string_view::npos || line[time - 1] != 'Z') return {.text = line};
-  const auto level = line.find(' ', time + 1);
-  if (level == std::string_view::npos) return {.text = line};
-  return {.level = line.substr(time + 1, level - time - 1), .text = line.substr(level + 1)};
-}
-
 void read_log(const fs::path& file, RunGlance& glance) {
   const std::vector<std::string> lines = last_lines(file, std::size_t{256} << 10);
   bool ended = false;
   for (const std::string& line : lines | std::views::reverse) {
-    const LogLine said = parse_log_line(line);
+    const LogEntry said = log_entry(line);
     if (!ended && glance.last_word.empty()) {
       // A run that went on has said how it is doing behind the end of the one before.
       if (said.text.starts_with("run folder ") || parse_progress(said.text)) ended = true;
@@ -180,8 +166,8 @@ void read_advice(const fs::path& file, RunGlance& glance) {
     return found == advice.end() || found->is_null() ? std::string() : text_of(*found);
   };
   glance.advice = word("severity") + " · " + word("verdict");
-  if (!word("setting").empty())
-    glance.advice += fmt::format(" · {} {} -> {}", word("setting"), word("old"), word("new"));
+  if (!word("setting").empty()) glance.advice += " · " + word("setting");
+  if (!word("new").empty()) glance.advice += fmt::format(" {} -> {}", word("old"), word("new"));
   if (!word("effect").empty()) glance.advice += " · " + word("effect");
 }
 
@@ -206,13 +192,13 @@ void read_state(const fs::path& run, RunGlance& glance) {
 }
 
 void read_machine(const fs::path& run, RunGlance& glance) {
-  const std::vector<std::string> samples = last_lines(run / "system.jsonl");
-  if (!samples.empty()) {
-    glance.machine = machine_text(samples.back());
-    glance.busiest = busiest_text(samples.back());
+  for (const std::string& line : last_lines(run / "system.jsonl") | std::views::reverse) {
+    std::optional<monitor::SystemSample> sample = monitor::read_system_line(line);
+    if (!sample) continue;
+    glance.busiest = sample->busiest;
+    if (!glance.machine) glance.machine = std::move(sample);
+    if (!glance.busiest.empty()) return;
   }
-  if (glance.machine.empty() && glance.process && glance.state == RunState::running)
-    glance.machine = process_text(glance.process->pid);
 }
 
 std::string kind_of(const fs::path& run) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/run/run_process.h>
+#include <headrace/monitor/system_sample.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -59,8 +60,9 @@ struct RunGlance {
   double epoch_s = -1.0;  ///< mean of the last three; negative: none is done
   std::string verdict{};
   std::string advice{};
-  std::string machine{};  ///< of the newest sample
-  std::string busiest{};  ///< likewise
+  std::optional<monitor::SystemSample> machine{};  ///< the newest
+  /// Of the newest sample that looked at processes.
+  std::vector<monitor::ProcessUsage> busiest{};
   std::int64_t bad_samples = 0;
   std::int64_t bad_steps = 0;
   double silent_s = -1.0;  ///< since it last wrote a row or a line; negative: it has not

@@ -2,6 +2,7 @@
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/status_line.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -81,6 +82,25 @@ std::string bad_line(const RunGlance& glance) {
   return text;
 }
 
+std::string machine_line(const RunGlance& glance, std::size_t columns = std::string::npos) {
+  return glance.machine ? monitor::status_line(*glance.machine, columns) : std::string();
+}
+
+// What the run has of it.
+std::string own_line(const RunGlance& glance) {
+  if (!glance.machine || glance.machine->tree.processes == 0) return {};
+  return fmt::format("run: {:.1f} of {} cores, {}", glance.machine->tree.cores,
+                     glance.machine->cores, monitor::format_bytes(glance.machine->memory.held()));
+}
+
+std::string busiest_line(const RunGlance& glance) {
+  std::string text;
+  for (const monitor::ProcessUsage& process : glance.busiest)
+    text += fmt::format("{}{} {:.1f}{}", text.empty() ? "busiest, cores: " : ", ", process.name,
+                        process.cores, process.ours ? "" : " (not of the run)");
+  return text;
+}
+
 // A long line over several; the words stay whole.
 void add_wrapped(const std::string& text, std::size_t columns, std::size_t most,
                  std::vector<std::string>& lines) {
@@ -150,8 +170,9 @@ std::vector<std::string> glance_lines(const RunGlance& glance, std::size_t colum
   add(steps_line(glance, columns));
   add(glance.step_budget);
   if (glance.epochs_done > 0) add(line_of(epoch_head(glance), glance.epoch_figures, columns));
-  add(glance.machine);
-  add(glance.busiest);
+  add(machine_line(glance, columns));
+  add(own_line(glance));
+  add(busiest_line(glance));
   if (!glance.verdict.empty()) add_wrapped(glance.verdict, columns, 2, lines);
   if (!glance.advice.empty()) add_wrapped("advice: " + glance.advice, columns, 3, lines);
   add(bad_line(glance));
@@ -167,8 +188,8 @@ std::string glance_line(const RunGlance& glance) {
                         glance.progress->epochs, format_share(glance.progress->share));
   const ProgressLine none;
   const ProgressLine& progress = glance.progress ? *glance.progress : none;
-  return joined({place, progress.pace, progress.figures, glance.step_budget, glance.machine,
-                 bad_line(glance), state_text(glance)});
+  return joined({place, progress.pace, progress.figures, glance.step_budget, machine_line(glance),
+                 own_line(glance), bad_line(glance), state_text(glance)});
 }
 
 }  // namespace headrace::inline v1::app

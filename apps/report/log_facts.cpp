@@ -3,30 +3,11 @@
 #include <headrace/monitor/advice.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_lines = 200;
-
-// A line without the time and the level before it; a text of several lines has them once.
-struct Parsed {
-  std::optional<double> at{};
-  std::string_view level{};
-  std::string_view text{};
-};
-
-Parsed parsed(std::string_view line) {
-  const std::size_t time_end = line.find(' ');
-  const auto at = parse_utc(line.substr(0, time_end));
-  if (!at) return {.text = line};
-  line.remove_prefix(std::min(line.size(), time_end + 1));
-  const std::size_t level_end = std::min(line.find(' '), line.size());
-  return {.at = at,
-          .level = line.substr(0, level_end),
-          .text = line.substr(std::min(line.size(), level_end + 1))};
-}
 
 bool is_verdict(std::string_view text) {
   return text.find("input-bound (data stall ") < 12 || text.starts_with("cannot tell: ") ||
@@ -55,7 +36,7 @@ std::string meaning(std::string_view verdict) {
 class LogReader {
  public:
   void take(const std::string& line) {
-    const Parsed entry = parsed(line);
+    const LogEntry entry = log_entry(line);
     if (entry.at) {
       if (!facts_.first) facts_.first = entry.at;
       facts_.last = entry.at;
@@ -134,6 +115,17 @@ class LogReader {
 };
 
 }  // namespace
+
+LogEntry log_entry(std::string_view line) {
+  const std::size_t time_end = line.find(' ');
+  const auto at = parse_utc(line.substr(0, time_end));
+  if (!at) return {.text = line};
+  line.remove_prefix(std::min(line.size(), time_end + 1));
+  const std::size_t level_end = std::min(line.find(' '), line.size());
+  return {.at = at,
+          .level = line.substr(0, level_end),
+          .text = line.substr(std::min(line.size(), level_end + 1))};
+}
 
 LogFacts read_log(const std::filesystem::path& file) {
   LogReader reader;

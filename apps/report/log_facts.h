@@ -6,9 +6,21 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::app {
+
+/// A line of log.txt, taken apart: "2026-11-28T00:00:35.550Z info text". A text of several lines
+/// has time and level in its first alone.
+struct LogEntry {
+  std::optional<double> at{};  ///< seconds since 1970
+  std::string_view level{};
+  std::string_view text{};
+};
+
+/// Its parts are views of `line`.
+LogEntry log_entry(std::string_view line);
 
 /// A line of log.txt, and how often it came in a row.
 struct LogLine {

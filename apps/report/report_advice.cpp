@@ -85,6 +85,7 @@ std::string report_advice(const RunRecord& run, const AdviceCases& advice) {
     html += paragraph(
         fmt::format("{} more are in advice.jsonl", advice.count.lines - advice.first.size()),
         "faint");
+  log.warnings.insert(log.warnings.end(), log.advice.begin(), log.advice.end());
   const std::string warnings = lines_html(log.warnings, log.more_warnings);
   if (!warnings.empty()) html += "<h3>Warnings of the log</h3>\n" + warnings;
   return section("Verdicts and advice", html);

@@ -28,8 +28,9 @@ std::string processes_text(const monitor::CpuSpike& spike) {
 std::string report_spikes(const MachineHistory& system) {
   const ThinCurve* share = system.curve("machine_share");
   if (share == nullptr || system.seconds <= 0.0) return {};
-  std::string busy = fmt::format("All CPUs of the machine were busy for {} in the mean, {} at most.",
-                                 format_share(share->mean()), format_share(share->high()));
+  std::string busy =
+      fmt::format("All CPUs of the machine were busy for {} in the mean, {} at most.",
+                  format_share(share->mean()), format_share(share->high()));
   std::string counts;
   for (std::size_t i = 0; i < CpuSpikes::levels.size(); ++i) {
     const double level = CpuSpikes::levels[i];
@@ -39,9 +40,9 @@ std::string report_spikes(const MachineHistory& system) {
                           level_text(level));
   }
   std::string html = paragraph(busy + '.') + paragraph("Spikes: " + counts + '.');
-  PageTable table{.headings = {"from (UTC)", "processes and their cores", "level", "lasted", "mean",
-                               "most"},
-                  .text_columns = 2};
+  PageTable table{
+      .headings = {"from (UTC)", "processes and their cores", "level", "lasted", "mean", "most"},
+      .text_columns = 2};
   for (const monitor::CpuSpike& spike : system.spikes.spikes())
     table.rows.push_back({shown_utc(spike.start_s), processes_text(spike), level_text(spike.level),
                           monitor::format_seconds(spike.length_s), format_share(spike.mean),

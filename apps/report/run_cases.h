@@ -14,7 +14,7 @@ namespace headrace::inline v1::app {
 
 /// A line of advice.jsonl.
 struct AdviceCase {
-  std::string rule{};    ///< its name, and its number in docs/advice.md
+  std::string rule{};  ///< its name, and its number in docs/advice.md
   std::string severity{};
   std::string verdict{};
   std::vector<std::pair<std::string, std::string>> evidence{};

@@ -198,20 +198,19 @@ class SystemReader {
       for (int i = 0; i < 2; ++i)
         history_.spikes.add({.at_s = busy_at_});
     busy_at_ = at_;
-    history_.spikes.add({.at_s = at_,
-                         .interval_s = interval_,
-                         .machine_share = share,
-                         .busiest = busiest(sample)});
+    history_.spikes.add(
+        {.at_s = at_, .interval_s = interval_, .machine_share = share, .busiest = busiest(sample)});
   }
 
   static std::vector<monitor::ProcessUsage> busiest(const json& sample) {
     std::vector<monitor::ProcessUsage> busiest;
     for (const json& process : list_in(sample, "busiest")) {
       if (!process.is_object() || busiest.size() == most_names) continue;
-      busiest.push_back({.pid = static_cast<int>(std::clamp(number_in(process, "pid", 0.0), 0.0, 1e9)),
-                         .name = text_in(process, "name"),
-                         .cores = number_in(process, "cores", 0.0),
-                         .ours = is_true(process, "ours")});
+      busiest.push_back(
+          {.pid = static_cast<int>(std::clamp(number_in(process, "pid", 0.0), 0.0, 1e9)),
+           .name = text_in(process, "name"),
+           .cores = number_in(process, "cores", 0.0),
+           .ours = is_true(process, "ours")});
     }
     return busiest;
   }

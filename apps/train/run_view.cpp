@@ -1,6 +1,5 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/run_folder.h>
-#include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
@@ -10,16 +9,17 @@
 #include <headrace/apps/train/metrics_log.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/run_voice.h>
 #include <headrace/apps/train/step_text.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
+#include <headrace/monitor/status_line.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/verdict.h>
 
 #include <chrono>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,9 +48,7 @@ class RunView::Impl {
  public:
   Impl(RunFolder& folder, const RunViewOptions& options);
 
-  spdlog::logger& log() { return *logger_; }
-  spdlog::logger& file_log() { return *file_log_; }
-  void tell(const std::string& line);
+  RunVoice& voice() { return voice_; }
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
   void on_step(const StepFacts& step);
@@ -70,14 +68,10 @@ class RunView::Impl {
   void say_verdict(const monitor::Verdict& verdict);
   void say_advice(const std::vector<monitor::Advice>& all);
   void say_remarks(const std::vector<monitor::MemoryRemark>& remarks);
-  void show_machine();
 
   RunFolder& folder_;
   bool on_gpu_;
-  LogLevel level_;
-  std::shared_ptr<spdlog::logger> logger_;
-  std::shared_ptr<spdlog::logger> file_log_;
-  std::shared_ptr<LiveBlock> block_;
+  RunVoice voice_;
   MetricsLog metrics_;
   LiveRun live_;
   FoldView fold_;
@@ -106,33 +100,18 @@ class RunView::Impl {
 RunView::Impl::Impl(RunFolder& folder, const RunViewOptions& options)
     : folder_(folder),
       on_gpu_(options.on_gpu),
-      level_(options.level),
-      metrics_(folder, options.metrics, [this](const std::string& line) { logger_->warn(line); }),
+      voice_(folder.path(), options.level),
+      metrics_(folder, options.metrics,
+               [this](const std::string& line) { voice_.log().warn(line); }),
       live_(options.on_gpu),
       meter_({.on_gpu = options.on_gpu}),
       adviser_({.on_gpu = options.on_gpu, .settings = options.settings}) {
-  // The block tells the log file of its plain lines, the logger prints above the block.
-  const auto file = std::make_shared<std::shared_ptr<spdlog::logger>>();
-  LiveBlockOptions block;
-  block.plain_lines = level_ <= LogLevel::info;
-  block.on_line = [file](const std::string& line) {
-    if (*file) log_to_file_only(**file, line);
-  };
-  block_ = std::make_shared<LiveBlock>(block);
-  logger_ = make_run_logger(folder.path(), block_, level_);
-  *file = file_log_ = make_run_logger(folder.path(), nullptr, level_);
   sources_.emplace([this](headrace::LogLevel of, std::string_view line) {
-    logger_->log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
-                 line);
+    voice_.log().log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
+                     line);
   });
   system_.emplace(folder.path() / "system.jsonl", SystemLogOptions{.allocator = options.allocator},
-                  [this](const std::string& line) { logger_->warn(line); });
-}
-
-void RunView::Impl::tell(const std::string& line) {
-  const std::string text = clean_message(line);
-  block_->print(utc_time() + " info " + text);
-  file_log_->info(text);
+                  [this](const std::string& line) { voice_.log().warn(line); });
 }
 
 void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
@@ -153,7 +132,7 @@ void RunView::Impl::end_fold() {
   system_->enter({.phase = "other"});
   live_.end_fold();
   metrics_.end_steps();
-  block_->clear();
+  voice_.block().clear();
   loader_ = nullptr;
 }
 
@@ -162,11 +141,11 @@ void RunView::Impl::on_step(const StepFacts& report) {
   meter_.add(report.times);
   live_.on_step(report);
   waits_.add(report.step, report.times.data_wait_s);
-  if (level_ == LogLevel::trace) logger_->trace(step_text(report));
+  if (voice_.level() == LogLevel::trace) voice_.log().trace(step_text(report));
   metrics_.on_step(report);
   loss_.add(report.loss);
   terms_.add(report.terms);
-  if (block_->due()) show(report);
+  if (voice_.block().due()) show(report);
 }
 
 void RunView::Impl::begin_training_part(const StepFacts& step) {
@@ -202,7 +181,7 @@ void RunView::Impl::show(const StepFacts& report) {
                                    .budget = meter_.summary().sentence(),
                                    .machine = system_->status(columns)},
                                   columns);
-  block_->update(text.lines, text.plain);
+  voice_.block().update(text.lines, text.plain);
 }
 
 monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
@@ -221,11 +200,11 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
                        .budget = budget,
                        .peak_memory = memory.peak_held(),
                        .columns = text_columns(STDERR_FILENO)});
-  if (const std::string terms = loss_terms_line(report); !terms.empty()) file_log_->info(terms);
-  file_log_->info("{} ({})", budget.sentence(), budget.window());
-  if (!window_.line.empty()) show_machine();
+  if (const std::string terms = loss_terms_line(report); !terms.empty())
+    voice_.file_log().info(terms);
+  voice_.file_log().info("{} ({})", budget.sentence(), budget.window());
   say_verdict(verdict);
-  logger_->debug(waits_.sentence());
+  voice_.log().debug(waits_.sentence());
   MetricRow beside{{"data_stall_fraction", budget.data_stall_fraction()},
                    {"bottleneck", verdict.bottleneck},
                    {"peak_memory_bytes", static_cast<std::int64_t>(memory.peak_held())}};
@@ -245,17 +224,11 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
 
 void RunView::Impl::say_advice(const std::vector<monitor::Advice>& all) {
   for (const monitor::Advice& advice : all) {
-    logger_->log(
+    voice_.log().log(
         advice.severity >= monitor::Severity::warning ? spdlog::level::warn : spdlog::level::info,
         advice.line());
     folder_.advice().write_json(advice.json());
   }
-}
-
-// The means of its training, under the line of an epoch.
-void RunView::Impl::show_machine() {
-  if (level_ <= LogLevel::info) block_->print("  " + window_.line);
-  file_log_->info(window_.line);
 }
 
 std::optional<double> RunView::Impl::data_wait_share() const {
@@ -267,7 +240,7 @@ void RunView::Impl::on_phase(PhaseFacts phase) {
   if (phase.phase == RunPhase::training)
     phase.memory.in_loaders = static_cast<std::uint64_t>(stats_.bytes_held);
   live_.on_phase(phase.phase, phase.epoch);
-  (level_ <= LogLevel::debug ? logger_ : file_log_)->info(phase_line(phase));
+  voice_.log_from(LogLevel::debug).info(phase_line(phase));
   const std::vector<monitor::MemoryRemark> remarks = phases_.add(phase, fold_.epochs);
   adviser_.on_phase(phase, phases_.judge());
   // What is wrong in an epoch, the rules of advice say at its end.
@@ -277,31 +250,27 @@ void RunView::Impl::on_phase(PhaseFacts phase) {
 
 void RunView::Impl::say_remarks(const std::vector<monitor::MemoryRemark>& remarks) {
   for (const monitor::MemoryRemark& remark : remarks) {
-    logger_->warn(remark.sentence);
+    voice_.log().warn(remark.sentence);
     folder_.advice().write({{"rule", remark.rule},
                             {"severity", std::string(to_string(monitor::Severity::warning))},
                             {"verdict", remark.sentence}});
   }
 }
 
-// Lines of the table have no time before them on the terminal: they would not line up with what a
-// terminal is wide.
 void RunView::Impl::print_epoch(const EpochFacts& epoch, const EpochLine& line) {
   std::string text;
   if (!fold_.member.empty() && !member_said_) text = fold_.member + '\n';
   member_said_ = true;
   text += table_.lines(epoch, line);
-  if (level_ <= LogLevel::info) block_->print(text);
-  std::istringstream rows(text);
-  for (std::string row; std::getline(rows, row);)
-    file_log_->info(row);
+  if (window_.mean) text += "  " + status_line(*window_.mean, line.columns - 2) + '\n';
+  voice_.rows(text);
 }
 
 void RunView::Impl::say_verdict(const monitor::Verdict& verdict) {
   std::string key = std::string(to_string(verdict.bound)) + verdict.bottleneck;
   const bool new_one = key != last_verdict_;
   last_verdict_ = std::move(key);
-  (new_one ? logger_ : file_log_)->info(verdict.sentence());
+  (new_one ? voice_.log() : voice_.file_log()).info(verdict.sentence());
 }
 
 RunView::RunView(RunFolder& folder, const RunViewOptions& options)
@@ -309,19 +278,19 @@ RunView::RunView(RunFolder& folder, const RunViewOptions& options)
 RunView::~RunView() = default;
 
 void RunView::info(const std::string& line) {
-  impl_->log().info(clean_message(line));
+  impl_->voice().log().info(clean_message(line));
 }
 void RunView::warn(const std::string& line) {
-  impl_->log().warn(clean_message(line));
+  impl_->voice().log().warn(clean_message(line));
 }
 void RunView::tell(const std::string& line) {
-  impl_->tell(line);
+  impl_->voice().tell(line);
 }
 void RunView::note(const std::string& line) {
-  impl_->file_log().info(clean_message(line));
+  impl_->voice().file_log().info(clean_message(line));
 }
 void RunView::note_error(const std::string& line) {
-  impl_->file_log().error(clean_message(line));
+  impl_->voice().file_log().error(clean_message(line));
 }
 void RunView::data_read(std::uint64_t bytes, double seconds) {
   if (bytes == 0) return;

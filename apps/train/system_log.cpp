@@ -9,12 +9,12 @@ namespace {
 constexpr const char* training = "train";
 constexpr double highest_level = monitor::CpuSpikes::levels.back();
 
-// The last sample with the window's means in place of its own shares.
-std::string mean_line(monitor::SystemSample sample, const monitor::UsageStatistics& usage) {
+monitor::SystemSample with_means(monitor::SystemSample sample,
+                                 const monitor::UsageStatistics& usage) {
   if (usage.cpu) sample.machine_share = usage.cpu->mean;
   for (monitor::GpuSample& gpu : sample.gpus)
     if (usage.gpu_busy) gpu.busy_share = usage.gpu_busy->mean;
-  return monitor::status_line(sample);
+  return sample;
 }
 
 }  // namespace
@@ -56,10 +56,8 @@ void SystemLog::take(const monitor::SystemSample& sample) {
   facts_.add(sample);
   usage_.add(sample);
   last_ = sample;
-  monitor::UsageMeter one;
-  one.add(sample);
-  if (const auto busy = one.statistics().gpu_busy) {
-    busy_sum_ += busy->mean;
+  if (const std::optional<double> busy = monitor::gpu_busy_share(sample)) {
+    busy_sum_ += *busy;
     ++busy_samples_;
   }
 }
@@ -83,7 +81,7 @@ SystemWindow SystemLog::window() const {
   const std::lock_guard lock(mutex_);
   SystemWindow window{
       .machine = facts_.machine(), .gpu = facts_.gpu(), .usage = usage_.statistics()};
-  if (window.machine) window.line = mean_line(last_, window.usage);
+  if (window.machine) window.mean = with_means(last_, window.usage);
   return window;
 }
 

@@ -24,7 +24,7 @@ struct SystemWindow {
   std::optional<monitor::MachineFacts> machine{};  ///< nothing without a sample in it
   std::optional<monitor::GpuFacts> gpu{};
   monitor::UsageStatistics usage{};
-  std::string line{};  ///< the means as a status line; empty without a sample
+  std::optional<monitor::SystemSample> mean{};  ///< the last one, with the window's mean shares
 };
 
 /// Cells for the row of an epoch, "machine_cpu_share" and so on; without a sample none.

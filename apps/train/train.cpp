@@ -7,15 +7,12 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
-#include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/apps/train/live_dump.h>
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/memory_relief.h>
-#include <headrace/apps/train/memory_switches.h>
-#include <headrace/apps/train/memory_verdict.h>
-#include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/plan_time.h>
+#include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/results.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/smoke_report.h>
@@ -47,9 +44,6 @@ RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   return RunFolder::create(job.config->runs, options.smoke > 0 ? "smoke-" + name : name);
 }
 
-// In a run folder: what the memory of its stages was measured to be.
-constexpr const char* measured_file = "memory.json";
-
 class TrainCommand {
  public:
   TrainCommand(const TrainOptions& options, const CommandCall& call)
@@ -73,10 +67,15 @@ class TrainCommand {
     });
     backend_.set_threads(torch_threads());
     const ChosenDevice device = backend_.choose_device(job_.config->device);
-    const PlannedRun planned = plan_run(device);
+    const PlannedTraining training =
+        plan_training(options_, {arguments_, jobs_, &backend_}, std::move(job_), device);
+    job_ = training.job;
+    fitted_ = training.fitted;
+    const PlannedRun& planned = training.planned;
     const MemoryPlan& plan = planned.plan;
     TrainingRun* const run = planned.run.get();
-    if (const PlannedStage* stage = plan.too_large()) plan.require(way_out(plan, *stage));
+    if (const PlannedStage* stage = plan.too_large())
+      plan.require(way_out(training, *stage, options_, jobs_));
     if (options_.dry_run) {
       fmt::print("{}{}", plan.table(), time_text(plan, run->members().size()));
       return ExitCode::done;
@@ -98,57 +97,6 @@ class TrainCommand {
     return threads > 0 ? threads : headrace::usable_cores();
   }
 
-  // Smaller micro-batches where a stage does not fit and that is wanted.
-  PlannedRun plan_run(const ChosenDevice& device) {
-    const PlanOptions options{
-        .member = options_.member,
-        .kept = options_.resume.empty() ? fs::path() : options_.resume / measured_file};
-    PlannedRun planned = app::plan_run(job_, device, backend_, options);
-    // A run that goes on is as it was begun.
-    if (!job_.config->memory.fit || !options_.resume.empty()) return planned;
-    std::vector<StageChange> changes = changes_to_fit(planned.plan);
-    // What was measured anew may take a little more than was expected: it is made smaller again.
-    for (; !changes.empty(); changes = changes_to_fit(planned.plan)) {
-      for (std::size_t i = 0; i < changes.size(); ++i)
-        if (changes[i].needed())
-          fitted_.push_back(fmt::format("memory.fit: stage {} has {}", planned.plan.stages[i].name,
-                                        to_text(planned.plan, planned.plan.stages[i], changes[i])));
-      job_ = fitted_job(fitted_yaml(job_, changes));
-      planned = app::plan_run(job_, device, backend_, options);
-    }
-    return planned;
-  }
-
-  TrainingJob fitted_job(const std::string& yaml) const {
-    constexpr const char* name = "the configuration, fitted";
-    TrainingJob job = read_training_text(jobs_, yaml, name);
-    if (!options_.member) return job;
-    const TrainingJob alone = read_training_text(
-        jobs_, yaml, name, {fmt::format("training.member={}", *options_.member)});
-    job.config = alone.config;
-    job.shrunk = alone.shrunk;
-    return job;
-  }
-
-  // The nearest change that fits; what is in doubt is measured.
-  std::string way_out(const MemoryPlan& plan, const PlannedStage& stage) const {
-    if (!options_.resume.empty()) {
-      const std::optional<StageChange> change = evaluation_to_fit(plan, stage);
-      return change ? "the nearest change that fits: " + to_text(plan, stage, *change)
-                    : "raise the limit, or begin a new run with a smaller batch";
-    }
-    if (const std::optional<StageChange> change = change_to_fit(plan, stage))
-      return fits_with(plan, stage, to_text(plan, stage, *change)) +
-             "; memory.fit=true makes it by itself";
-    return memory_verdict(plan, stage,
-                          switches_to_fit({.job = job_,
-                                           .jobs = jobs_,
-                                           .stage = stage.name,
-                                           .options = {.limit = room_for_tensors(plan)},
-                                           .member = options_.member},
-                                          plan, stage));
-  }
-
   ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {
     const MemoryPlan& plan = planned.plan;
     RunFolder folder = open_folder(options_, job_);
@@ -156,7 +104,8 @@ class TrainCommand {
     folder.write_config(job_.yaml);
     folder.write_command(arguments_);
     if (!planned.measured.stages.empty())
-      write_measured_memory(folder.path() / measured_file, planned.measured, job_, planned.key);
+      write_measured_memory(folder.path() / measured_memory_file, planned.measured, job_,
+                            planned.key);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
     RunView view(folder, {.on_gpu = device.device.is_cuda(),
                           .level = level_,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -25,12 +26,17 @@ inline std::uint64_t bytes(double value) {
   return value > 0.0 ? static_cast<std::uint64_t>(std::llround(value)) : 0;
 }
 
+/// Whether a value of JSON can be one of this type: a number that it has room for.
 template <class Value>
 bool holds(const OrderedJson& value) {
   if constexpr (std::is_same_v<Value, bool>) return value.is_boolean();
   if constexpr (std::is_same_v<Value, std::string>) return value.is_string();
-  if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>)
-    return value.is_number();
+  if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
+    if (!value.is_number() || std::is_floating_point_v<Value>) return value.is_number();
+    const auto number = value.get<double>();
+    return number >= static_cast<double>(std::numeric_limits<Value>::lowest()) &&
+           number < static_cast<double>(std::numeric_limits<Value>::max());
+  }
   return false;
 }
 

@@ -1,5 +1,4 @@
 #include <headrace/apps/commands/file_end.h>
-#include <headrace/apps/commands/machine_text.h>
 #include <headrace/apps/commands/run_glance_text.h>
 #include <headrace/apps/run/run_process.h>
 #include <headrace/apps/terminal/text_width.h>
@@ -19,7 +18,6 @@
 using namespace headrace;
 using app::glance_line;
 using app::glance_lines;
-using app::machine_text;
 using app::parse_progress;
 using app::read_run_glance;
 using app::RunGlance;
@@ -37,9 +35,10 @@ const std::string verdict =
     "2026-11-28T00:00:35.000Z info not input-bound (data stall 0.0 %): the consumer sets the "
     "pace\n";
 const std::string machine =
-    R"({"at_s":1,"machine_share":0.45,"process_cores":1.5,"memory_total_bytes":64000000000,)"
-    R"("memory_available_bytes":45600000000,"gpus":[{"index":0,"busy_share":0.85,)"
-    R"("memory_used_bytes":12300000000,"memory_total_bytes":24000000000}],)"
+    R"({"at_s":1,"cores":4,"machine_share":0.45,"processes":2,"process_cores":1.5,)"
+    R"("memory_held_bytes":3221225472,"memory_total_bytes":68719476736,)"
+    R"("memory_available_bytes":48962627174,"gpus":[{"index":0,"busy_share":0.85,)"
+    R"("memory_used_bytes":13207024435,"memory_total_bytes":25769803776}],)"
     R"("busiest":[{"pid":1,"name":"train","cores":1.5,"ours":true},)"
     R"({"pid":2,"name":"ffmpeg","cores":0.4,"ours":false}]})"
     "\n";
@@ -138,10 +137,11 @@ TEST_CASE("a run that is at work is shown whole") {
                            "epoch 2 (best 2): val_loss 0.65",
                            "val_accuracy 0.5625",
                            "GPU: 85 %",
-                           "VRAM: 12.3/24.0 GB (51 %)",
-                           "CPU: 45 % (run 1.5 cores)",
-                           "RAM: 18.4/64.0 GB",
-                           "ffmpeg 0.4 (not of the run)",
+                           "VRAM: 12.3/24.0 GiB (51 %)",
+                           "CPU: 45 %",
+                           "RAM: 18.4/64.0 GiB",
+                           "run: 1.5 of 4 cores, 3.00 GiB",
+                           "busiest, cores: train 1.5, ffmpeg 0.4 (not of the run)",
                            "not input-bound",
                            "advice: warning · decode is slow",
                            "threads.loader 1 -> 4"})
@@ -255,12 +255,24 @@ TEST_CASE("the end of a file is its last whole lines") {
   CHECK(app::seconds_since_written(folder.path() / "none") < 0.0);
 }
 
-TEST_CASE("a machine without a GPU, and one with two, are named as they are") {
-  CHECK(machine_text("{\"machine_share\":0.5}") == "CPU: 50 %");
-  CHECK(machine_text("nonsense") == "");
-  const std::string two = machine_text(
-      R"({"gpus":[{"index":0,"busy_share":0.1,"temperature_c":39},{"index":1,"busy_share":0.2}]})");
-  CHECK(two == "GPU 0: 10 % 39 °C | GPU 1: 20 %");
-  CHECK(has(app::process_text(::getpid()), " threads"));
-  CHECK(app::process_text(1 << 30) == "");
+TEST_CASE("the newest sample is shown, with the processes of the newest that looked at them") {
+  const Run run;
+  run.put("system.jsonl", machine + R"({"at_s":2,"machine_share":0.5})" + "\n" +
+                              R"({"at_s":3,"machine_share":0.6,"gpus":[]})" + "\nnonsense\n");
+  const std::string text = joined(glance_lines(read_run_glance(run.path()), 200));
+  CAPTURE(text);
+  CHECK(has(text, "GPU: n/a | CPU: 60 %\nbusiest, cores: train 1.5"));
+  CHECK_FALSE(has(text, "run: "));
+  run.put("system.jsonl", "nonsense\n");
+  CHECK_FALSE(has(joined(glance_lines(read_run_glance(run.path()), 200)), "CPU: "));
+}
+
+TEST_CASE("advice that changes no setting shows none") {
+  const Run run;
+  run.put("advice.jsonl", R"({"severity":"notice","verdict":"v","setting":"","old":"","new":""})"
+                          "\n");
+  CHECK(read_run_glance(run.path()).advice == "notice · v");
+  run.put("advice.jsonl", R"({"severity":"notice","verdict":"v","setting":"a cheaper stage"})"
+                          "\n");
+  CHECK(read_run_glance(run.path()).advice == "notice · v · a cheaper stage");
 }

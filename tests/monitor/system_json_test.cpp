@@ -128,3 +128,13 @@ TEST_CASE(
   CHECK(sample->gpus.size() == 1);
   CHECK(sample->disks.empty());
 }
+
+TEST_CASE("a number that has no room is left out") {
+  const auto sample = read_system_line(
+      R"({"at_s": 1, "machine_share": 0.5, "cores": 1e99, "threads": -3, "open_files": 1e300, "memory_total_bytes": -1})");
+  REQUIRE(sample);
+  CHECK(sample->cores == 1);
+  CHECK(sample->tree.threads == 0);
+  CHECK(sample->tree.open_files == 0);
+  CHECK(sample->host.total == 0);
+}

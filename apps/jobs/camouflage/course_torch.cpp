@@ -57,9 +57,9 @@ std::unique_ptr<training::Metric> CamouflageCourse::metric(training::Split split
   const bool all = test || std::ranges::find(quick, task().selected_by) == quick.end();
   if (split == training::Split::train || !all) return std::make_unique<QuickMaskMetric>(threshold);
   const auto source = (test ? parts().records.test : parts().records.validation).source;
-  if (!source) return std::make_unique<MaskMeasures>(MeasureOptions{.threshold = threshold});
+  if (!source) return std::make_unique<MaskMeasures>(MaskMeasureOptions{.threshold = threshold});
   const auto& rows = test ? parts().member.test : parts().member.validation;
-  return std::make_unique<MaskMeasures>(MeasureOptions{
+  return std::make_unique<MaskMeasures>(MaskMeasureOptions{
       .threshold = threshold,
       .own_mask =
           [source, rows](std::int64_t picture) {

@@ -12,7 +12,7 @@
 namespace headrace::inline v1::app {
 
 /// What the measures of an evaluation need of its pictures.
-struct MeasureOptions {
+struct MaskMeasureOptions {
   double threshold = 0.5;  ///< from which score on a pixel is of the object
   /// The mask of a picture, by its number in the evaluation, in the size of its file. Any thread.
   std::function<ObjectMask(std::int64_t picture)> own_mask{};
@@ -29,7 +29,7 @@ struct MeasureOptions {
 /// DataError that names the mask.
 class MaskMeasures final : public training::Metric {
  public:
-  explicit MaskMeasures(MeasureOptions options) : options_(std::move(options)) {}
+  explicit MaskMeasures(MaskMeasureOptions options) : options_(std::move(options)) {}
 
   void add(const training::Cases& cases) override;
   training::Figures result() override;
@@ -39,7 +39,7 @@ class MaskMeasures final : public training::Metric {
   models::SaliencyMeasures measured(const Picture& picture) const;
   std::optional<double> lower_bound() const;
 
-  MeasureOptions options_;
+  MaskMeasureOptions options_;
   models::SaliencyMeans means_;
 };
 

@@ -43,7 +43,11 @@ void add_cases(const fs::path& run) {
       "{\"rule\":\"raise-threads\",\"severity\":\"warning\",\"verdict\":\"decode holds the "
       "loader back\",\"evidence\":{\"data_stall_fraction\":0.31},\"setting\":\"threads.loader\","
       "\"old\":\"2\",\"new\":\"8\",\"action\":\"more threads\",\"effect\":\"812 -> 1640\","
-      "\"check\":\"look again\"}\n{\"rule\":\"process-grows\"}\n{\"torn");
+      "\"check\":\"look again\",\"number\":1,\"weight\":0.3}\n{\"rule\":\"process-grows\","
+      "\"severity\":\"warning\",\"verdict\":\"memory grows\",\"setting\":\"its code\"}\n{\"torn");
+  append_text(run / "log.txt",
+              "2026-11-27T10:03:00.000Z warning warning · decode holds the loader back · data "
+              "stall 31 % · more threads\n2026-11-27T10:04:00.000Z warning memory grows\n");
   for (int i = 0; i < 40; ++i)
     append_text(
         run / "bad_samples.jsonl",
@@ -61,7 +65,7 @@ std::string system_sample(int second) {
       "{{\"at_s\":{},\"time\":\"2026-11-27T10:00:{:02}Z\",\"interval_s\":1,\"machine_share\":{},"
       "\"memory_held_bytes\":1000,\"memory_total_bytes\":4000,\"phase\":\"train\",\"busiest\":"
       "[{{\"pid\":1,\"name\":\"<b>cc1plus\",\"cores\":1.5,\"ours\":false}}]}}\n",
-      second, second % 60, second == 5 ? 0.93 : 0.4);
+      second, second % 60, second == 5 || second == 6 ? 0.93 : 0.4);
 }
 
 }  // namespace
@@ -80,6 +84,11 @@ TEST_CASE("a report has every part of a run that has them") {
                            "Verdicts and advice",
                            "highly input-bound",
                            "threads.loader: 2 -&gt; 8",
+                           "<dd>2026-11-27 10:03:00</dd>",  // as the log says
+                           "<dd>2026-11-27 10:04:00</dd>",
+                           "raise-threads (rule 1)",
+                           "data_stall_fraction 31",
+                           "<dt>do</dt><dd>its code</dd>",
                            "something is odd",
                            "Curves",
                            ">accuracy<",
@@ -88,7 +97,7 @@ TEST_CASE("a report has every part of a run that has them") {
                            "Memory",
                            "The machine",
                            "CPU spikes",
-                           "over 90 %",
+                           "1 at 90 % or more",
                            "&lt;b&gt;cc1plus 1.5",
                            "Samples that could not be used: 40",
                            "decode: ends at byte N",
@@ -133,10 +142,9 @@ TEST_CASE("names that are markup do nothing in a report") {
   append_text(run / "log.txt",
               "2026-11-27T10:00:00.000Z warning <script>warn</script>\n"
               "2026-11-27T10:00:00.000Z error <script>\x1b[31m\n");
-  write_text(run / "result.json",
-             "{\"members\": [{\"member\": \"" + evil +
-                 "\", \"test\": {\"<script>\": 0.5}}], \"goals\": [{\"sentence\": "
-                 "\"<script>\", \"pass\": true}]}");
+  write_text(run / "result.json", "{\"members\": [{\"member\": \"" + evil +
+                                      "\", \"test\": {\"<script>\": 0.5}}], \"goals\": [{\"goal\": "
+                                      "\"<script>\", \"result\": \"pass\"}]}");
   write_text(run / "advice.jsonl", "{\"severity\": \"\\\"><script>\", \"verdict\": \"" + evil +
                                        "\", \"evidence\": {\"<script>\": 1}}\n");
   write_text(run / "bad_samples.jsonl",

@@ -3,6 +3,7 @@
 #include <headrace/apps/report/text_lines.h>
 #include <headrace/apps/report/utc.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/train/goal_report.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/report/written_run.h>
 #include <headrace/tests/apps/started_program.h>
@@ -131,17 +132,54 @@ TEST_CASE("a folder that a run is at work in says so, and is left to it") {
   CHECK_THROWS_AS(RunFolder::open(work.path()), headrace::ConfigError);  // still kept
 }
 
-TEST_CASE("goals of result.json come before those of the log") {
+TEST_CASE("goals are told by result.json, in the words of the log") {
   const TemporaryFolder folder;
   write_run(folder.path());
-  write_text(folder / "result.json",
-             "{\"members\": [], \"goals\": [{\"name\": \"ram\", \"pass\": false}, {\"sentence\": "
-             "\"goal gpu_busy: not measured\", \"pass\": null}, 7]}");
+  const std::vector<GoalOutcome> goals =
+      judge_goals({.ram = Bytes{10ULL << 30}, .gpu_busy = 0.8, .data_wait = 0.05},
+                  {.ram = 11ULL << 30, .data_wait = 0.012});
+  write_goals(folder.path(), goals);
+  RunRecord run = read_run(folder.path());
+  REQUIRE(run.goals.size() == 3);
+  CHECK(run.goals[0].sentence == "goal ram: at most 10.0 GiB");  // the line of write_run()
+  CHECK(run.goals[0].passed == false);                           // which says pass
+  CHECK(run.goals[1].sentence == "goal gpu_busy: at least 0.8, not judged: no GPU was used");
+  CHECK_FALSE(run.goals[1].passed);
+  CHECK(run.goals[2].sentence == "goal data_wait: at most 0.05, came 0.012");
+  CHECK(run.goals[2].passed == true);
+  append_text(folder / "log.txt",
+              "2026-11-27T11:05:00.000Z info run folder runs/x\n"
+              "2026-11-27T11:06:00.000Z info " +
+                  goals_text(goals));
+  run = read_run(folder.path());
+  REQUIRE(run.goals.size() == 3);
+  CHECK(run.goals[0].sentence == "goal ram: at most 10.0 GiB, held 11.0 GiB");
+  CHECK(run.goals[1].sentence == "goal gpu_busy: at least 80 %, not judged: no GPU was used");
+  CHECK(run.goals[2].sentence == "goal data_wait: at most 5 %, came 1.2 %");
+}
+
+TEST_CASE("goals that nobody wrote so break nothing") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  write_text(
+      folder / "result.json",
+      "{\"members\": [], \"goals\": [7, {\"goal\": {}, \"at_most\": [], \"result\": 5}, {}]}");
   const RunRecord run = read_run(folder.path());
   REQUIRE(run.goals.size() == 2);
-  CHECK(run.goals[0].sentence == "ram");
-  CHECK(run.goals[0].passed == false);
-  CHECK_FALSE(run.goals[1].passed);
+  CHECK_FALSE(run.goals[0].passed);
+}
+
+TEST_CASE("advice in the log is no warning of its own") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  append_text(folder / "log.txt",
+              "2026-11-27T11:07:00.000Z warning warning · the loader is slow · stall 31 % · do\n"
+              "2026-11-27T11:08:00.000Z info notice · so it is · e · do\n");
+  const LogFacts log = read_run(folder.path()).log;
+  CHECK(log.warnings.size() == 1);
+  REQUIRE(log.advice.size() == 2);
+  CHECK(contains(log.advice[0].text, "the loader is slow"));
+  CHECK(shown_utc(log.advice[1].first) == "2026-11-27 11:08:00");
 }
 
 TEST_CASE("samples a second of an epoch weigh its rows by their time") {

@@ -98,7 +98,7 @@ void write_run(const fs::path& folder, const WrittenRun& run) {
   write_text(folder / "env.json",
              fmt::format("{{\"written\": \"2026-11-27T10:00:00Z\", \"versions\": {{\"headrace\": "
                          "\"0.1.0\"}}, \"kernel\": {{\"host\": \"{}\"}}, \"cpu\": {{\"model\": "
-                         "\"fast\", \"cores\": 8, \"usable_cores\": 4}}, \"process\": {}}}\n",
+                         "\"fast\", \"cores\": 8, \"usable_cores\": 4}}, \"pid\": {}}}\n",
                          run.host, run.epochs));
   write_text(folder / "log.txt", log_of(run));
   write_text(folder / "metrics.csv", csv_of(run));

@@ -1,0 +1,73 @@
+#include <headrace/apps/train/fitted_job.h>
+#include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/memory_verdict.h>
+#include <headrace/apps/train/plan_training.h>
+#include <headrace/apps/train/training_backend.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headrace::inline v1::app {
+namespace {
+
+TrainingJob fitted_job(const std::vector<Job>& jobs, const std::string& yaml,
+                       const std::optional<int>& member) {
+  constexpr const char* name = "the configuration, fitted";
+  TrainingJob job = read_training_text(jobs, yaml, name);
+  if (!member) return job;
+  const TrainingJob alone =
+      read_training_text(jobs, yaml, name, {fmt::format("training.member={}", *member)});
+  job.config = alone.config;
+  job.shrunk = alone.shrunk;
+  return job;
+}
+
+}  // namespace
+
+PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
+                              const ChosenDevice& device) {
+  const bool resumes = !options.resume.empty();
+  const PlanOptions wanted{
+      .member = options.member,
+      .kept = resumes ? options.resume / measured_memory_file : std::filesystem::path()};
+  PlannedTraining training{.job = std::move(job)};
+  training.planned = plan_run(training.job, device, *call.backend, wanted);
+  if (!training.job.config->memory.fit || resumes) return training;
+  // What was measured anew may take a little more than was expected: it is made smaller again.
+  for (;;) {
+    const MemoryPlan& plan = training.planned.plan;
+    const std::vector<StageChange> changes = changes_to_fit(plan);
+    if (changes.empty()) return training;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      if (changes[i].needed())
+        training.fitted.push_back(fmt::format("memory.fit: stage {} has {}", plan.stages[i].name,
+                                              to_text(plan, plan.stages[i], changes[i])));
+    training.job = fitted_job(call.jobs, fitted_yaml(training.job, changes), options.member);
+    training.planned = plan_run(training.job, device, *call.backend, wanted);
+  }
+}
+
+std::string way_out(const PlannedTraining& training, const PlannedStage& stage,
+                    const TrainOptions& options, const std::vector<Job>& jobs) {
+  const MemoryPlan& plan = training.planned.plan;
+  if (!options.resume.empty()) {
+    const std::optional<StageChange> change = evaluation_to_fit(plan, stage);
+    return change ? "the nearest change that fits: " + to_text(plan, stage, *change)
+                  : "raise the limit, or begin a new run with a smaller batch";
+  }
+  if (const std::optional<StageChange> change = change_to_fit(plan, stage))
+    return fits_with(plan, stage, to_text(plan, stage, *change)) +
+           "; memory.fit=true makes it by itself";
+  return memory_verdict(plan, stage,
+                        switches_to_fit({.job = training.job,
+                                         .jobs = jobs,
+                                         .stage = stage.name,
+                                         .options = {.limit = room_for_tensors(plan)},
+                                         .member = options.member},
+                                        plan, stage));
+}
+
+}  // namespace headrace::inline v1::app

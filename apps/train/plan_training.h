@@ -1,0 +1,33 @@
+#pragma once
+
+#include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/command.h>
+#include <headrace/apps/train/plan_run.h>
+#include <headrace/apps/train/train_options.h>
+
+#include <string>
+#include <vector>
+
+namespace headrace::inline v1::app {
+
+/// In a run folder: what the memory of its stages was measured to be.
+inline constexpr const char* measured_memory_file = "memory.json";
+
+/// A training and the memory that its stages will take.
+struct PlannedTraining {
+  TrainingJob job{};  ///< as it will be trained
+  PlannedRun planned{};
+  std::vector<std::string> fitted{};  ///< what was made smaller, a sentence each
+};
+
+/// Plans a training that was asked for: with memory.fit in smaller micro-batches where a stage does
+/// not fit, but a run that goes on is as it was begun. Throws what plan_run() throws.
+PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
+                              const ChosenDevice& device);
+
+/// What would make a stage fit that does not: the nearest change, or that there is none. What is in
+/// doubt is measured.
+std::string way_out(const PlannedTraining& training, const PlannedStage& stage,
+                    const TrainOptions& options, const std::vector<Job>& jobs);
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,32 @@
+#include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/train/run_voice.h>
+
+#include <sstream>
+
+namespace headrace::inline v1::app {
+
+// The block tells the log file of its plain lines, the logger prints above the block.
+RunVoice::RunVoice(const std::filesystem::path& folder, LogLevel level)
+    : level_(level), file_log_(make_run_logger(folder, nullptr, level)) {
+  LiveBlockOptions options;
+  options.plain_lines = level <= LogLevel::info;
+  options.on_line = [file = file_log_](const std::string& line) { log_to_file_only(*file, line); };
+  block_ = std::make_shared<LiveBlock>(options);
+  log_ = make_run_logger(folder, block_, level);
+}
+
+void RunVoice::tell(const std::string& line) {
+  const std::string text = clean_message(line);
+  block_->print(utc_time() + " info " + text);
+  file_log_->info(text);
+}
+
+void RunVoice::rows(const std::string& text) {
+  if (level_ <= LogLevel::info) block_->print(text);
+  std::istringstream rows(text);
+  for (std::string row; std::getline(rows, row);)
+    file_log_->info(row);
+}
+
+}  // namespace headrace::inline v1::app

@@ -1,0 +1,50 @@
+#include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/train/setting_facts.h>
+#include <headrace/engine/runtime/runtime.h>
+
+#include <algorithm>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+
+namespace {
+
+monitor::SettingFacts facts_of(const std::string& text) {
+  return app::setting_facts(app::read_training_text(app::jobs(), text, "job.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("an advice's old values are those of the configuration, threads those that will run") {
+  const monitor::SettingFacts facts = facts_of(
+      "kind: glaucoma\ndata: {file: x.h5, prefetch: 3, resident: 1GiB}\n"
+      "training: {batch: 24, accumulation: 2}\nthreads: {loader: 5}\n");
+  CHECK(facts.loader_threads == 5);
+  CHECK(facts.io_threads == 4);
+  CHECK(facts.torch_threads == usable_cores());
+  CHECK(facts.prefetch == 3);
+  CHECK(facts.batch == 24);
+  CHECK(facts.accumulation == 2);
+  CHECK(facts.precision == "fp32");
+  CHECK(facts.device == "auto");
+  CHECK(facts.resident == 1ULL << 30);
+  CHECK_FALSE(facts.has_cache);
+}
+
+TEST_CASE("keys are those that the kind has in use, by their paths") {
+  const auto has = [](const monitor::SettingFacts& facts, const char* key) {
+    return std::ranges::find(facts.keys, key) != facts.keys.end();
+  };
+  const monitor::SettingFacts rows = facts_of("kind: glaucoma\ndata: {file: x.h5}\n");
+  CHECK(has(rows, "training.batch"));
+  CHECK(has(rows, "threads.loader"));
+  CHECK_FALSE(has(rows, "data.cache.memory"));
+  CHECK_FALSE(rows.can_cache);
+  const monitor::SettingFacts pictures =
+      facts_of("kind: classification\ndata: {train: {folder: x}, cache: {memory: 1GiB}}\n");
+  CHECK(has(pictures, "data.cache.memory"));
+  CHECK(pictures.can_cache);
+  CHECK(pictures.has_cache);
+}

@@ -1,0 +1,112 @@
+// system.jsonl of a run, and what its samples come to.
+#include <headrace/apps/train/system_log.h>
+#include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace headrace;
+using app::SystemLog;
+using test::content_of;
+
+namespace {
+
+// Waits for what samples bring; false after ten seconds.
+bool comes(const std::function<bool()>& wanted) {
+  for (int i = 0; i < 1000 && !wanted(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return wanted();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+app::SystemLogOptions quick() {
+  return {.allocator = {}, .period = std::chrono::milliseconds(20)};
+}
+
+const auto no_warning = [](const std::string& line) { FAIL(line); };
+
+}  // namespace
+
+TEST_CASE("each sample is a row with the phase and the epoch that it fell in") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "system.jsonl";
+  {
+    SystemLog log(file, quick(), no_warning);
+    REQUIRE(comes([&] { return !log.status(200).empty(); }));
+    log.enter({.phase = "train", .epoch = 3});
+    REQUIRE(comes([&] { return log.window().machine.has_value(); }));
+    log.enter({.phase = "evaluate"});
+  }
+  const std::vector<std::string> rows = lines_of(content_of(file));
+  REQUIRE(rows.size() >= 3);
+  for (const std::string& row : rows)
+    CHECK_MESSAGE(monitor::read_system_line(row), row);
+  CHECK(monitor::read_run_moment(rows.front()).phase == "other");
+  CHECK(monitor::read_run_moment(rows.back()).phase == "evaluate");
+  bool trained = false;
+  for (const std::string& row : rows) {
+    const monitor::RunMoment moment = monitor::read_run_moment(row);
+    trained = trained || (moment.phase == "train" && moment.epoch == 3);
+  }
+  CHECK(trained);
+}
+
+TEST_CASE("a window has the samples of one training part, and the next begins anew") {
+  const test::TemporaryFolder folder;
+  SystemLog log(folder.path() / "system.jsonl", quick(), no_warning);
+  CHECK_FALSE(log.window().mean);
+  CHECK(app::system_row(log.window()).empty());
+  log.enter({.phase = "train", .epoch = 1});
+  REQUIRE(comes([&] {
+    const auto machine = log.window().machine;
+    return machine && machine->samples >= 5;
+  }));
+  log.enter({.phase = "evaluate"});
+  const app::SystemWindow first = log.window();
+  REQUIRE(first.mean);
+  CHECK(first.mean->machine_share == first.usage.cpu->mean);
+  CHECK_FALSE(app::system_row(first).empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  CHECK(log.window().machine->samples == first.machine->samples);  // what follows is not of it
+  log.enter({.phase = "train", .epoch = 2});
+  CHECK(log.window().usage.seconds < first.usage.seconds);
+}
+
+TEST_CASE("a file that cannot be written is told once, and the samples go on") {
+  const test::TemporaryFolder folder;
+  std::atomic<int> warnings{0};
+  SystemLog log(folder.path() / "nowhere" / "system.jsonl", quick(), [&](const std::string& line) {
+    CHECK(line.starts_with("[system] "));
+    ++warnings;
+  });
+  log.enter({.phase = "train", .epoch = 1});
+  REQUIRE(comes([&] {
+    const auto machine = log.window().machine;
+    return machine && machine->samples >= 3;
+  }));
+  CHECK(warnings == 1);
+}
+
+TEST_CASE("a run without a GPU has no busy share to be judged by, and knows its spikes") {
+  const test::TemporaryFolder folder;
+  SystemLog log(folder.path() / "system.jsonl", quick(), no_warning);
+  log.enter({.phase = "train", .epoch = 1});
+  REQUIRE(comes([&] { return log.window().machine.has_value(); }));
+  if (log.window().mean->gpus.empty()) CHECK_FALSE(log.totals().gpu_busy);
+  CHECK(log.totals().cpu_spikes <= log.window().machine->samples);
+}
