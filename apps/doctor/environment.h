@@ -2,7 +2,6 @@
 
 #include <headrace/apps/doctor/environment_facts.h>
 #include <headrace/apps/doctor/finding.h>
-#include <headrace/engine/base/export.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,14 +36,14 @@ struct EnvironmentOptions {
 
 /// Looks at driver and LibTorch, limits, memory, storage, processors: whatever could be wrong
 /// beside the configuration, worst first. What cannot be found out is a finding that says so.
-HEADRACE_API Findings check_environment(const EnvironmentOptions& options);
+Findings check_environment(const EnvironmentOptions& options);
 
 /// The findings for a person, their order kept: a row each, none wider than `columns` (at least
 /// 60), below it what to do. What is as it should be is a row without a way out.
-HEADRACE_API std::string environment_text(const Findings& findings, std::size_t columns);
+std::string environment_text(const Findings& findings, std::size_t columns);
 
 /// The same as a JSON list, an object each: "severity", "known", "what", "found", "wanted",
 /// "way_out".
-HEADRACE_API std::string environment_json(const Findings& findings);
+std::string environment_json(const Findings& findings);
 
 }  // namespace headrace::inline v1::app

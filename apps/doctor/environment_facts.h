@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/doctor/read_speed.h>
-#include <headrace/engine/base/export.h>
 #include <headrace/monitor/cpu_usage.h>
 
 #include <cstdint>
@@ -42,7 +41,7 @@ struct EnvironmentFacts {
 
 /// Asks and measures on this machine, which takes about two seconds. `data` and `runs` may be empty
 /// or not be there.
-HEADRACE_API EnvironmentFacts read_environment_facts(const std::filesystem::path& data,
-                                                     const std::filesystem::path& runs);
+EnvironmentFacts read_environment_facts(const std::filesystem::path& data,
+                                        const std::filesystem::path& runs);
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,14 +16,14 @@ struct Mount {
 enum class StorageKind : unsigned char { local, network, fuse, overlay, memory, other };
 
 /// What kind of storage a file system's type is: "nfs4" is network, "tmpfs" memory.
-HEADRACE_API StorageKind storage_kind(const std::string& type);
+StorageKind storage_kind(const std::string& type);
 
 /// The path itself without links, or, where it is not there, the nearest folder above it that is.
-HEADRACE_API std::filesystem::path nearest_present(const std::filesystem::path& path);
+std::filesystem::path nearest_present(const std::filesystem::path& path);
 
 /// The mount that a path without links is on, by proc/self/mountinfo below `root`; nothing where
 /// that cannot be read.
-HEADRACE_API std::optional<Mount> mount_of(const std::filesystem::path& path,
-                                           const std::filesystem::path& root = "/");
+std::optional<Mount> mount_of(const std::filesystem::path& path,
+                              const std::filesystem::path& root = "/");
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,11 +26,11 @@ struct ReadSpeedLimits {
 
 /// Reads from a file, or from the files of a folder and of those below it. Pages that somebody else
 /// reads at this moment go, too. Nothing where there is no byte to read.
-HEADRACE_API std::optional<ReadSpeed> measure_read_speed(const std::filesystem::path& data,
-                                                         const ReadSpeedLimits& limits = {});
+std::optional<ReadSpeed> measure_read_speed(const std::filesystem::path& data,
+                                            const ReadSpeedLimits& limits = {});
 
 /// Seconds until 4 KiB are safe on the storage of a folder, the median of five; they are written to
 /// a file without a name. Nothing where none can be written.
-HEADRACE_API std::optional<double> measure_fsync(const std::filesystem::path& folder);
+std::optional<double> measure_fsync(const std::filesystem::path& folder);
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <headrace/apps/jobs/presets.h>
-#include <headrace/engine/base/export.h>
 
 #include <functional>
 #include <string>
@@ -33,18 +32,18 @@ using TextWith = std::function<std::string(const std::vector<std::string>& setti
 /// Finds out which keys of the preset the configuration has and allows; the others are left out.
 /// Throws what `text_with` throws of no settings at all, and ConfigError for a name that is no
 /// preset's.
-HEADRACE_API AppliedPreset apply_preset(const std::string& name, const PresetMachine& machine,
-                                        const TextWith& text_with);
+AppliedPreset apply_preset(const std::string& name, const PresetMachine& machine,
+                           const TextWith& text_with);
 
 /// The settings of a preset before the caller's own; says on standard error what it sets. The own
 /// alone where the preset has no name. `text_with` gets all of them, and throws as that of
 /// apply_preset(), for this machine.
-HEADRACE_API std::vector<std::string> settings_with_preset(const std::string& preset,
-                                                           const std::vector<std::string>& own,
-                                                           const TextWith& text_with);
+std::vector<std::string> settings_with_preset(const std::string& preset,
+                                              const std::vector<std::string>& own,
+                                              const TextWith& text_with);
 
 /// A table for a person, at most 100 columns wide, of every key the preset has: old -> new, or why
 /// it is left out.
-HEADRACE_API std::string preset_text(const AppliedPreset& preset);
+std::string preset_text(const AppliedPreset& preset);
 
 }  // namespace headrace::inline v1::app

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <headrace/engine/base/export.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -18,7 +16,7 @@ struct PresetMachine {
 };
 
 /// This one, with the first GPU that a run would see.
-HEADRACE_API PresetMachine this_machine();
+PresetMachine this_machine();
 
 /// A key that a preset sets.
 struct PresetKey {
@@ -39,12 +37,12 @@ struct Preset {
 
 /// `conservative`, `balanced`, `aggressive`, and one for each size of card from 8 to 80 GB,
 /// `card-24gb`, with the values that they have for that machine.
-HEADRACE_API std::vector<Preset> presets_for(const PresetMachine& machine);
+std::vector<Preset> presets_for(const PresetMachine& machine);
 
 /// The one of that name. Throws ConfigError that names the nearest.
-HEADRACE_API Preset find_preset(const std::string& name, const PresetMachine& machine);
+Preset find_preset(const std::string& name, const PresetMachine& machine);
 
 /// All of them, a row for each key: what `headrace config presets` prints.
-HEADRACE_API std::string presets_text(const PresetMachine& machine);
+std::string presets_text(const PresetMachine& machine);
 
 }  // namespace headrace::inline v1::app

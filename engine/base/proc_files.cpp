@@ -66,6 +66,13 @@ std::optional<double> quota_v1(const fs::path& directory) {
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
 int affinity_count() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -77,14 +84,14 @@ int affinity_count() {
 
 // A stream would allocate more than the kernel takes to write most of these files.
 std::optional<std::string> read_small_file(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0) return std::nullopt;
   std::string text;
   std::array<char, 4096> block;
   ssize_t count = 0;
-  while ((count = ::read(file, block.data(), block.size())) > 0 || (count < 0 && errno == EINTR))
+  while ((count = ::read(file.number, block.data(), block.size())) > 0 ||
+         (count < 0 && errno == EINTR))
     if (count > 0) text.append(block.data(), static_cast<std::size_t>(count));
-  ::close(file);
   if (count < 0) return std::nullopt;
   return text;
 }

@@ -37,7 +37,8 @@ TEST_CASE("keys are those that the kind has in use, by their paths") {
   const auto has = [](const monitor::SettingFacts& facts, const char* key) {
     return std::ranges::find(facts.keys, key) != facts.keys.end();
   };
-  const monitor::SettingFacts rows = facts_of("kind: glaucoma\ndata: {file: x.h5}\n");
+  const monitor::SettingFacts rows =
+      facts_of("kind: leak\ndata: {training: a.h5, validation: b.h5, testing: c.h5}\n");
   CHECK(has(rows, "training.batch"));
   CHECK(has(rows, "threads.loader"));
   CHECK_FALSE(has(rows, "data.cache.memory"));
