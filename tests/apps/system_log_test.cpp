@@ -52,6 +52,10 @@ TEST_CASE("each sample is a row with the phase and the epoch that it fell in") {
     log.enter({.phase = "train", .epoch = 3});
     REQUIRE(comes([&] { return log.window().machine.has_value(); }));
     log.enter({.phase = "evaluate"});
+    REQUIRE(comes([&] {
+      const std::vector<std::string> rows = lines_of(content_of(file));
+      return monitor::read_run_moment(rows.back()).phase == "evaluate";
+    }));
   }
   const std::vector<std::string> rows = lines_of(content_of(file));
   REQUIRE(rows.size() >= 3);
