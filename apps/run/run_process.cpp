@@ -27,6 +27,20 @@ T value_of(const json& object, const char* key, T otherwise) {
     return found->is_string() ? found->template get<T>() : otherwise;
 }
 
+bool keeps_open(std::int64_t pid, const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path wanted = fs::canonical(folder, error);
+  if (error) return false;
+  const fs::path open_files = fs::path("/proc") / std::to_string(pid) / "fd";
+  for (fs::directory_iterator it(open_files, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code closed;
+    if (fs::read_symlink(it->path(), closed) == wanted) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -71,6 +85,13 @@ std::optional<bool> is_running(const RunProcess& process) {
   if (!process.host.empty() && process.host != host_name()) return std::nullopt;
   const std::int64_t started = process_started(process.pid);
   return started != 0 && (process.started == 0 || process.started == started);
+}
+
+std::optional<std::int64_t> process_of_run(const std::filesystem::path& run) {
+  const std::optional<RunProcess> process = read_run_process(run);
+  if (!process || is_running(*process) != true || !keeps_open(process->pid, run))
+    return std::nullopt;
+  return process->pid;
 }
 
 }  // namespace headrace::inline v1::app

@@ -24,6 +24,10 @@ std::int64_t process_started(std::int64_t pid);
 /// Whether it still runs; nothing where it is of another machine.
 std::optional<bool> is_running(const RunProcess& process);
 
+/// The process that is at work in a run's folder, on this machine: the one that env.json names, as
+/// long as it keeps the folder open (RunFolder's lock). Nothing where none is. Takes no lock.
+std::optional<std::int64_t> process_of_run(const std::filesystem::path& run);
+
 /// This machine's name.
 std::string host_name();
 

@@ -26,14 +26,14 @@ WatchTarget target_of_run(const fs::path& run) {
                     "any other program name the process: --pid P",
                     run.string()));
   }
-  const std::optional<RunProcess> process = read_run_process(run);
-  if (!process || is_running(*process) != true) {
+  const std::optional<std::int64_t> process = process_of_run(run);
+  if (!process) {
     throw ConfigError(
         fmt::format("[monitor] {}: a run is watched while it trains, got one in which no process "
                     "of this machine is at work",
                     run.string()));
   }
-  const auto pid = static_cast<int>(process->pid);
+  const auto pid = static_cast<int>(*process);
   return {.pid = pid, .words = fmt::format("{} ({})", run.string(), named(pid))};
 }
 
