@@ -19,20 +19,6 @@ std::string ago(std::int64_t ns) {
   return format_seconds(static_cast<double>(steady_ns() - ns) * 1e-9);
 }
 
-const char* name_of(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::training:
-      return "training";
-    case RunPhase::evaluation:
-      return "evaluation";
-    case RunPhase::end_of_stage:
-      return "end of stage";
-    case RunPhase::test:
-      return "test";
-  }
-  return "other";
-}
-
 }  // namespace
 
 LiveRun::LiveRun(bool on_gpu)

@@ -7,20 +7,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-const char* name_of(RunPhase phase) {
-  switch (phase) {
-    case RunPhase::training:
-      return "training";
-    case RunPhase::evaluation:
-      return "evaluation";
-    case RunPhase::end_of_stage:
-      return "end of stage";
-    case RunPhase::test:
-      return "test";
-  }
-  return "";
-}
-
 void add_cells(MetricRow& row, const std::string& before, const monitor::PhaseMemory& memory) {
   const auto add = [&](const char* name, std::uint64_t value) {
     row.emplace_back(before + name, static_cast<std::int64_t>(value));
@@ -37,6 +23,20 @@ void add_cells(MetricRow& row, const std::string& before, const monitor::PhaseMe
 }
 
 }  // namespace
+
+const char* name_of(RunPhase phase) {
+  switch (phase) {
+    case RunPhase::training:
+      return "training";
+    case RunPhase::evaluation:
+      return "evaluation";
+    case RunPhase::end_of_stage:
+      return "end of stage";
+    case RunPhase::test:
+      return "test";
+  }
+  return "";
+}
 
 bool is_of_epoch(RunPhase phase) {
   return phase == RunPhase::training || phase == RunPhase::evaluation;

@@ -26,6 +26,9 @@ struct PhaseFacts {
   monitor::MemoryLimits limits{};
 };
 
+/// "training", "end of stage".
+const char* name_of(RunPhase phase);
+
 /// Whether it is a part of an epoch.
 bool is_of_epoch(RunPhase phase);
 

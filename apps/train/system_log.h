@@ -58,8 +58,6 @@ class SystemLog {
   SystemTotals totals() const;
   /// The last sample for a person, no wider than that; before the first one empty.
   std::string status(std::size_t columns) const;
-  /// CPU time that sampling has used, seconds.
-  double cpu_seconds() const { return watch_.cpu_seconds(); }
 
  private:
   void take(const monitor::SystemSample& sample);

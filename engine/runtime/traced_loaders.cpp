@@ -2,6 +2,7 @@
 #include <headrace/engine/runtime/internal/traced_loaders.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace headrace::inline v1::detail {
 
@@ -24,7 +25,8 @@ void TracedLoaders::remove(TracedLoader& loader) noexcept {
   if (events_ == 0) return;
   loader.end_trace();
   try {
-    if (ended_.size() < most_ended) ended_.push_back(loader.read_trace());
+    Trace trace = loader.read_trace();
+    if (!trace.threads.empty() && ended_.size() < most_ended) ended_.push_back(std::move(trace));
   } catch (...) {
     return;  // no memory to keep it
   }

@@ -1,5 +1,5 @@
 // Looking at a training that runs: traces, SIGUSR2, `headrace top`.
-#include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/glaucoma/small_job.h>
 #include <headrace/tests/apps/pseudo_terminal.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
@@ -30,17 +30,8 @@ using headrace::test::TraceCheck;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-// 2 epochs of 10 steps.
-class Job : public headrace::test::TrainingFolder {
+class Job : public headrace::test::SmallGlaucomaJob {
  public:
-  Job()
-      : TrainingFolder(
-            "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
-            "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  member: 0\n"
-            "threads:\n  loader: 1\n  torch: 1\n") {
-    headrace::test::write_glaucoma_data(path() / "data.h5", 200, 40);
-  }
-
   StartedProgram start(const Words& settings) const {
     return {HEADRACE_PROGRAM, train(settings), {.folder = path()}};
   }

@@ -1,4 +1,4 @@
-#include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/glaucoma/small_job.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/skip.h>
@@ -29,20 +29,9 @@ using headrace::test::StartedProgram;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-constexpr std::int64_t train_rows = 200;
-constexpr std::int64_t test_rows = 40;
-
-// A folder with data and a configuration: 2 epochs of 10 steps.
-class Job : public headrace::test::TrainingFolder {
- public:
-  Job()
-      : TrainingFolder(
-            "kind: glaucoma\nseed: 7\ndevice: cpu\ndata:\n  file: data.h5\ntraining:\n"
-            "  epochs: 2\n  batch: 16\n  evaluation_batch: 20\n  member: 0\n"
-            "threads:\n  loader: 1\n  torch: 1\n") {
-    headrace::test::write_glaucoma_data(path() / "data.h5", train_rows, test_rows);
-  }
-};
+using Job = headrace::test::SmallGlaucomaJob;
+constexpr std::int64_t train_rows = Job::train_rows;
+constexpr std::int64_t test_rows = Job::test_rows;
 
 std::string last_checkpoint(const fs::path& run) {
   return content_of(newest_checkpoint(run));
