@@ -183,13 +183,14 @@ TEST_CASE("one member stays one member where its stage is made to fit") {
   const Job job;
   const nlohmann::json stage = job.profile({"--set", "training.batch=128"}).at("stages").at(0);
   const auto row = stage.at("line").at("row_bytes").get<double>();
-  const std::string limit = memory_of(stage.at("host_bytes").get<double>() - 40.0 * row);
+  // What LibTorch holds beside tensors differs between two measurements, by 50 of these rows.
+  const std::string limit = memory_of(stage.at("host_bytes").get<double>() - 70.0 * row);
   const std::string fit = "memory={limit: " + limit.substr(7) + ", fit: true}";
   Words words = Job::train({"training.batch=128", "training.member=null", fit});
   words.insert(words.end(), {"--member", "1"});
   const Finished fitted = job.run(words);
   REQUIRE_MESSAGE(fitted.status == 0, fitted.err);
-  CHECK(contains(fitted.err, "memory.fit: stage train has training.batch="));
+  CHECK_MESSAGE(contains(fitted.err, "memory.fit: stage train has training.batch="), fitted.err);
   CHECK(std::filesystem::exists(job.only_run() / "checkpoints/fold-1"));
   CHECK_FALSE(std::filesystem::exists(job.only_run() / "checkpoints/fold-0"));
 }
