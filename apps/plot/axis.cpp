@@ -24,7 +24,14 @@ std::string Axis::label(double tick) const {
 }
 
 Axis round_axis(double low, double high, int most) {
-  if (!(high > low)) {  // a constant in the middle
+  // Beyond it a difference has no number, and below these shares a tick none of its own.
+  constexpr double furthest = 1e300;
+  constexpr double least_share = 1e-12;
+  constexpr double least = 1e-290;
+  low = std::clamp(low, -furthest, furthest);
+  high = std::clamp(high, -furthest, furthest);
+  const double size = std::max(std::abs(low), std::abs(high));
+  if (!(high - low > std::max(least_share * size, least))) {  // a constant in the middle
     const double room = std::max(std::abs(low) * 0.1, 1e-6);
     low -= room;
     high += room;

@@ -18,7 +18,8 @@ struct Axis {
   std::string label(double tick) const;
 };
 
-/// An axis for values from `low` to `high` with at most `most` ticks (at least 2).
+/// An axis for values from `low` to `high` with at most `most` ticks (at least 2). Values that
+/// differ by rounding alone are a constant, which stands in the middle.
 Axis round_axis(double low, double high, int most);
 
 /// An axis for whole numbers from `first` to `last` that ends where they do; ticks stand at round

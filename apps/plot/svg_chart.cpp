@@ -91,9 +91,13 @@ class Drawing {
     }
     for (const SvgLimit& limit : chart_.limits)
       high = std::max(high, limit.y);
+    constexpr double furthest = 1e300;
+    first_ = std::clamp(first_, -furthest, furthest);
+    last_ = std::clamp(last_, -furthest, furthest);
     if (!(last_ > first_)) {  // a single place in the middle
-      first_ -= 0.5;
-      last_ = first_ + 1.0;
+      const double room = std::max(0.5, 1e-9 * std::abs(first_));
+      first_ -= room;
+      last_ += room;
     }
     up_ = round_axis(low, high, 6);
     along_ = round_axis(first_, last_, 8);
@@ -112,8 +116,8 @@ class Drawing {
   }
 
   double at_x(double value) const {
-    const double share = std::clamp((value - first_) / (last_ - first_), 0.0, 1.0);
-    return left + share * (width - left - right);
+    const double share = (value - first_) / (last_ - first_);
+    return left + (share > 0.0 ? std::min(share, 1.0) : 0.0) * (width - left - right);
   }
   double at_y(double value) const {
     return height - bottom - std::clamp(up_.place(value), 0.0, 1.0) * (height - top - bottom);

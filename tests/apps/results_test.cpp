@@ -118,6 +118,18 @@ TEST_CASE("an axis ends at round numbers and has no more ticks than it may") {
              std::abs(mantissa - 5) < 1e-6));
     }
   }
+  // By rounding alone, without a number for their difference, next to nothing.
+  for (const auto& [low, high] : std::vector<std::pair<double, double>>{{0.1, 0.10000000000000002},
+                                                                        {0x1p53, 0x1p53 + 4.0},
+                                                                        {-1e308, 1e308},
+                                                                        {5e-324, 1e-323},
+                                                                        {0.0, 1e-310}}) {
+    CAPTURE(low);
+    const Axis axis = app::round_axis(low, high, 6);
+    CHECK(axis.ticks.size() <= 8);
+    CHECK(axis.place(low) <= axis.place(high));
+    CHECK(std::isfinite(axis.place(high)));
+  }
   CHECK(app::round_axis(0.2, 0.9, 6).label(0.2) == "0.2");
   CHECK(app::round_axis(0.21, 0.24, 5).label(0.22) == "0.22");
   const Axis flat = app::round_axis(0.5, 0.5, 5);
