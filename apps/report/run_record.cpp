@@ -49,6 +49,10 @@ std::string text_of(RunRecord& run, const char* name) {
 nlohmann::ordered_json object_of(RunRecord& run, const char* name) {
   const std::string text = text_of(run, name);
   if (text.empty()) return nlohmann::ordered_json::object();
+  if (nests_deeply(text)) {
+    run.remarks.push_back(fmt::format("{}: nests too deeply and is left out", name));
+    return nlohmann::ordered_json::object();
+  }
   auto json = nlohmann::ordered_json::parse(text, nullptr, false);
   if (json.is_object()) return json;
   run.remarks.push_back(fmt::format("{}: holds no JSON object and is left out", name));

@@ -80,7 +80,9 @@ LineCount for_each_object(const std::filesystem::path& file,
   std::uint64_t broken = 0;
   LineCount count = for_each_line(file, [&](const std::string& line) {
     if (line.empty()) return;
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json object = nests_deeply(line)
+                                      ? nlohmann::json()
+                                      : nlohmann::json::parse(line, nullptr, false);
     if (object.is_object())
       take(object);
     else
@@ -89,6 +91,21 @@ LineCount for_each_object(const std::filesystem::path& file,
   count.lines -= broken;
   count.broken += broken;
   return count;
+}
+
+bool nests_deeply(std::string_view json) {
+  constexpr int deepest = 64;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size() && depth <= deepest; ++i) {
+    const char c = json[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+  }
+  return depth > deepest;
 }
 
 double number_in(const nlohmann::json& object, const char* name, double otherwise) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,7 +26,12 @@ inline constexpr std::size_t longest_line = std::size_t{1} << 20;
 LineCount for_each_line(const std::filesystem::path& file,
                         const std::function<void(const std::string& line)>& take);
 
-/// The same of a file with a JSON object a line. Lines that are none are counted and left out.
+/// Whether lists and objects in a JSON text lie in each other more than 64 deep: what reads,
+/// copies or writes them takes stack for each.
+bool nests_deeply(std::string_view json);
+
+/// The same of a file with a JSON object a line. Lines that are none or nest deeply are counted and
+/// left out.
 LineCount for_each_object(const std::filesystem::path& file,
                           const std::function<void(const nlohmann::json& object)>& take);
 

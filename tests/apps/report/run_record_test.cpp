@@ -2,6 +2,7 @@
 #include <headrace/apps/report/step_history.h>
 #include <headrace/apps/report/text_lines.h>
 #include <headrace/apps/report/utc.h>
+#include <headrace/apps/report/write_report.h>
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/engine/base/error.h>
@@ -81,6 +82,27 @@ TEST_CASE("each file of a run may be missing, empty, torn or something else") {
       CHECK_NOTHROW(read_steps(folder / "run" / "metrics.jsonl"));
     }
   }
+}
+
+TEST_CASE("files that nest without an end are left out, and that is said") {
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  for (const char* file : {"env.json", "result.json"})
+    write_text(folder / file, "{\"members\":[{\"member\":" + deep + "}]}\n");
+  for (const char* file : {"system.jsonl", "advice.jsonl", "bad_samples.jsonl", "metrics.jsonl"})
+    write_text(folder / file, "{\"at_s\":1,\"step\":1,\"phase\":" + deep + ",\"verdict\":" + deep +
+                                  "}\n{\"at_s\":1,\"phase\":\"]]]][[[[\\\"{{{\"}\n");
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.remarks.size() == 2);
+  CHECK(run.results.empty());
+  const std::string page = report_page(folder.path());
+  for (const char* said : {"env.json: nests too deeply", "system.jsonl: 1 of 2 lines",
+                           "advice.jsonl: 1 of 2 lines", "metrics.jsonl: 1 of 2 lines"}) {
+    CAPTURE(said);
+    CHECK(contains(page, said));
+  }
+  CHECK_FALSE(nests_deeply("{\"a\":\"" + std::string(100, '{') + "\"}"));
 }
 
 TEST_CASE("the row that a killed run was writing is left out, and that is said") {
