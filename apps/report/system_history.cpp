@@ -99,14 +99,16 @@ class SystemReader {
   }
 
  private:
-  // Times are told to the second; what lies between comes from the sampler's own clock, which
-  // begins anew when a run goes on.
+  // What lies between two samples is by the sampler's own clock, which begins anew when a run goes
+  // on and rests while the machine sleeps. The clock of the day may be set back: time goes on.
   double time_of(const json& sample) {
     const double own = number_in(sample, "at_s", none);
     const std::optional<double> utc = parse_utc(text_in(sample, "time"));
     if (!std::isfinite(own)) return utc.value_or(none);
-    if (!base_ || own < own_before_ || (utc && std::abs(*utc - *base_ - own) > gap_s))
+    if (!base_ || own < own_before_ || (utc && *utc - *base_ - own > gap_s)) {
       base_ = utc ? *utc - own : base_.value_or(0.0);
+      if (seen_ > 0) base_ = std::max(*base_, history_.last - own);
+    }
     own_before_ = own;
     return *base_ + own;
   }

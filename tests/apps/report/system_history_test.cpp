@@ -71,6 +71,22 @@ TEST_CASE("a run that went on begins its clock anew, and time goes on") {
   CHECK(system.last - system.first == 7200.5);
 }
 
+TEST_CASE("a clock that is set back while a run samples, or before it goes on, moves no sample") {
+  std::string text = sample(7200, 0.5) + sample(7201, 0.5);
+  for (int i = 2; i < 100; ++i)  // an hour back
+    text += fmt::format(
+        "{{\"at_s\":{},\"time\":\"2026-11-27T11:{:02}:{:02}Z\",\"machine_share\":{}}}\n", 7200 + i,
+        i / 60, i % 60, 0.5 + 0.001 * i);
+  MachineHistory system = history_of(text);
+  CHECK(system.last - system.first == 99.0);
+  CHECK(system.curve("machine_share")->points().size() == 100);
+  for (int i = 0; i < 50; ++i)
+    text += fmt::format("{{\"at_s\":{},\"time\":\"2026-11-27T10:00:{:02}Z\",\"machine_share\":0.2}}\n",
+                        i, i);
+  system = history_of(text);
+  CHECK(system.last - system.first == 148.0);
+}
+
 TEST_CASE("spikes are found in the file's own time, with who was busy") {
   const std::string busy =
       "\"busiest\":[{\"pid\":1,\"name\":\"cc1plus\",\"cores\":1.5,\"ours\":false},"
