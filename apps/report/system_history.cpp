@@ -137,17 +137,31 @@ class SystemReader {
   void disks_and_networks(const json& sample) {
     for (const char* part : {"disks", "networks"}) {
       std::map<std::string, double> sums;
+      bool idle = true;
       for (const json& one : list_in(sample, part)) {
         if (!one.is_object()) continue;
+        idle = false;
         for (const char* name : {"read_bytes_per_s", "written_bytes_per_s", "requests_per_s",
                                  "received_bytes_per_s", "sent_bytes_per_s"})
           if (one.contains(name)) sums[name] += number_in(one, name, 0.0);
         if (one.contains("busy_share"))
           sums["busy_share"] = std::max(sums["busy_share"], number_in(one, "busy_share", 0.0));
       }
-      for (const auto& [name, value] : sums)
-        add(fmt::format("{}.{}", part, name), value);
+      for (const auto& [name, value] : sums) {
+        const std::string curve = fmt::format("{}.{}", part, name);
+        if (std::isfinite(value)) history_.curves.try_emplace(curve, nothing_done_);
+        add(curve, value);
+      }
+      if (idle) rest(part);
     }
+    nothing_done_.add(at_, 0.0);
+  }
+
+  // A disk or network that is not named did nothing.
+  void rest(const std::string& part) {
+    for (auto at = history_.curves.lower_bound(part + '.');
+         at != history_.curves.end() && at->first.starts_with(part + '.'); ++at)
+      at->second.add(at_, 0.0);
   }
 
   void phase(const json& sample, PhaseCell& cell) const {
@@ -243,6 +257,7 @@ class SystemReader {
   }
 
   MachineHistory history_;
+  ThinCurve nothing_done_{MachineHistory::columns, 0.25, gap_s};  // 0 in each sample so far
   Columns<PhaseCell> phases_{MachineHistory::columns, 0.25};
   std::optional<double> base_;
   double own_before_ = 0.0;

@@ -40,7 +40,8 @@ struct MachineHistory {
   std::string no_gpu{};
   /// By the names of system.jsonl: "machine_share", "gpu0.busy_share", "allocator.reserved_bytes";
   /// beside them "memory_taken_bytes" of the machine, sums over disks and networks
-  /// ("disks.read_bytes_per_s") and the busiest disk ("disks.busy_share").
+  /// ("disks.read_bytes_per_s") and the busiest disk ("disks.busy_share"): 0 in a sample that names
+  /// none, as far as any names one.
   std::map<std::string, ThinCurve> curves{};
   std::map<int, GpuHistory> gpus{};  ///< at most 16
   monitor::CpuSpikes spikes{};       ///< on the clock of this file

@@ -3,6 +3,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,28 @@ TEST_CASE("samples of the machine become curves by their names") {
   CHECK(system.curve("disks.read_bytes_per_s")->high() == 12.0);
   CHECK(system.curve("disks.busy_share")->high() == 0.9);
   CHECK(system.curve("process_share") == nullptr);  // absent is unknown, never 0
+}
+
+TEST_CASE("a disk that a sample does not name did nothing in it, and a gap stays one") {
+  const std::string disk =
+      "\"disks\":[{\"name\":\"a\",\"read_bytes_per_s\":8,\"busy_share\":0.5}],"
+      "\"networks\":[{\"name\":\"e\",\"sent_bytes_per_s\":4}]";
+  const MachineHistory system =
+      history_of(sample(0, 0.5) + sample(1, 0.5, disk) + sample(2, 0.5) +
+                 sample(3, 0.5, "\"disks\":[]") + sample(200, 0.5, disk) + sample(201, 0.5));
+  for (const char* name : {"disks.read_bytes_per_s", "disks.busy_share", "networks.sent_bytes_per_s"}) {
+    CAPTURE(std::string(name));
+    REQUIRE(system.curve(name) != nullptr);
+    const auto points = system.curve(name)->points();
+    REQUIRE(points.size() == 7);
+    const double busy = system.curve(name)->high();
+    const std::array<double, 4> before{0.0, busy, 0.0, 0.0};
+    for (std::size_t i = 0; i < before.size(); ++i)
+      CHECK(points[i].y == before[i]);
+    CHECK(std::isnan(points[4].y));
+    CHECK(points[6].y == 0.0);
+  }
+  CHECK(system.curve("disks.written_bytes_per_s") == nullptr);
 }
 
 TEST_CASE("what is no sample or holds what nobody expects is left out") {
