@@ -181,21 +181,21 @@ class SystemCharts {
     add(bytes(name + ": memory", "", {{"memory_used_bytes", "taken"}}, gpu.memory_total, before));
     SvgChart heat = chart(name + ": temperature", "°C");
     lines(heat, {{"temperature_c", "temperature"}}, 1.0, before);
-    strips(heat);
+    strips(heat, gpu);
     add(heat);
     SvgChart power = chart(name + ": power", "W");
     lines(power, {{"power_w", "power"}}, 1.0, before);
     if (gpu.power_limit_w > 0.0) power.limits.push_back({.y = gpu.power_limit_w, .name = "limit"});
-    strips(power);
+    strips(power, gpu);
     add(power);
     SvgChart clock = chart(name + ": clock", "MHz");
     lines(clock, {{"sm_clock_mhz", "multiprocessors"}}, 1.0, before);
-    strips(clock);
+    strips(clock, gpu);
     add(clock);
   }
 
-  void strips(SvgChart& chart) const {
-    for (SvgSpan span : system_.throttled) {
+  void strips(SvgChart& chart, const GpuHistory& gpu) const {
+    for (SvgSpan span : gpu.throttled) {
       span.from = place(span.from);
       span.to = place(span.to);
       chart.spans.push_back(std::move(span));

@@ -37,15 +37,13 @@ constexpr std::array gpu_curves{"busy_share",    "sm_active_share", "memory_used
                                 "temperature_c", "power_w",         "sm_clock_mhz"};
 constexpr std::array allocator_curves{"allocated_bytes", "reserved_bytes", "inactive_split_bytes"};
 
-// Seconds that a column has of each phase, and of held clocks.
+// Seconds that a column has of each phase.
 struct PhaseCell {
   std::array<double, sample_phases.size()> seconds{};
-  double throttled = 0.0;
 
   void merge(const PhaseCell& behind) {
     for (std::size_t i = 0; i < seconds.size(); ++i)
       seconds[i] += behind.seconds[i];
-    throttled += behind.throttled;
   }
   // The phase that most of it was; nothing without one.
   std::optional<std::size_t> phase() const {
@@ -53,6 +51,13 @@ struct PhaseCell {
     if (!(*most > 0.0)) return std::nullopt;
     return static_cast<std::size_t>(most - seconds.begin());
   }
+};
+
+// Whether a GPU's clocks were held down in a column.
+struct HeldCell {
+  bool held = false;
+
+  void merge(const HeldCell& behind) { held = held || behind.held; }
 };
 
 // The lines are taken apart here and not by monitor's read_system_line: a key that is absent or
@@ -85,10 +90,9 @@ class SystemReader {
                                   number_in(sample, "memory_available_bytes", none));
     allocator(sample);
     disks_and_networks(sample);
-    PhaseCell& cell = phases_.at(at_);
-    phase(sample, cell);
+    phase(sample);
     for (const json& gpu : list_in(sample, "gpus"))
-      if (gpu.is_object()) add_gpu(gpu, cell);
+      if (gpu.is_object()) add_gpu(gpu);
     busy(sample);
   }
 
@@ -164,7 +168,8 @@ class SystemReader {
       at->second.add(at_, 0.0);
   }
 
-  void phase(const json& sample, PhaseCell& cell) const {
+  void phase(const json& sample) {
+    PhaseCell& cell = phases_.at(at_);
     const std::string said = text_in(sample, "phase");
     if (said.empty()) return;
     const auto found = std::find(sample_phases.begin(), sample_phases.end(), said);
@@ -174,7 +179,7 @@ class SystemReader {
     cell.seconds[place] += std::max(interval_, 1e-3);
   }
 
-  void add_gpu(const json& sample, PhaseCell& cell) {
+  void add_gpu(const json& sample) {
     const int index = static_cast<int>(std::clamp(number_in(sample, "index", 0.0), 0.0, 1e6));
     if (history_.gpus.size() >= most_gpus && !history_.gpus.contains(index)) return;
     GpuHistory& gpu = history_.gpus[index];
@@ -183,12 +188,13 @@ class SystemReader {
     gpu.power_limit_w = number_in(sample, "power_limit_w", gpu.power_limit_w);
     for (const char* name : gpu_curves)
       add(fmt::format("gpu{}.{}", index, name), number_in(sample, name, none));
+    HeldCell& cell = held_.try_emplace(index, MachineHistory::columns, 0.25).first->second.at(at_);
     for (const json& reason : list_in(sample, "throttled")) {
       if (!reason.is_string()) continue;
       const auto& word = reason.get_ref<const std::string&>();
       if (gpu.throttled_s.size() < most_names || gpu.throttled_s.contains(word))
         gpu.throttled_s[word] += interval_;
-      cell.throttled += interval_;
+      cell.held = true;
     }
     for (const json& process : list_in(sample, "processes"))
       if (process.is_object()) add_other(process, gpu);
@@ -239,11 +245,22 @@ class SystemReader {
       if (const auto phase = cells[i].phase())
         join(history_.phases,
              {.from = from, .to = to, .title = sample_phases[*phase], .colour = *phase}, gap_s);
-      if (cells[i].throttled > 0.0)
-        join(history_.throttled,
-             {.from = from, .to = to, .title = "clocks held down", .colour = 7, .strip = true},
-             2.0 * interval_);
     }
+    for (const auto& [index, columns] : held_)
+      strips(columns, history_.gpus[index].throttled);
+  }
+
+  void strips(const Columns<HeldCell>& columns, std::vector<SvgSpan>& strips) const {
+    const auto& cells = columns.cells();
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (cells[i].held)
+        join(strips,
+             {.from = columns.begin_of(i),
+              .to = std::min(columns.begin_of(i + 1), history_.last),
+              .title = "clocks held down",
+              .colour = 7,
+              .strip = true},
+             2.0 * interval_);
   }
 
   // Cells between two samples have none; what lies there is what was before.
@@ -259,6 +276,7 @@ class SystemReader {
   MachineHistory history_;
   ThinCurve nothing_done_{MachineHistory::columns, 0.25, gap_s};  // 0 in each sample so far
   Columns<PhaseCell> phases_{MachineHistory::columns, 0.25};
+  std::map<int, Columns<HeldCell>> held_;  // by GPU
   std::optional<double> base_;
   double own_before_ = 0.0;
   double at_ = 0.0;

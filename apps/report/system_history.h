@@ -25,6 +25,7 @@ struct GpuHistory {
   double power_limit_w = 0.0;                    ///< 0: not told
   std::map<std::string, double> throttled_s{};   ///< seconds by reason; at most 20
   std::map<std::string, double> others_bytes{};  ///< most that processes of others held, by name
+  std::vector<SvgSpan> throttled{};              ///< when its clocks were held down
 };
 
 /// system.jsonl: the machine over a run. Times are seconds since 1970.
@@ -50,7 +51,6 @@ struct MachineHistory {
   std::array<double, monitor::CpuSpikes::levels.size()> busy_s{};
   /// What the run did, neighbours that did the same in one; `colour` is the place in sample_phases.
   std::vector<SvgSpan> phases{};
-  std::vector<SvgSpan> throttled{};  ///< when the clocks of any GPU were held down
 
   /// Null where nothing was measured.
   const ThinCurve* curve(const std::string& name) const;

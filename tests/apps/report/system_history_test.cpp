@@ -157,7 +157,7 @@ TEST_CASE("phases are joined, and a strip says when the clocks were held down") 
   for (int i = 0; i < 300; ++i)
     text += sample(
         i, 0.5,
-        fmt::format("\"phase\":\"{}\",\"gpus\":[{{\"index\":0,\"name\":\"X\",\"throttled\":[{}],"
+        fmt::format("\"phase\":\"{}\",\"gpus\":[{{\"index\":1,\"busy_share\":0.9}},{{\"index\":0,\"name\":\"X\",\"throttled\":[{}],"
                     "\"busy_share\":0.5,\"processes\":[{{\"pid\":9,\"name\":\"other\","
                     "\"memory_bytes\":{},\"ours\":false}}]}}]",
                     i < 200   ? "train"
@@ -170,8 +170,10 @@ TEST_CASE("phases are joined, and a strip says when the clocks were held down") 
   CHECK(system.phases[1].from - system.first == Approx(200.0));
   CHECK(system.phases[1].title == "evaluate");
   CHECK(system.phases[2].title == "other");
-  REQUIRE(system.throttled.size() == 1);
-  CHECK(system.throttled[0].from - system.first == Approx(100.0));
+  const std::vector<SvgSpan>& throttled = system.gpus.at(0).throttled;
+  REQUIRE(throttled.size() == 1);
+  CHECK(throttled[0].from - system.first == Approx(100.0));
+  CHECK(system.gpus.at(1).throttled.empty());
   CHECK(system.gpus.at(0).throttled_s.at("power cap") == 20.0);
   CHECK(system.gpus.at(0).others_bytes.at("other") == 299.0);
 }
