@@ -71,8 +71,8 @@ class Drawing {
   void measure() {
     double low = chart_.low.value_or(HUGE_VAL);
     double high = chart_.high.value_or(-HUGE_VAL);
-    first_ = HUGE_VAL;
-    last_ = -HUGE_VAL;
+    first_ = chart_.from.value_or(HUGE_VAL);
+    last_ = chart_.to.value_or(-HUGE_VAL);
     for (const SvgSeries& series : chart_.series) {
       for (const CurvePoint& point : series.points) {
         if (!std::isfinite(point.y)) continue;

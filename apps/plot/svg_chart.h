@@ -59,6 +59,8 @@ struct SvgChart {
   std::string below{};           ///< what the axis counts: "epoch"
   std::optional<double> low{};   ///< end of the heights, unless a value is below it
   std::optional<double> high{};  ///< likewise, above it
+  std::optional<double> from{};  ///< where the axis begins, unless a place is before it
+  std::optional<double> to{};    ///< likewise, where it ends
   std::vector<SvgSeries> series{};
   std::vector<SvgBand> bands{};
   std::vector<SvgSpan> spans{};

@@ -66,7 +66,12 @@ class SystemCharts {
   double place(double at) const { return (at - system_.first) / unit_.seconds; }
 
   SvgChart chart(const std::string& title, const std::string& unit) const {
-    SvgChart chart{.title = title, .unit = unit, .below = unit_.name, .low = 0.0};
+    SvgChart chart{.title = title,
+                   .unit = unit,
+                   .below = unit_.name,
+                   .low = 0.0,
+                   .from = 0.0,
+                   .to = place(system_.last)};
     constexpr std::array<std::size_t, sample_phases.size()> colours{0, 2, 5, 6};
     for (SvgSpan span : system_.phases) {
       if (span.colour == 0) continue;  // training is what is usual

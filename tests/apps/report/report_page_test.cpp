@@ -113,6 +113,23 @@ TEST_CASE("a report has every part of a run that has them") {
   }
 }
 
+TEST_CASE("charts of the machine have one time, though a GPU was there for a part of it alone") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  for (int i = 0; i < 50; ++i) {
+    std::string line = system_sample(i);
+    if (i >= 10 && i < 30) line.insert(1, R"("gpus":[{"index":0,"busy_share":0.5}],)");
+    append_text(folder / "system.jsonl", line);
+  }
+  const std::string page = report_page(folder.path());
+  const std::size_t chart = page.find("GPU 0: busy");
+  REQUIRE(chart != std::string::npos);
+  const std::string svg = page.substr(chart, page.find("</svg>", chart) - chart);
+  // 52 to 472 along the axis: from 10 of 49 seconds to 29.
+  CHECK_MESSAGE(contains(svg, "d=\"M137.7 "), svg);
+  CHECK_MESSAGE(contains(svg, ">40</text>"), svg);
+}
+
 TEST_CASE("a report of a run that has hardly begun has what there is") {
   const TemporaryFolder folder;
   write_text(folder / "config.yaml", "kind: glaucoma\n");
