@@ -1,5 +1,5 @@
 #include <headrace/apps/report/log_facts.h>
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/monitor/advice.h>
 
 #include <algorithm>

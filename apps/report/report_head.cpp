@@ -1,7 +1,7 @@
 #include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/monitor/format.h>
 
 #include <cstdlib>

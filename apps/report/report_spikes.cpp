@@ -1,6 +1,6 @@
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/monitor/format.h>
 
 #include <fmt/format.h>

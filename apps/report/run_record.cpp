@@ -1,6 +1,6 @@
 #include <headrace/apps/report/run_record.h>
 #include <headrace/apps/report/text_lines.h>
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/base/internal/folder_lock.h>

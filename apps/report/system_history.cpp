@@ -1,5 +1,5 @@
 #include <headrace/apps/report/system_history.h>
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/run/run_process.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/process_memory.h>
 

@@ -1,11 +1,10 @@
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/terminal/utc.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -25,13 +24,6 @@ std::string clean_lines(std::string_view text) {
 }
 
 }  // namespace
-
-std::string utc_time() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
-}
 
 LiveBlock::LiveBlock(LiveBlockOptions options) : options_(std::move(options)) {}
 

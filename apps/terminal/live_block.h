@@ -69,7 +69,4 @@ class LiveBlock {
   Clock::time_point last_line_{};
 };
 
-/// "2026-11-21T09:22:27Z"
-std::string utc_time();
-
 }  // namespace headrace::inline v1::app

@@ -1,6 +1,6 @@
 #include <headrace/apps/run/abort_on_hang.h>
-#include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/table.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/live_dump.h>
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/write_run_trace.h>
@@ -59,7 +59,7 @@ std::string threads_text(const Runtime& runtime) {
 std::string text_of(const LiveDumpParts& parts) {
   std::string text = fmt::format("{} process {}\n{}\n{}", utc_time(), ::getpid(), parts.live.text(),
                                  threads_text(parts.runtime));
-  if (parts.account) text += "\n" + parts.account() + "\n";
+  if (parts.account) text += '\n' + parts.account() + '\n';
   return text + "\nthreads of the process\n" + describe_threads();
 }
 

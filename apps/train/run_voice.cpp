@@ -1,5 +1,6 @@
 #include <headrace/apps/run/run_folder.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/run_voice.h>
 
 #include <sstream>

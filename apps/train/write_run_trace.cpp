@@ -1,4 +1,4 @@
-#include <headrace/apps/terminal/live_block.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/write_run_trace.h>
 
 #include <cstdint>

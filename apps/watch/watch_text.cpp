@@ -1,17 +1,16 @@
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/watch/remarks.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <optional>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
@@ -50,14 +49,6 @@ std::string tree_words(const SystemSample& sample) {
   if (tree.reads_told)
     text += fmt::format(", reads {}/s", format_bytes(static_cast<std::uint64_t>(tree.read_per_s)));
   return text;
-}
-
-// "09:22:27", in UTC as all times of ours.
-std::string clock_of(std::int64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:%H:%M:%S}", parts);
 }
 
 std::string head(const WatchTarget& target, const Findings& findings, double own_cpu_s) {
@@ -100,9 +91,9 @@ std::string statistics_of(const Findings& findings) {
 
 // Its processes stand in rows of their own behind the first.
 void add_spike(Table& table, const monitor::CpuSpike& spike) {
-  std::vector<std::string> cells{clock_of(spike.unix_ms), format_seconds(spike.length_s),
-                                 format_share(spike.level), format_share(spike.mean),
-                                 format_share(spike.peak)};
+  std::vector<std::string> cells{clock_utc(static_cast<double>(spike.unix_ms) / 1e3),
+                                 format_seconds(spike.length_s), format_share(spike.level),
+                                 format_share(spike.mean), format_share(spike.peak)};
   for (std::size_t i = 0; i < std::min<std::size_t>(spike.busiest.size(), 3); ++i) {
     const ProcessUsage& process = spike.busiest[i];
     cells.resize(5);

@@ -1,9 +1,9 @@
 #include <headrace/apps/report/run_record.h>
 #include <headrace/apps/report/step_history.h>
 #include <headrace/apps/report/text_lines.h>
-#include <headrace/apps/report/utc.h>
 #include <headrace/apps/report/write_report.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/report/written_run.h>

@@ -1,4 +1,4 @@
-#include <headrace/apps/report/utc.h>
+#include <headrace/apps/terminal/utc.h>
 
 #include <cmath>
 #include <cstdio>
@@ -8,6 +8,21 @@
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
+namespace {
+
+std::optional<std::tm> parts_of(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0.0 || seconds > 2.5e11) return std::nullopt;
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  gmtime_r(&whole, &parts);
+  return parts;
+}
+
+}  // namespace
+
+std::string utc_time() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", *parts_of(static_cast<double>(std::time(nullptr))));
+}
 
 std::optional<double> parse_utc(std::string_view text) {
   std::tm parts{};
@@ -28,11 +43,13 @@ std::optional<double> parse_utc(std::string_view text) {
 }
 
 std::string shown_utc(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0.0 || seconds > 2.5e11) return {};
-  const auto whole = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  gmtime_r(&whole, &parts);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
+  const auto parts = parts_of(seconds);
+  return parts ? fmt::format("{:%Y-%m-%d %H:%M:%S}", *parts) : std::string();
+}
+
+std::string clock_utc(double seconds) {
+  const auto parts = parts_of(seconds);
+  return parts ? fmt::format("{:%H:%M:%S}", *parts) : std::string();
 }
 
 }  // namespace headrace::inline v1::app
