@@ -1,6 +1,7 @@
 #include <headrace/apps/plot/markup.h>
 #include <headrace/apps/report/page.h>
 #include <headrace/apps/report/report_sections.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
@@ -64,7 +65,13 @@ std::string report_pictures(const RunRecord& run) {
       html += paragraph(name + " is too large for this page; it lies in the run's folder", "faint");
       continue;
     }
-    const std::vector<std::byte> bytes = read_whole_file(file, "report", left);
+    std::vector<std::byte> bytes;
+    try {
+      bytes = read_whole_file(file, "report", left);
+    } catch (const ResourceError& failure) {
+      html += paragraph(failure.what(), "faint");
+      continue;
+    }
     if (!is_png(bytes)) continue;
     left -= bytes.size();
     html += fmt::format(

@@ -218,6 +218,18 @@ TEST_CASE("pictures are in the page as far as they are pictures and there is roo
   CHECK(contains(page, "plots/large.png is too large for this page"));
 }
 
+TEST_CASE("a picture that cannot be read is said to be so, and the report is whole") {
+  const fs::path unlike_its_size = "/sys/kernel/mm/transparent_hugepage/enabled";
+  if (!fs::exists(unlike_its_size)) return MESSAGE("skipped: there is no such file");
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  fs::create_symlink(unlike_its_size, folder / "results.png");
+  const std::string page = report_page(folder.path());
+  check_page(page);
+  CHECK(contains(page, "results.png: "));
+  CHECK(contains(page, "What a step is made of"));
+}
+
 TEST_CASE("a report is written into the run's folder, in one piece") {
   const TemporaryFolder folder;
   write_run(folder / "run");
