@@ -34,6 +34,11 @@ std::string three_figures(double value) {
   return size >= 9.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
+// Four places; of what is far beyond them as many figures.
+std::string learnt_text(double value) {
+  return std::abs(value) < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
+}
+
 const char* unit_of(FigureKind kind) {
   if (kind == FigureKind::learnt) return "";
   return kind == FigureKind::share ? " points" : " %";
@@ -41,7 +46,7 @@ const char* unit_of(FigureKind kind) {
 
 // Without its unit: what is learnt has none.
 std::string number_text(FigureKind kind, double value) {
-  return kind == FigureKind::learnt ? fmt::format("{:.4f}", value) : three_figures(value);
+  return kind == FigureKind::learnt ? learnt_text(value) : three_figures(value);
 }
 
 // "12.1 ± 3.0 %", "3.10 ± 0.20 points", "0.0123"; without the second where no noise is known.
@@ -107,7 +112,7 @@ std::string figure_value(FigureKind kind, double value) {
     case FigureKind::share:
       return monitor::format_share(value);
     case FigureKind::learnt:
-      return fmt::format("{:.4f}", value);
+      return learnt_text(value);
   }
   return {};
 }

@@ -48,15 +48,16 @@ double upper_tail(double t, double degrees) {
 
 Spread spread_over(const std::vector<double>& values) {
   Spread spread;
+  const auto counts = [](double value) { return std::isfinite(value * value); };
   for (const double value : values) {
-    if (!std::isfinite(value)) continue;
+    if (!counts(value)) continue;
     ++spread.count;
     spread.mean += (value - spread.mean) / static_cast<double>(spread.count);
   }
   if (spread.count < 2) return spread;
   double squares = 0.0;
   for (const double value : values)
-    if (std::isfinite(value)) squares += (value - spread.mean) * (value - spread.mean);
+    if (counts(value)) squares += (value - spread.mean) * (value - spread.mean);
   spread.deviation = std::sqrt(squares / static_cast<double>(spread.count - 1));
   return spread;
 }

@@ -13,7 +13,7 @@ struct Spread {
   double deviation = 0.0;  ///< standard, of a sample (n - 1); 0 below two
 };
 
-/// Of those that are finite.
+/// Of those that are finite, and their squares.
 Spread spread_over(const std::vector<double>& values);
 
 /// The value that a variable of Student's distribution with so many degrees of freedom (above 0)

@@ -89,6 +89,14 @@ TEST_CASE("what noise can explain is no difference, and without noise nothing is
                  "the first is 0"));
 }
 
+TEST_CASE("a loss that has grown without an end is told in a few letters") {
+  const FigureDifference lost =
+      difference_of(FigureKind::learnt, spread_over({0.5, 0.6, 1e300}), spread_over({1e30, 3e30}));
+  CHECK(lost.words == "no difference beyond noise");
+  CHECK(lost.amount == "+2e+30 ± 1.271e+31");
+  CHECK(figure_value(FigureKind::learnt, 123456.7891) == "123456.7891");
+}
+
 TEST_CASE("runs that differ in speed are told apart, without their first epoch") {
   const Comparison comparison =
       compared({{.epochs = 7, .step_s = 0.1}, {.epochs = 7, .step_s = 0.08}});
@@ -143,7 +151,7 @@ TEST_CASE("runs of different kinds and runs that were killed are compared as far
   const Comparison comparison =
       compared({{.kind = "glaucoma"}, {.epochs = 2, .kind = "leak", .finished = false}});
   CHECK(contains(comparison.sentences[0], "different kinds (A glaucoma, B leak)"));
-  CHECK(contains(comparison.sentences.back(), "Run B ended without a word"));
+  CHECK(contains(comparison.sentences.back(), "Run B has not said how it ended"));
   CHECK(figure(comparison, "test accuracy").differences[0].finding == DifferenceKind::missing);
   // Of a run that is not done the best epoch so far.
   CHECK(figure(comparison, "validation accuracy, kept").runs[1].mean == Approx(0.75));
