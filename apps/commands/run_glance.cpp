@@ -38,35 +38,22 @@ std::string_view next_part(std::string_view& rest) {
   return part;
 }
 
-void read_log(const fs::path& file, RunGlance& glance) {
-  const std::vector<std::string> lines = last_lines(file, std::size_t{256} << 10);
-  bool ended = false;
-  for (const std::string& line : lines | std::views::reverse) {
+// How the log ends.
+LogEnd read_log(const fs::path& file, RunGlance& glance) {
+  LogEnding ending;
+  for (const std::string& line : last_lines(file, std::size_t{256} << 10)) {
     const LogEntry said = log_entry(line);
-    if (!ended && glance.last_word.empty()) {
-      // A run that went on has said how it is doing behind the end of the one before.
-      if (said.text.starts_with("run folder ") || parse_progress(said.text)) ended = true;
-      if (said.text.starts_with("stopped and saved") || said.level == "error" ||
-          said.text.starts_with("figures and curves: "))
-        glance.last_word = said.text;
-      if (said.level == "error")
-        glance.state = RunState::failed;
-      else if (said.text.starts_with("stopped and saved"))
-        glance.state = RunState::stopped;
-      else if (said.text.starts_with("figures and curves: "))
-        glance.state = RunState::done;
+    ending.take(said);
+    if (std::optional<ProgressLine> progress = parse_progress(said.text)) {
+      if (!progress->step.empty()) glance.step_budget = progress->step;
+      glance.progress = std::move(progress);
     }
-    std::optional<ProgressLine> progress = parse_progress(said.text);
-    if (glance.step_budget.empty()) {
-      if (said.text.starts_with("step ") && said.text.find(" = data ") != std::string_view::npos)
-        glance.step_budget = said.text.substr(0, said.text.find(" ("));
-      else if (progress)
-        glance.step_budget = progress->step;
-    }
-    if (!glance.progress) glance.progress = std::move(progress);
-    if (glance.verdict.empty() && said.text.find("input-bound") != std::string_view::npos)
-      glance.verdict = said.text;
+    if (said.text.starts_with("step ") && said.text.find(" = data ") != std::string_view::npos)
+      glance.step_budget = said.text.substr(0, said.text.find(" ("));
+    if (said.text.find("input-bound") != std::string_view::npos) glance.verdict = said.text;
   }
+  glance.last_word = ending.words();
+  return ending.end();
 }
 
 std::string text_of(const ordered_json& value) {
@@ -171,19 +158,10 @@ void read_advice(const fs::path& file, RunGlance& glance) {
   if (!word("effect").empty()) glance.advice += " · " + word("effect");
 }
 
-void read_state(const fs::path& run, RunGlance& glance) {
+void read_state(const fs::path& run, LogEnd said, RunGlance& glance) {
   glance.process = read_run_process(run);
-  if (!glance.process) return;
-  const std::optional<bool> runs = is_running(*glance.process);
-  if (!runs) {
-    if (glance.state == RunState::unknown) glance.state = RunState::elsewhere;
-    return;
-  }
-  if (!*runs) {
-    if (glance.state == RunState::unknown) glance.state = RunState::killed;
-    return;
-  }
-  glance.state = RunState::running;
+  glance.end = run_end(run, said);
+  if (glance.end != RunEnd::running) return;
   glance.last_word.clear();
   double up_s = 0.0;
   std::ifstream("/proc/uptime") >> up_s;
@@ -248,12 +226,12 @@ RunGlance read_run_glance(const fs::path& run) {
         "[top] {}: must be the folder of a run, got one without config.yaml", run.string()));
   RunGlance glance{.name = fs::absolute(run / "").parent_path().filename().string(),
                    .kind = kind_of(run)};
-  read_log(run / "log.txt", glance);
+  const LogEnd said = read_log(run / "log.txt", glance);
   read_rows(run / "metrics.jsonl", glance);
   read_epochs(run / "metrics.csv", glance);
   bring_up_to_date(glance);
   read_advice(run / "advice.jsonl", glance);
-  read_state(run, glance);
+  read_state(run, said, glance);
   read_machine(run, glance);
   glance.bad_samples = count_lines(run / "bad_samples.jsonl");
   glance.bad_steps = count_lines(run / "bad_steps.jsonl");

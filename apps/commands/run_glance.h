@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/report/run_end.h>
 #include <headrace/apps/run/run_process.h>
 #include <headrace/monitor/system_sample.h>
 
@@ -11,17 +12,6 @@
 #include <vector>
 
 namespace headrace::inline v1::app {
-
-/// How a run stands, as far as its folder and the system can tell.
-enum class RunState : unsigned char {
-  running,
-  elsewhere,  ///< of another machine: whether it runs cannot be told
-  done,
-  stopped,  ///< it saved itself and can go on
-  failed,   ///< with an error that its log has
-  killed,   ///< it has ended without a word
-  unknown,  ///< its folder does not say which process it was
-};
 
 /// A line of log.txt about a step.
 struct ProgressLine {
@@ -42,7 +32,7 @@ std::optional<ProgressLine> parse_progress(std::string_view line);
 struct RunGlance {
   std::string name{};  ///< the folder's
   std::string kind{};  ///< of its configuration
-  RunState state = RunState::unknown;
+  RunEnd end = RunEnd::unknown;
   std::string last_word{};  ///< of a run that stopped or failed
   std::optional<RunProcess> process{};
   double running_s = -1.0;  ///< since it was started or went on; negative: not known

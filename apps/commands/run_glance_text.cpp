@@ -41,7 +41,7 @@ std::string joined(std::initializer_list<std::string> parts) {
 
 // Of the stage, by the epochs so far.
 std::string stage_left(const RunGlance& glance) {
-  if (!glance.progress || glance.epoch_s <= 0.0 || glance.state != RunState::running) return {};
+  if (!glance.progress || glance.epoch_s <= 0.0 || glance.end != RunEnd::running) return {};
   const double epochs = static_cast<double>(glance.progress->epochs - glance.progress->epoch) + 1.0;
   const double left = (epochs - glance.progress->share) * glance.epoch_s;
   return "stage done in about " + format_seconds(std::max(0.0, left));
@@ -53,7 +53,7 @@ std::string place_line(const RunGlance& glance) {
   return joined({fmt::format("{}{}epoch {}/{} {} {}", progress.head,
                              progress.head.empty() ? "" : " ", progress.epoch, progress.epochs,
                              progress_bar(progress.share), format_share(progress.share)),
-                 glance.state == RunState::running ? progress.left : "", stage_left(glance)});
+                 glance.end == RunEnd::running ? progress.left : "", stage_left(glance)});
 }
 
 // The pace first.
@@ -127,8 +127,8 @@ std::string state_text(const RunGlance& glance) {
   const std::string silent = glance.silent_s < 0.0 ? "" : format_seconds(glance.silent_s);
   const std::string since =
       silent.empty() ? "it has written nothing" : "last wrote " + silent + " ago";
-  switch (glance.state) {
-    case RunState::running:
+  switch (glance.end) {
+    case RunEnd::running:
       if (glance.silent_s >= silent_s)
         return fmt::format(
             "running, but has not written for {}: a long step or evaluation, or hung; "
@@ -136,18 +136,18 @@ std::string state_text(const RunGlance& glance) {
             silent, glance.process->pid);
       return glance.silent_s < 0.0 ? "running, has written no row yet"
                                    : fmt::format("running, last row {} ago", silent);
-    case RunState::elsewhere:
+    case RunEnd::elsewhere:
       return fmt::format("of {}: whether it runs cannot be told from here; {}",
                          glance.process->host, since);
-    case RunState::done:
+    case RunEnd::finished:
       return "ended: done; " + since;
-    case RunState::stopped:
+    case RunEnd::stopped:
       return "ended: stopped and saved; " + since;
-    case RunState::failed:
+    case RunEnd::failed:
       return "ended: failed; " + since;
-    case RunState::killed:
+    case RunEnd::killed:
       return "ended: killed, without a word; " + since;
-    case RunState::unknown:
+    case RunEnd::unknown:
       break;
   }
   return "whether it runs its folder does not say; " + since;
@@ -159,12 +159,12 @@ std::vector<std::string> glance_lines(const RunGlance& glance, std::size_t colum
     if (!line.empty()) lines.push_back(line);
   };
   const std::string pid =
-      glance.process && glance.state == RunState::running
+      glance.process && glance.end == RunEnd::running
           ? fmt::format("process {}, {}", glance.process->pid, format_seconds(glance.running_s))
           : "";
   add(joined({glance.name, glance.kind, pid}));
   add_wrapped(state_text(glance), columns, 2, lines);
-  if (glance.state == RunState::failed || glance.state == RunState::stopped)
+  if (glance.end == RunEnd::failed || glance.end == RunEnd::stopped)
     add_wrapped(glance.last_word, columns, 4, lines);
   add(place_line(glance));
   add(steps_line(glance, columns));

@@ -50,8 +50,8 @@ std::size_t most_lines() {
 }
 
 bool may_go_on(const RunGlance& glance) {
-  return glance.state == RunState::running || glance.state == RunState::elsewhere ||
-         glance.state == RunState::unknown;
+  return glance.end == RunEnd::running || glance.end == RunEnd::elsewhere ||
+         glance.end == RunEnd::unknown;
 }
 
 void print_block(const RunGlance& glance) {

@@ -8,6 +8,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_lines = 200;
+constexpr std::string_view begins = "run folder ";  // another process, which goes on
 
 bool is_verdict(std::string_view text) {
   return text.find("input-bound (data stall ") < 12 || text.starts_with("cannot tell: ") ||
@@ -33,6 +34,14 @@ std::string meaning(std::string_view verdict) {
   return text;
 }
 
+// "fold 0 epoch 3/8 88 % · 589 samples/s · ...": the run goes on.
+bool is_progress(std::string_view text) {
+  const std::size_t end = text.find(" · ");
+  const std::string_view head = text.substr(0, end);
+  return end != std::string_view::npos && head.ends_with(" %") &&
+         head.find("epoch ") != std::string_view::npos && head.find('/') != std::string_view::npos;
+}
+
 class LogReader {
  public:
   void take(const std::string& line) {
@@ -44,7 +53,7 @@ class LogReader {
     const double at = facts_.last.value_or(0.0);
     if (entry.text.starts_with("goal ")) facts_.goals.emplace_back(entry.text);
     if (!entry.at) return;
-    if (entry.level == "error") end_with(LogEnd::failed, entry.text);
+    facts_.ending.take(entry);
     if (is_advice(entry.text))
       advice(entry.text, at);
     else if (entry.level == "warning" || entry.level == "warn")
@@ -59,17 +68,11 @@ class LogReader {
   }
 
  private:
-  void end_with(LogEnd end, std::string_view words) {
-    facts_.end = end;
-    facts_.last_words = words;
-  }
-
   void note(std::string_view text) {
-    if (text.starts_with("run folder ")) {  // another process goes on
-      end_with(LogEnd::open, {});
+    if (text.starts_with(begins)) {
+      ++facts_.starts;
       facts_.goals.clear();
     }
-    if (text.starts_with("stopped and saved")) end_with(LogEnd::stopped, text);
     if (text.starts_with("device ")) facts_.device = text.substr(7);
     if (text.starts_with("memory ") && !text.starts_with("memory of ") &&
         facts_.memory_plan.empty())
@@ -125,6 +128,23 @@ LogEntry log_entry(std::string_view line) {
   return {.at = at,
           .level = line.substr(0, level_end),
           .text = line.substr(std::min(line.size(), level_end + 1))};
+}
+
+void LogEnding::take(const LogEntry& entry) {
+  if (!entry.at) return;
+  if (entry.level == "error")
+    end_with(LogEnd::failed, entry.text);
+  else if (entry.text.starts_with(begins) || is_progress(entry.text))
+    end_with(LogEnd::open, {});
+  else if (entry.text.starts_with("stopped and saved"))
+    end_with(LogEnd::stopped, entry.text);
+  else if (entry.text.starts_with("figures and curves: "))
+    end_with(LogEnd::done, entry.text);
+}
+
+void LogEnding::end_with(LogEnd end, std::string_view words) {
+  end_ = end;
+  words_ = words;
 }
 
 LogFacts read_log(const std::filesystem::path& file) {

@@ -35,6 +35,22 @@ enum class LogEnd : unsigned char {
   open,     ///< nothing says so: it runs, or was killed
   stopped,  ///< by a signal, saved
   failed,   ///< with an error
+  done,     ///< all was trained and tested
+};
+
+/// Follows the lines of a log to its end, from any line on. Not thread-safe.
+class LogEnding {
+ public:
+  void take(const LogEntry& entry);
+
+  LogEnd end() const { return end_; }                  ///< of the process that came last
+  const std::string& words() const { return words_; }  ///< why it ended
+
+ private:
+  void end_with(LogEnd end, std::string_view words);
+
+  LogEnd end_ = LogEnd::open;
+  std::string words_;
 };
 
 /// What log.txt tells.
@@ -50,8 +66,8 @@ struct LogFacts {
   std::vector<std::string> goals{};  ///< "goal ram: at most ...: pass"
   std::string device{};              ///< "cpu (auto: ...)"
   std::string memory_plan{};         ///< "memory 453 MiB of 10.0 GiB (configuration): ..."
-  LogEnd end = LogEnd::open;         ///< of the process that came last
-  std::string last_words{};          ///< why it ended
+  LogEnding ending{};
+  std::size_t starts = 0;  ///< processes that have opened the folder
 };
 
 /// Reads log.txt line by line; its size does not matter.

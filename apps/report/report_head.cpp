@@ -62,7 +62,8 @@ std::string versions_text(const RunRecord& run) {
 
 std::string end_html(const RunRecord& run) {
   const bool good = run.end == RunEnd::finished;
-  const bool bad = run.end == RunEnd::failed || run.end == RunEnd::unknown;
+  const bool bad =
+      run.end == RunEnd::failed || run.end == RunEnd::killed || run.end == RunEnd::unknown;
   std::string text = to_string(run.end);
   if (!run.end_words.empty() && !good) text += ": " + run.end_words;
   return paragraph(text, good ? "good" : bad ? "bad" : "");

@@ -170,16 +170,13 @@ void read_result(RunRecord& run) {
 }
 
 void decide_end(RunRecord& run) {
-  run.end_words = run.log.last_words;
-  if (run.log.end == LogEnd::failed) {
-    run.end = RunEnd::failed;
-  } else if (!run.results.empty()) {
-    run.end = RunEnd::finished;
-  } else if (run.log.end == LogEnd::stopped) {
-    run.end = RunEnd::stopped;
-  } else {
-    run.end = FolderLock(run.folder).refused() ? RunEnd::running : RunEnd::unknown;
-  }
+  run.end_words = run.log.ending.words();
+  LogEnd said = run.log.ending.end();
+  // Its log has lost its end; of a run that went on the result may be that of the process before.
+  if (said == LogEnd::open && !run.results.empty() && run.log.starts < 2) said = LogEnd::done;
+  run.end = run_end(run.folder, said);
+  const bool unseen = run.end == RunEnd::elsewhere || run.end == RunEnd::unknown;
+  if (unseen && FolderLock(run.folder).refused()) run.end = RunEnd::running;
 }
 
 }  // namespace
@@ -213,22 +210,6 @@ RunRecord read_run(const fs::path& folder) {
   read_result(run);
   decide_end(run);
   return run;
-}
-
-std::string to_string(RunEnd end) {
-  switch (end) {
-    case RunEnd::finished:
-      return "finished";
-    case RunEnd::stopped:
-      return "stopped by a signal, and saved";
-    case RunEnd::failed:
-      return "failed";
-    case RunEnd::running:
-      return "is still at work";
-    case RunEnd::unknown:
-      return "ended without a word: killed, or its machine went down";
-  }
-  return "";
 }
 
 }  // namespace headrace::inline v1::app

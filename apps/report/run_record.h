@@ -3,6 +3,7 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/report/epoch_log.h>
 #include <headrace/apps/report/log_facts.h>
+#include <headrace/apps/report/run_end.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -30,15 +31,6 @@ struct MemberResult {
 struct GoalResult {
   std::string sentence{};        ///< "goal data_wait: at most 5 %, came 1.2 %"
   std::optional<bool> passed{};  ///< nothing: was not judged
-};
-
-/// How a run has ended.
-enum class RunEnd : unsigned char {
-  finished,
-  stopped,  ///< by a signal, saved
-  failed,
-  running,
-  unknown,  ///< nothing says so: killed, or its machine went down
 };
 
 /// What the folder of a run says of it as a whole, read as it lies there: a run may be at work in
@@ -71,8 +63,5 @@ struct RunRecord {
 /// file that is missing or broken is no error, but a remark. Throws ConfigError for a folder that
 /// holds no run.
 RunRecord read_run(const std::filesystem::path& folder);
-
-/// "finished", "stopped by a signal, and saved", ...
-std::string to_string(RunEnd end);
 
 }  // namespace headrace::inline v1::app

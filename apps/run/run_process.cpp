@@ -27,6 +27,7 @@ T value_of(const json& object, const char* key, T otherwise) {
     return found->is_string() ? found->template get<T>() : otherwise;
 }
 
+// Of a process of another user, which does not show its files, it is taken for granted.
 bool keeps_open(std::int64_t pid, const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -38,7 +39,7 @@ bool keeps_open(std::int64_t pid, const std::filesystem::path& folder) {
     std::error_code closed;
     if (fs::read_symlink(it->path(), closed) == wanted) return true;
   }
-  return false;
+  return error == std::errc::permission_denied;
 }
 
 }  // namespace

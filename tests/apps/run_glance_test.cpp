@@ -3,6 +3,7 @@
 #include <headrace/apps/run/run_process.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
@@ -20,8 +21,8 @@ using app::glance_line;
 using app::glance_lines;
 using app::parse_progress;
 using app::read_run_glance;
+using app::RunEnd;
 using app::RunGlance;
-using app::RunState;
 
 namespace fs = std::filesystem;
 
@@ -79,6 +80,7 @@ class Run {
 
  private:
   test::TemporaryFolder folder_;
+  FolderLock work_{folder_.path()};  // as the process that is at work in it has
 };
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -117,7 +119,7 @@ TEST_CASE("a line about a step is understood, and no other") {
 TEST_CASE("a run that is at work is shown whole") {
   const Run run;
   const RunGlance glance = read_run_glance(run.path());
-  CHECK(glance.state == RunState::running);
+  CHECK(glance.end == RunEnd::running);
   CHECK(glance.kind == "glaucoma");
   CHECK(glance.epochs_done == 2);
   CHECK(glance.best_epoch == 2);
@@ -183,24 +185,24 @@ TEST_CASE("a block has at most twenty lines, and figures that do not fit are lef
 
 TEST_CASE("how a run has ended is told from its last word") {
   const Run run;
-  const auto state = [&run] { return read_run_glance(run.path()).state; };
+  const auto state = [&run] { return read_run_glance(run.path()).end; };
   run.end_with("info figures and curves: results.csv in x");
-  CHECK(state() == RunState::done);
+  CHECK(state() == RunEnd::finished);
   run.end_with("info stopped and saved; to go on: headrace train --resume x");
-  CHECK(state() == RunState::stopped);
+  CHECK(state() == RunEnd::stopped);
   CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "to go on: headrace train"));
   run.end_with("error [read] row 7: cannot be read");
-  CHECK(state() == RunState::failed);
+  CHECK(state() == RunEnd::failed);
   CHECK(has(joined(glance_lines(read_run_glance(run.path()), 100)), "[read] row 7"));
   run.end_with("info checkpoint written");
-  CHECK(state() == RunState::killed);
+  CHECK(state() == RunEnd::killed);
   // It went on, and was killed then.
   run.put("log.txt", "2026-11-28T00:00:00.000Z info stopped and saved; to go on: x\n" + progress);
-  CHECK(state() == RunState::killed);
+  CHECK(state() == RunEnd::killed);
   run.put("env.json", "{}");
-  CHECK(state() == RunState::unknown);
+  CHECK(state() == RunEnd::unknown);
   run.put("env.json", "{\"pid\":7,\"kernel\":{\"host\":\"another\"}}");
-  CHECK(state() == RunState::elsewhere);
+  CHECK(state() == RunEnd::elsewhere);
 }
 
 TEST_CASE("a run that is silent for long is doubted") {
@@ -219,7 +221,7 @@ TEST_CASE("a folder with next to nothing in it is shown, and one that is no run 
   CHECK_THROWS_AS(read_run_glance(folder.path() / "none"), ConfigError);
   std::ofstream(folder.path() / "config.yaml") << "{{{ no yaml";
   const RunGlance glance = read_run_glance(folder.path());
-  CHECK(glance.state == RunState::unknown);
+  CHECK(glance.end == RunEnd::unknown);
   CHECK(has(joined(glance_lines(glance, 80)), "no step was told of yet"));
   CHECK_FALSE(glance_line(glance).empty());
 }

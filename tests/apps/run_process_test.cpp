@@ -3,6 +3,7 @@
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -49,6 +50,23 @@ TEST_CASE("another process with the number is not the run, and one that has ende
   CHECK(is_running(of_child) == false);  // nobody has asked how it ended
   ::waitpid(child, nullptr, 0);
   CHECK(is_running(of_child) == false);
+}
+
+TEST_CASE("a process of another user, which shows no open files, is taken to be at work") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "env.json") << "{\"pid\": 1}";
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  const uid_t before = ::geteuid();
+  constexpr uid_t nobody = 65534;
+  if (before == 0) REQUIRE(::seteuid(nobody) == 0);
+  std::error_code shown;
+  const std::filesystem::directory_iterator files("/proc/1/fd", shown);
+  const auto process = app::process_of_run(folder.path());
+  if (before == 0) REQUIRE(::seteuid(before) == 0);
+  if (shown != std::errc::permission_denied)
+    MESSAGE("skipped: the files of process 1 are shown");
+  else
+    CHECK(process == 1);
 }
 
 TEST_CASE("a folder that does not say it, or says nonsense, names no process") {

@@ -79,7 +79,7 @@ TEST_CASE("a run at work is reported as such, and after SIGKILL with what it cam
   training.signal(SIGKILL);
   CHECK(training.wait() == 128 + SIGKILL);
   const RunRecord record = read_run(run);
-  CHECK(record.end == RunEnd::unknown);
+  CHECK(record.end == RunEnd::killed);
   CHECK_FALSE(record.epochs.empty());
   CHECK(contains(report_page(run), "ended without a word"));
 }

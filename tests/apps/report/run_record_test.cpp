@@ -6,6 +6,7 @@
 #include <headrace/apps/terminal/utc.h>
 #include <headrace/apps/train/goal_report.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/engine/base/internal/folder_lock.h>
 #include <headrace/tests/apps/report/written_run.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/temporary_folder.h>
@@ -17,6 +18,8 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+
+#include <unistd.h>
 
 using namespace headrace::app;
 using headrace::test::append_text;
@@ -114,7 +117,7 @@ TEST_CASE("the row that a killed run was writing is left out, and that is said")
   CHECK(run.epochs.rows().size() == 3);
   REQUIRE(run.remarks.size() == 1);
   CHECK(contains(run.remarks[0], "metrics.csv: its last row is torn"));
-  CHECK(run.end == RunEnd::unknown);
+  CHECK(run.end == RunEnd::elsewhere);  // written_run's node-1
   const StepHistory steps = read_steps(folder / "metrics.jsonl");
   CHECK(steps.count.broken == 1);
   CHECK(steps.count.lines == 6);
@@ -140,9 +143,42 @@ TEST_CASE("how a run ended is what its log says last, of the process that came l
   CHECK(read_run(folder.path()).end == RunEnd::failed);
   CHECK(read_run(folder.path()).end_words == "[loss] must be finite, got nan");
   append_text(folder / "log.txt", "2026-11-27T11:10:00.000Z info run folder runs/x\n");
-  CHECK(read_run(folder.path()).end == RunEnd::unknown);
+  CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
   append_text(folder / "log.txt", "2026-11-27T11:20:00.000Z info stopped and saved; to go on: x\n");
   CHECK(read_run(folder.path()).end == RunEnd::stopped);
+}
+
+TEST_CASE("a run that went on has not finished by the result that it found") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  CHECK(read_run(folder.path()).end == RunEnd::finished);
+  append_text(folder / "log.txt", "2026-11-27T12:00:00.000Z info stopped and saved; to go on: x\n");
+  CHECK(read_run(folder.path()).end == RunEnd::stopped);  // while it was tested
+  append_text(folder / "log.txt", "2026-11-27T12:10:00.000Z info run folder runs/x\n");
+  CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
+  append_text(folder / "log.txt",
+              "2026-11-27T12:20:00.000Z info figures and curves: results.csv in x\n");
+  CHECK(read_run(folder.path()).end == RunEnd::finished);
+}
+
+TEST_CASE("an error that a run goes on behind is not its end") {
+  const TemporaryFolder folder;
+  write_run(folder.path(), {.finished = false});
+  append_text(folder / "log.txt",
+              "2026-11-27T11:00:02.000Z error cannot write\n2026-11-27T11:00:12.000Z info fold 0 "
+              "epoch 3/8 88 % · 589 samples/s · epoch done in 3 s\n");
+  CHECK(read_run(folder.path()).end == RunEnd::elsewhere);
+}
+
+TEST_CASE("a folder whose process lives on is at work only while it is open") {
+  const TemporaryFolder folder;
+  write_run(folder.path(), {.finished = false});
+  write_text(folder / "env.json", "{\"pid\": " + std::to_string(::getpid()) + "}");
+  CHECK(read_run(folder.path()).end == RunEnd::killed);
+  const headrace::FolderLock work(folder.path());
+  CHECK(read_run(folder.path()).end == RunEnd::running);
+  append_text(folder / "log.txt", "2026-11-27T11:00:02.000Z error [loss] must be finite\n");
+  CHECK(read_run(folder.path()).end == RunEnd::failed);  // as it says of itself
 }
 
 TEST_CASE("a folder that a run is at work in says so, and is left to it") {
