@@ -224,8 +224,10 @@ RunGlance read_run_glance(const fs::path& run) {
   if (!fs::is_regular_file(run / "config.yaml"))
     throw ConfigError(fmt::format(
         "[top] {}: must be the folder of a run, got one without config.yaml", run.string()));
-  RunGlance glance{.name = fs::absolute(run / "").parent_path().filename().string(),
+  std::error_code error;
+  RunGlance glance{.name = fs::weakly_canonical(run, error).filename().string(),
                    .kind = kind_of(run)};
+  if (glance.name.empty()) glance.name = run.string();
   const LogEnd said = read_log(run / "log.txt", glance);
   read_rows(run / "metrics.jsonl", glance);
   read_epochs(run / "metrics.csv", glance);

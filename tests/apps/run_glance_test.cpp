@@ -205,6 +205,15 @@ TEST_CASE("how a run has ended is told from its last word") {
   CHECK(state() == RunEnd::elsewhere);
 }
 
+TEST_CASE("a run has the name of its folder, however it is named") {
+  const Run run;
+  const std::string name = run.path().filename().string();
+  CHECK(read_run_glance(run.path() / "").name == name);
+  CHECK(read_run_glance(run.path() / ".").name == name);
+  fs::create_directory_symlink(run.path(), run.path() / "link");
+  CHECK(read_run_glance(run.path() / "link").name == name);
+}
+
 TEST_CASE("a run that is silent for long is doubted") {
   const Run run;
   const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(2);

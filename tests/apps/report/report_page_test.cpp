@@ -220,7 +220,10 @@ TEST_CASE("pictures are in the page as far as they are pictures and there is roo
 
 TEST_CASE("a picture that cannot be read is said to be so, and the report is whole") {
   const fs::path unlike_its_size = "/sys/kernel/mm/transparent_hugepage/enabled";
-  if (!fs::exists(unlike_its_size)) return MESSAGE("skipped: there is no such file");
+  if (!fs::exists(unlike_its_size)) {
+    MESSAGE("skipped: there is no such file");
+    return;
+  }
   const TemporaryFolder folder;
   write_run(folder.path());
   fs::create_symlink(unlike_its_size, folder / "results.png");
