@@ -1,8 +1,10 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/write_report.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
 #include <filesystem>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,7 +25,12 @@ void add(CLI::App& line, ReportOptions& options) {
 ExitCode run(const ReportOptions& options, const CommandCall& call) {
   const std::filesystem::path file =
       options.output.empty() ? options.run / "report.html" : options.output;
-  write_file_atomically(file, report_page(options.run, call.jobs));
+  const std::string page = report_page(options.run, call.jobs);
+  try {
+    write_file_atomically(file, page, {.who = "report"});
+  } catch (const ResourceError& error) {
+    throw ResourceError(fmt::format("{}; --output names another file to write to", error.what()));
+  }
   fmt::print("{}\n", file.string());
   return ExitCode::done;
 }

@@ -40,7 +40,7 @@ std::string report_page(const std::filesystem::path& folder, const std::vector<J
 }
 
 void write_report(const std::filesystem::path& run, const std::vector<Job>& jobs) {
-  write_file_atomically(run / "report.html", report_page(run, jobs));
+  write_file_atomically(run / "report.html", report_page(run, jobs), {.who = "report"});
 }
 
 }  // namespace headrace::inline v1::app

@@ -32,6 +32,16 @@ TEST_CASE("headrace report writes one page and says where") {
   CHECK(contains(content_of(folder / "page.html"), "<h1>run</h1>"));
 }
 
+TEST_CASE("a page that cannot be written ends with 4 and says how to have it elsewhere") {
+  const TemporaryFolder folder;
+  write_run(folder / "run");
+  const Finished finished =
+      run_headrace(folder.path(), {"report", "run", "--output", "nowhere/page.html"});
+  CHECK(finished.status == 4);
+  CHECK(contains(finished.err, "[report] nowhere/page.html"));
+  CHECK(contains(finished.err, "--output names another file"));
+}
+
 TEST_CASE("headrace report and compare end with 2 for a folder that is no run") {
   const TemporaryFolder folder;
   write_run(folder / "run");
