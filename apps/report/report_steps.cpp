@@ -67,7 +67,7 @@ SvgChart stall_chart(const EpochLog& log) {
 }
 
 SvgChart epoch_chart(const EpochLog& log) {
-  SvgChart chart{.title = "Seconds of an epoch",
+  SvgChart chart{.title = "Time of an epoch",
                  .unit = "s",
                  .below = epoch_words(log),
                  .low = 0.0,

@@ -47,6 +47,7 @@ std::vector<LineChart> charts_of(const std::string& title, const Findings& findi
   add_curve(cpu, history, Curve::machine, "all CPUs", look::orange);
   add_curve(cpu, history, Curve::tree, "watched, of its cores", look::blue);
   shade_spikes(cpu, findings);
+  if (!cpu.bands.empty()) cpu.title += ", spikes shaded";
   LineChart& memory = charts.emplace_back(empty_chart(history, "memory in use, %"));
   add_curve(memory, history, Curve::memory, "RAM", look::orange);
   add_curve(memory, history, Curve::gpu_memory, "VRAM", look::blue);
