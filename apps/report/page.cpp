@@ -40,7 +40,7 @@ constexpr const char* style =
     ".picture{max-width:100%;height:auto;background:#fff}figure.picture{margin:.8rem 0}"
     "@media print{body{font-size:10pt}main{max-width:none;padding:0}"
     ".charts{grid-template-columns:1fr 1fr}.wide{overflow:visible}h2{break-after:avoid}"
-    "tr{break-inside:avoid}table{font-size:.65rem}}";
+    ".chart figcaption{font-size:.7rem}tr{break-inside:avoid}table{font-size:.65rem}}";
 
 std::string cell(const char* tag, bool text, const std::string& content) {
   return fmt::format("<{0}{1}>{2}</{0}>", tag, text ? " class=\"text\"" : "", escaped(content));

@@ -11,7 +11,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 std::string lines_html(const std::vector<LogLine>& lines, std::uint64_t more) {
-  PageTable table{.headings = {"from", "to", "said", "times"}, .text_columns = 3};
+  PageTable table{.headings = {"from (UTC)", "to (UTC)", "said", "times"}, .text_columns = 3};
   for (const LogLine& line : lines)
     table.rows.push_back({shown_utc(line.first), line.times > 1 ? shown_utc(line.last) : "",
                           line.text, std::to_string(line.times)});
