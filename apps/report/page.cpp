@@ -29,7 +29,7 @@ constexpr const char* style =
     ".text{text-align:left}td.text{min-width:4rem;white-space:normal;overflow-wrap:break-word}"
     ".wraps td{white-space:normal;min-width:5rem}"
     "tr.best td{font-weight:700}"
-    ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));"
+    ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,430px),1fr));"
     "gap:1.2rem 1.6rem;margin:.8rem 0}"
     "pre{white-space:pre-wrap;font-size:.8rem;background:color-mix(in srgb,var(--grid) 40%,"
     "transparent);padding:.6rem;overflow-x:auto}"
