@@ -148,9 +148,10 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
   std::string text;
   for (std::size_t i = 0; i < runs; ++i) {
     const RunRecord& run = comparison.runs[i].record;
-    text += clean_text(fmt::format("{}  {}: {}{}{} epochs, {}", letter_of(i), run.folder.string(),
-                                   run.kind, run.kind.empty() ? "" : ", ", run.epochs.rows().size(),
-                                   to_string(run.end)),
+    const std::size_t epochs = run.epochs.rows().size();
+    text += clean_text(fmt::format("{}  {}: {}{}{} epoch{}, {}", letter_of(i), run.folder.string(),
+                                   run.kind, run.kind.empty() ? "" : ", ", epochs,
+                                   epochs == 1 ? "" : "s", to_string(run.end)),
                        columns) +
             '\n';
   }

@@ -157,6 +157,12 @@ TEST_CASE("runs of different kinds and runs that were killed are compared as far
   CHECK(figure(comparison, "validation accuracy, kept").runs[1].mean == Approx(0.75));
 }
 
+TEST_CASE("runs of one epoch are compared without a claim") {
+  const Comparison comparison = compared({{.epochs = 1}, {.epochs = 1, .step_s = 0.2}});
+  CHECK(figure(comparison, "step").differences[0].finding == DifferenceKind::noise_unknown);
+  CHECK(contains(to_text(comparison, 400), "glaucoma, 1 epoch, finished"));
+}
+
 TEST_CASE("a run without epochs can be compared, and one that is none cannot") {
   const TemporaryFolder folder;
   write_run(folder / "good");
