@@ -31,8 +31,7 @@ constexpr std::array plain_curves{"machine_share",
                                   "read_bytes_per_s",
                                   "disk_read_bytes_per_s",
                                   "threads",
-                                  "open_files",
-                                  "major_faults_per_s"};
+                                  "open_files"};
 constexpr std::array gpu_curves{"busy_share",    "sm_active_share", "memory_used_bytes",
                                 "temperature_c", "power_w",         "sm_clock_mhz"};
 constexpr std::array allocator_curves{"allocated_bytes", "reserved_bytes", "inactive_split_bytes"};
@@ -56,7 +55,6 @@ struct PhaseCell {
 // Whether a GPU's clocks were held down in a column.
 struct HeldCell {
   bool held = false;
-
   void merge(const HeldCell& behind) { held = held || behind.held; }
 };
 
@@ -145,8 +143,8 @@ class SystemReader {
       for (const json& one : list_in(sample, part)) {
         if (!one.is_object()) continue;
         idle = false;
-        for (const char* name : {"read_bytes_per_s", "written_bytes_per_s", "requests_per_s",
-                                 "received_bytes_per_s", "sent_bytes_per_s"})
+        for (const char* name : {"read_bytes_per_s", "written_bytes_per_s", "received_bytes_per_s",
+                                 "sent_bytes_per_s"})
           if (one.contains(name)) sums[name] += number_in(one, name, 0.0);
         if (one.contains("busy_share"))
           sums["busy_share"] = std::max(sums["busy_share"], number_in(one, "busy_share", 0.0));
