@@ -44,7 +44,8 @@ std::string report_spikes(const MachineHistory& system) {
       .headings = {"from (UTC)", "processes and their cores", "level", "lasted", "mean", "most"},
       .text_columns = 2};
   for (const monitor::CpuSpike& spike : system.spikes.spikes())
-    table.rows.push_back({shown_utc(spike.start_s), processes_text(spike), level_text(spike.level),
+    table.rows.push_back({shown_utc(static_cast<double>(spike.unix_ms) / 1e3),
+                          processes_text(spike), level_text(spike.level),
                           monitor::format_seconds(spike.length_s), format_share(spike.mean),
                           format_share(spike.peak)});
   html += to_html(table);

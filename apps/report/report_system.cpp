@@ -80,6 +80,12 @@ class SystemCharts {
       span.colour = colours[span.colour % colours.size()];
       chart.spans.push_back(std::move(span));
     }
+    for (const SamplePause& pause : system_.pauses)
+      chart.spans.push_back({.from = place(pause.at),
+                             .to = place(pause.at + SampleClock::shown_pause_s),
+                             .title = "no samples for " + monitor::format_seconds(pause.seconds),
+                             .colour = 6,
+                             .strip = true});
     return chart;
   }
 
@@ -222,6 +228,19 @@ std::string phase_key(const MachineHistory& system) {
          "<span class=\"key\" style=\"--k:var(--c6)\">other</span>.</p>\n";
 }
 
+std::string pauses_note(const MachineHistory& system) {
+  if (system.pauses.empty()) return {};
+  double seconds = 0.0;
+  for (const SamplePause& pause : system.pauses)
+    seconds += pause.seconds;
+  const bool one = system.pauses.size() == 1;
+  return paragraph(
+      fmt::format("Nothing was sampled in {} pause{}, {} long{}: charts show {} of each.",
+                  system.pauses.size(), one ? "" : "s", monitor::format_seconds(seconds),
+                  one ? "" : " together", monitor::format_seconds(SampleClock::shown_pause_s)),
+      "faint");
+}
+
 std::string gpu_notes(const MachineHistory& system) {
   std::string html;
   for (const auto& [index, gpu] : system.gpus) {
@@ -242,8 +261,8 @@ std::string gpu_notes(const MachineHistory& system) {
 
 std::string report_system(const MachineHistory& system) {
   if (system.count.lines == 0) return {};
-  return section("The machine",
-                 gpu_notes(system) + phase_key(system) + SystemCharts(system).html());
+  return section("The machine", gpu_notes(system) + pauses_note(system) + phase_key(system) +
+                                    SystemCharts(system).html());
 }
 
 }  // namespace headrace::inline v1::app

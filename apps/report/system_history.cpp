@@ -76,10 +76,11 @@ bool is_true(const json& object, const char* name) {
 class SystemReader {
  public:
   void take(const json& sample) {
-    const double at = time_of(sample);
+    const double at =
+        clock_.place(number_in(sample, "at_s", none), parse_utc(text_in(sample, "time")));
     if (!std::isfinite(at)) return;
     if (seen_++ == 0) history_.first = at;
-    at_ = history_.last = std::max(at, history_.last);
+    at_ = history_.last = at;
     interval_ = std::clamp(number_in(sample, "interval_s", 1.0), 0.0, gap_s);
     facts(sample);
     for (const char* name : plain_curves)
@@ -96,25 +97,12 @@ class SystemReader {
 
   MachineHistory history(LineCount count) {
     history_.count = count;
+    history_.pauses = clock_.pauses();
     spans();
     return std::move(history_);
   }
 
  private:
-  // What lies between two samples is by the sampler's own clock, which begins anew when a run goes
-  // on and rests while the machine sleeps. The clock of the day may be set back: time goes on.
-  double time_of(const json& sample) {
-    const double own = number_in(sample, "at_s", none);
-    const std::optional<double> utc = parse_utc(text_in(sample, "time"));
-    if (!std::isfinite(own)) return utc.value_or(none);
-    if (!base_ || own < own_before_ || (utc && *utc - *base_ - own > gap_s)) {
-      base_ = utc ? *utc - own : base_.value_or(0.0);
-      if (seen_ > 0) base_ = std::max(*base_, history_.last - own);
-    }
-    own_before_ = own;
-    return *base_ + own;
-  }
-
   void add(const std::string& name, double value) {
     if (!std::isfinite(value)) return;
     const auto [curve, is_new] =
@@ -219,7 +207,11 @@ class SystemReader {
         history_.spikes.add({.at_s = busy_at_});
     busy_at_ = at_;
     history_.spikes.add(
-        {.at_s = at_, .interval_s = interval_, .machine_share = share, .busiest = busiest(sample)});
+        {.at_s = at_,
+         .unix_ms = static_cast<std::int64_t>(std::clamp(1e3 * clock_.now(), 0.0, 1e15)),
+         .interval_s = interval_,
+         .machine_share = share,
+         .busiest = busiest(sample)});
   }
 
   static std::vector<monitor::ProcessUsage> busiest(const json& sample) {
@@ -275,8 +267,7 @@ class SystemReader {
   ThinCurve nothing_done_{MachineHistory::columns, 0.25, gap_s};  // 0 in each sample so far
   Columns<PhaseCell> phases_{MachineHistory::columns, 0.25};
   std::map<int, Columns<HeldCell>> held_;  // by GPU
-  std::optional<double> base_;
-  double own_before_ = 0.0;
+  SampleClock clock_;
   double at_ = 0.0;
   double interval_ = 1.0;
   double busy_at_ = 0.0;

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/plot/svg_chart.h>
 #include <headrace/apps/plot/thinning.h>
+#include <headrace/apps/report/sample_clock.h>
 #include <headrace/apps/report/text_lines.h>
 #include <headrace/monitor/cpu_spikes.h>
 
@@ -28,7 +29,8 @@ struct GpuHistory {
   std::vector<SvgSpan> throttled{};              ///< when its clocks were held down
 };
 
-/// system.jsonl: the machine over a run. Times are seconds since 1970.
+/// system.jsonl: the machine over a run. Times are those of a SampleClock: seconds since 1970,
+/// without pauses.
 struct MachineHistory {
   static constexpr std::size_t columns = 420;  ///< of a chart
 
@@ -45,12 +47,13 @@ struct MachineHistory {
   /// none, as far as any names one.
   std::map<std::string, ThinCurve> curves{};
   std::map<int, GpuHistory> gpus{};  ///< at most 16
-  monitor::CpuSpikes spikes{};       ///< on the clock of this file
+  monitor::CpuSpikes spikes{};       ///< on this clock, and in UTC
   double seconds = 0.0;              ///< in which the CPUs of the machine were looked at
   /// Of them, those in which the CPUs were at each level of spikes or more.
   std::array<double, monitor::CpuSpikes::levels.size()> busy_s{};
   /// What the run did, neighbours that did the same in one; `colour` is the place in sample_phases.
   std::vector<SvgSpan> phases{};
+  std::vector<SamplePause> pauses{};
 
   /// Null where nothing was measured.
   const ThinCurve* curve(const std::string& name) const;

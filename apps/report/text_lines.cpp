@@ -80,9 +80,8 @@ LineCount for_each_object(const std::filesystem::path& file,
   std::uint64_t broken = 0;
   LineCount count = for_each_line(file, [&](const std::string& line) {
     if (line.empty()) return;
-    const nlohmann::json object = nests_deeply(line)
-                                      ? nlohmann::json()
-                                      : nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json object =
+        nests_deeply(line) ? nlohmann::json() : nlohmann::json::parse(line, nullptr, false);
     if (object.is_object())
       take(object);
     else

@@ -1,4 +1,6 @@
+#include <headrace/apps/report/report_sections.h>
 #include <headrace/apps/report/system_history.h>
+#include <headrace/apps/terminal/utc.h>
 #include <headrace/tests/apps/report/written_run.h>
 #include <headrace/tests/support/temporary_folder.h>
 
@@ -60,7 +62,8 @@ TEST_CASE("a disk that a sample does not name did nothing in it, and a gap stays
   const MachineHistory system =
       history_of(sample(0, 0.5) + sample(1, 0.5, disk) + sample(2, 0.5) +
                  sample(3, 0.5, "\"disks\":[]") + sample(200, 0.5, disk) + sample(201, 0.5));
-  for (const char* name : {"disks.read_bytes_per_s", "disks.busy_share", "networks.sent_bytes_per_s"}) {
+  for (const char* name :
+       {"disks.read_bytes_per_s", "disks.busy_share", "networks.sent_bytes_per_s"}) {
     CAPTURE(std::string(name));
     REQUIRE(system.curve(name) != nullptr);
     const auto points = system.curve(name)->points();
@@ -91,7 +94,31 @@ TEST_CASE("a run that went on begins its clock anew, and time goes on") {
       "{\"at_s\":0,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n"
       "{\"at_s\":0.5,\"time\":\"2026-11-27T12:00:00Z\",\"machine_share\":0.5}\n";
   const MachineHistory system = history_of(text);
-  CHECK(system.last - system.first == 7200.5);
+  REQUIRE(system.pauses.size() == 1);
+  CHECK(system.pauses[0].at == system.first + 1.0);
+  CHECK(system.pauses[0].seconds == 7199.0);
+  CHECK(system.last - system.first == 1.0 + SampleClock::shown_pause_s + 0.5);
+}
+
+TEST_CASE("of a run that went on days later both parts can be read, and spikes tell their time") {
+  std::string text;
+  for (const int day : {27, 30})
+    for (int i = 0; i < 60; ++i)
+      text += fmt::format(
+          "{{\"at_s\":{},\"time\":\"2026-11-{}T10:00:{:02}Z\",\"interval_s\":1,\"machine_share\":{}"
+          "}}\n",
+          i, day, i, i >= 10 && i < 20 ? 0.95 : 0.1);
+  const MachineHistory system = history_of(text);
+  CHECK(system.last - system.first == 59.0 + SampleClock::shown_pause_s + 59.0);
+  const auto points = system.curve("machine_share")->points();
+  REQUIRE(points.size() == 121);
+  CHECK(std::isnan(points[60].y));
+  const std::vector<CpuSpike> spikes = system.spikes.spikes();
+  REQUIRE(spikes.size() == 2);
+  CHECK(spikes[1].start_s - system.first == 59.0 + SampleClock::shown_pause_s + 9.0);
+  CHECK(shown_utc(static_cast<double>(spikes[1].unix_ms) / 1e3) == "2026-11-30 10:00:09");
+  const std::string html = report_system(system);
+  CHECK(html.find("in 1 pause, 71 h 59 min long: charts show 2 min 0 s of each") != html.npos);
 }
 
 TEST_CASE("a clock that is set back while a run samples, or before it goes on, moves no sample") {
@@ -104,8 +131,8 @@ TEST_CASE("a clock that is set back while a run samples, or before it goes on, m
   CHECK(system.last - system.first == 99.0);
   CHECK(system.curve("machine_share")->points().size() == 100);
   for (int i = 0; i < 50; ++i)
-    text += fmt::format("{{\"at_s\":{},\"time\":\"2026-11-27T10:00:{:02}Z\",\"machine_share\":0.2}}\n",
-                        i, i);
+    text += fmt::format(
+        "{{\"at_s\":{},\"time\":\"2026-11-27T10:00:{:02}Z\",\"machine_share\":0.2}}\n", i, i);
   system = history_of(text);
   CHECK(system.last - system.first == 148.0);
 }
@@ -155,15 +182,15 @@ TEST_CASE("a busiest list without an end and hostile numbers in it are no harm")
 TEST_CASE("phases are joined, and a strip says when the clocks were held down") {
   std::string text;
   for (int i = 0; i < 300; ++i)
-    text += sample(
-        i, 0.5,
-        fmt::format("\"phase\":\"{}\",\"gpus\":[{{\"index\":1,\"busy_share\":0.9}},{{\"index\":0,\"name\":\"X\",\"throttled\":[{}],"
-                    "\"busy_share\":0.5,\"processes\":[{{\"pid\":9,\"name\":\"other\","
-                    "\"memory_bytes\":{},\"ours\":false}}]}}]",
-                    i < 200   ? "train"
-                    : i < 280 ? "evaluate"
-                              : "sleep",
-                    i >= 100 && i < 120 ? "\"power cap\"" : "", i));
+    text += sample(i, 0.5,
+                   fmt::format("\"phase\":\"{}\",\"gpus\":[{{\"index\":1,\"busy_share\":0.9}},{{"
+                               "\"index\":0,\"name\":\"X\",\"throttled\":[{}],"
+                               "\"busy_share\":0.5,\"processes\":[{{\"pid\":9,\"name\":\"other\","
+                               "\"memory_bytes\":{},\"ours\":false}}]}}]",
+                               i < 200   ? "train"
+                               : i < 280 ? "evaluate"
+                                         : "sleep",
+                               i >= 100 && i < 120 ? "\"power cap\"" : "", i));
   const MachineHistory system = history_of(text);
   REQUIRE(system.phases.size() == 3);
   CHECK(system.phases[0].title == "train");
