@@ -103,8 +103,17 @@ std::vector<std::map<std::string, std::string>> rows_of_stage(const CsvTable& ta
   return rows;
 }
 
+// Without a row where the file cannot be read.
+CsvTable table_of(const fs::path& file) {
+  try {
+    return read_csv_file(file);
+  } catch (const ResourceError&) {
+    return {};
+  }
+}
+
 void read_epochs(const fs::path& file, RunGlance& glance) {
-  const CsvTable table = read_csv_file(file);
+  const CsvTable table = table_of(file);
   auto rows = rows_of_stage(table);
   if (rows.empty()) return;
   glance.epochs_done = number(rows.back()["epoch"]) + 1;
@@ -221,10 +230,12 @@ std::optional<ProgressLine> parse_progress(std::string_view line) {
 }
 
 RunGlance read_run_glance(const fs::path& run) {
-  if (!fs::is_regular_file(run / "config.yaml"))
-    throw ConfigError(fmt::format(
-        "[top] {}: must be the folder of a run, got one without config.yaml", run.string()));
   std::error_code error;
+  if (!fs::is_regular_file(run / "config.yaml", error))
+    throw ConfigError(
+        fmt::format("[top] {}: must be the folder of a run, got one without a config.yaml that can "
+                    "be read",
+                    run.string()));
   RunGlance glance{.name = fs::weakly_canonical(run, error).filename().string(),
                    .kind = kind_of(run)};
   if (glance.name.empty()) glance.name = run.string();

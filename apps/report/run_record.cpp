@@ -206,6 +206,7 @@ RunRecord read_run(const fs::path& folder) {
   read_commands(run);
   flatten(object_of(run, "env.json"), "", run.environment);
   run.log = read_log(folder / "log.txt");
+  if (run.log.count.refused) run.remarks.emplace_back("log.txt: cannot be read");
   read_metrics(run);
   read_result(run);
   decide_end(run);

@@ -63,8 +63,8 @@ LineCount for_each_line(const std::filesystem::path& file,
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return count;
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) return count;
-  count.there = true;
+  count.refused = !stream;
+  count.there = !count.refused;
   LineCutter cutter(take, count);
   std::vector<char> bytes(piece);
   while (stream) {

@@ -14,6 +14,7 @@ namespace headrace::inline v1::app {
 /// Lines of a file that a run writes, or has written when it was killed.
 struct LineCount {
   bool there = false;        ///< the file is there and can be read
+  bool refused = false;      ///< it is there and cannot be read
   std::uint64_t lines = 0;   ///< that were handed over
   std::uint64_t broken = 0;  ///< left out: torn, too long, not what the file is made of
 };

@@ -9,6 +9,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 std::string broken_lines(const char* file, const LineCount& count) {
+  if (count.refused) return paragraph(fmt::format("{}: cannot be read", file));
   if (count.broken == 0) return {};
   return paragraph(fmt::format("{}: {} of {} lines could not be read and are left out", file,
                                count.broken, count.lines + count.broken));

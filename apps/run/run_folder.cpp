@@ -75,7 +75,8 @@ RunFolder RunFolder::create(const fs::path& parent, const std::string& name) {
 }
 
 RunFolder RunFolder::open(const fs::path& folder) {
-  if (!fs::is_regular_file(folder / "config.yaml")) {
+  std::error_code error;
+  if (!fs::is_regular_file(folder / "config.yaml", error)) {
     throw ConfigError(
         fmt::format("[run folder] {}: must be the folder of a run, got one without config.yaml",
                     folder.string()));

@@ -20,9 +20,11 @@ std::string named(int pid) {
 }
 
 WatchTarget target_of_run(const fs::path& run) {
-  if (!fs::is_regular_file(run / "config.yaml")) {
+  std::error_code error;
+  if (!fs::is_regular_file(run / "config.yaml", error)) {
     throw ConfigError(
-        fmt::format("[monitor] {}: must be the folder of a run, got one without config.yaml; of "
+        fmt::format("[monitor] {}: must be the folder of a run, got one without a config.yaml that "
+                    "can be read; of "
                     "any other program name the process: --pid P",
                     run.string()));
   }

@@ -235,6 +235,17 @@ TEST_CASE("a folder with next to nothing in it is shown, and one that is no run 
   CHECK_FALSE(glance_line(glance).empty());
 }
 
+TEST_CASE(
+    "a folder that cannot be looked into is refused, and a table that cannot be read is left out") {
+  const test::TemporaryFolder folder;
+  fs::create_symlink("config.yaml", folder.path() / "config.yaml");  // without an end
+  CHECK_THROWS_AS(read_run_glance(folder.path()), ConfigError);
+  const Run run;
+  fs::remove(run.path() / "metrics.csv");
+  fs::create_directory(run.path() / "metrics.csv");
+  CHECK(read_run_glance(run.path()).epochs_done == 0);
+}
+
 TEST_CASE("files that are broken or hostile break nothing") {
   const Run run;
   for (const char* file :

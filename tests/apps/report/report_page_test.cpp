@@ -15,6 +15,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 using namespace headrace::app;
 using headrace::test::append_text;
 using headrace::test::contains;
@@ -231,6 +233,22 @@ TEST_CASE("a picture that cannot be read is said to be so, and the report is who
   check_page(page);
   CHECK(contains(page, "results.png: "));
   CHECK(contains(page, "What a step is made of"));
+}
+
+TEST_CASE("files that nobody may read are named") {
+  const TemporaryFolder folder;
+  write_run(folder.path());
+  fs::permissions(folder.path(), fs::perms(0755));
+  for (const char* file : {"log.txt", "metrics.jsonl", "env.json"})
+    fs::permissions(folder / file, fs::perms::none);
+  const uid_t before = ::geteuid();
+  constexpr uid_t nobody = 65534;
+  if (before == 0) REQUIRE(::seteuid(nobody) == 0);
+  const std::string page = report_page(folder.path());
+  if (before == 0) REQUIRE(::seteuid(before) == 0);
+  for (const char* said :
+       {"log.txt: cannot be read", "metrics.jsonl: cannot be read", "env.json: "})
+    CHECK_MESSAGE(contains(page, said), said);
 }
 
 TEST_CASE("a report is written into the run's folder, in one piece") {

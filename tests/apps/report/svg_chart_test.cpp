@@ -74,15 +74,16 @@ TEST_CASE("a chart is well-formed with everything that it can have, and holds no
 }
 
 TEST_CASE("constants, single points and huge values are drawn") {
-  for (const auto& points : std::vector<std::vector<CurvePoint>>{{{1.0, 0.0}},
-                                                                 {{1.0, 3.0}, {2.0, 3.0}},
-                                                                 {{0.0, 1e300}, {1.0, -1e300}},
-                                                                 {{0.0, 1e308}, {1.0, -1e308}},
-                                                                 {{-1e308, 0.0}, {1e308, 1.0}},
-                                                                 {{1e18, 0.5}},
-                                                                 {{0x1p53, 0.1}, {0x1p53 + 2.0, 0.1}},
-                                                                 {{0.0, 0.1}, {1.0, 0.1 + 0x1p-56}},
-                                                                 {{5.0, 1e-300}}}) {
+  for (const auto& points :
+       std::vector<std::vector<CurvePoint>>{{{1.0, 0.0}},
+                                            {{1.0, 3.0}, {2.0, 3.0}},
+                                            {{0.0, 1e300}, {1.0, -1e300}},
+                                            {{0.0, 1e308}, {1.0, -1e308}},
+                                            {{-1e308, 0.0}, {1e308, 1.0}},
+                                            {{1e18, 0.5}},
+                                            {{0x1p53, 0.1}, {0x1p53 + 2.0, 0.1}},
+                                            {{0.0, 0.1}, {1.0, 0.1 + 0x1p-56}},
+                                            {{5.0, 1e-300}}}) {
     const std::string html = to_html(chart_of(points));
     CHECK(fault_of_markup(html) == "");
     CHECK(contains(html, "class=\"line l0\""));
