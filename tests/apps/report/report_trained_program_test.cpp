@@ -1,6 +1,7 @@
 // Reports of what headrace train has written, to its end or not.
 #include <headrace/apps/report/run_record.h>
 #include <headrace/apps/report/write_report.h>
+#include <headrace/apps/run/csv_table.h>
 #include <headrace/tests/apps/glaucoma/data.h>
 #include <headrace/tests/apps/report/tag_balance.h>
 #include <headrace/tests/apps/training_runs.h>
@@ -70,7 +71,7 @@ TEST_CASE("a run at work is reported as such, and after SIGKILL with what it cam
                           {.folder = job.path()});
   const auto has_epochs = [&job] {
     const auto runs = job.runs();
-    return !runs.empty() && fs::exists(runs.front() / "metrics.csv");
+    return !runs.empty() && !read_csv_file(runs.front() / "metrics.csv").rows.empty();
   };
   REQUIRE(training.wait_until(has_epochs));
   const fs::path run = job.only_run();
