@@ -90,9 +90,10 @@ std::vector<ProcessUsage> busiest_processes(const ProcessTicks& before, const Pr
   const double tick_s = detail::seconds_per_tick();
   for (const auto& [pid, entry] : after) {
     const auto old = before.find(pid);
-    const std::uint64_t start = old == before.end() ? 0 : old->second.second;
-    const double cores =
-        static_cast<double>(grown(entry.second, start)) * tick_s / std::max(1e-9, interval_s);
+    // Fewer ticks than before: another process that got the number.
+    const bool same = old != before.end() && old->second.second <= entry.second;
+    const std::uint64_t used = entry.second - (same ? old->second.second : 0);
+    const double cores = static_cast<double>(used) * tick_s / std::max(1e-9, interval_s);
     if (cores > 0) result.push_back({pid, entry.first, cores, pid == getpid()});
   }
   std::sort(result.begin(), result.end(),

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/engine/base/printable.h>
 #include <headrace/monitor/detail/nvml.h>
 #include <headrace/monitor/detail/nvml_abi.h>
 #include <headrace/monitor/detail/visible_gpus.h>
@@ -36,7 +37,7 @@ std::string process_name(const std::filesystem::path& root, unsigned pid) {
   std::string name =
       headrace::detail::read_small_file(root / "proc" / std::to_string(pid) / "comm").value_or("");
   if (name.ends_with('\n')) name.pop_back();
-  return name;
+  return printable(name);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/engine/base/printable.h>
 #include <headrace/monitor/detail/process_stat.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, to_number(words[word]).value_or(0)));
   };
-  return ProcessStat{.name = std::string(text.substr(open + 1, close - open - 1)),
+  return ProcessStat{.name = printable(text.substr(open + 1, close - open - 1)),
                      .state = words[0].front(),
                      .parent = static_cast<int>(number(1)),
                      .ticks = number(11) + number(12),

@@ -24,7 +24,8 @@ struct ProcessStat {
   bool ended() const { return state == 'Z' || state == 'X'; }
 };
 
-/// Nothing for text that is none. A name may hold blanks and brackets.
+/// Nothing for text that is none. A name may hold blanks and brackets; what cannot be printed of it
+/// comes as printable() gives it.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
 std::optional<ProcessStat> read_process_stat(const std::filesystem::path& file);
 

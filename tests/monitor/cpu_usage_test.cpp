@@ -97,3 +97,21 @@ TEST_CASE("the busiest processes are named, ours marked") {
   CHECK(busiest[1].cores == doctest::Approx(50.0 / sysconf(_SC_CLK_TCK)));
   CHECK(busiest_processes(before, read_process_ticks(root.path()), 1.0, 1).size() == 1);
 }
+
+TEST_CASE("a process that got the number of one that ended is counted from its beginning") {
+  const ProcessTicks before{{50, {"ended", 9000}}};
+  const ProcessTicks after{{50, {"fresh", 300}}};
+  const auto busiest = busiest_processes(before, after, 1.0);
+  REQUIRE(busiest.size() == 1);
+  CHECK(busiest[0].name == "fresh");
+  CHECK(busiest[0].cores == doctest::Approx(300.0 / sysconf(_SC_CLK_TCK)));
+}
+
+TEST_CASE("a name with line ends and escapes is told in one line that can be printed") {
+  const FakeRoot root;
+  root.write("proc/50/stat", "50 (a)\n\x1b[2J\xff b) S 1 1 1 0 -1 0 0 0 0 0 7 0 0 0 20 0 1 0\n");
+  const ProcessTicks ticks = read_process_ticks(root.path());
+  REQUIRE(ticks.contains(50));
+  CHECK(ticks.at(50).first == "a)\\x0a\\x1b[2J\\xff b");
+  CHECK(ticks.at(50).second == 7);
+}
