@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -97,7 +98,8 @@ std::optional<double> Nvml::figure(const char* function, Device device, double u
 
 std::optional<double> Nvml::busy_share(Device device) const {
   nvml::Utilisation use{};
-  if (call("nvmlDeviceGetUtilizationRates", device, &use) != nvml::success) return std::nullopt;
+  if (call("nvmlDeviceGetUtilizationRates", device, &use) != nvml::success || use.gpu > 100)
+    return std::nullopt;
   return use.gpu / 100.0;
 }
 
@@ -235,8 +237,10 @@ NvmlActivity Nvml::activity_between(void* before, void* after) const {
   metrics.metrics[2].id = nvml::gpm_pcie_sent_mib_per_s;
   if (call("nvmlGpmMetricsGet", &metrics) != nvml::success) return {};
   const auto value = [&](std::size_t place, double unit) -> std::optional<double> {
-    if (metrics.metrics[place].result != nvml::success) return std::nullopt;
-    return metrics.metrics[place].value * unit;
+    const nvml::GpmMetric& metric = metrics.metrics[place];
+    const bool is_figure = std::isfinite(metric.value) && metric.value >= 0.0;
+    if (metric.result != nvml::success || !is_figure) return std::nullopt;
+    return metric.value * unit;
   };
   constexpr double mib = 1024.0 * 1024.0;
   return {.sm_active_share = value(0, 0.01),

@@ -162,3 +162,26 @@ TEST_CASE("CUDA_VISIBLE_DEVICES of the watched process says which GPUs are looke
   CHECK(shown("-1") == Indices{});
   CHECK(shown("MIG-1234") == Indices{0, 1});  // a part of a GPU: which one, is not told
 }
+
+TEST_CASE("a figure that cannot be is one that was not told") {
+  const StandIn library(HEADRACE_NVML_STAND_IN);
+  GpuSampler sampler({.library = HEADRACE_NVML_STAND_IN});
+  sampler.sample(is_ours);
+  REQUIRE(library.ask("stand_in_turns_to_nonsense") == 1);
+  GpuSample gpu = sampler.sample(is_ours).at(0);
+  CHECK(library.ask("stand_in_turns_to_nonsense") == 0);
+  CHECK_FALSE(gpu.busy_share);
+  CHECK_FALSE(gpu.sm_active_share);
+  CHECK_FALSE(gpu.pcie_received_per_s);
+  CHECK_FALSE(gpu.pcie_sent_per_s);
+  gpu = sampler.sample(is_ours).at(0);
+  CHECK(gpu.busy_share.value() == doctest::Approx(0.85));
+  CHECK(gpu.sm_active_share.value() == doctest::Approx(0.42));
+}
+
+TEST_CASE("the name of a process on a GPU is one line") {
+  const FakeRoot root;
+  root.write("proc/4242/comm", "py\nthon\n");
+  GpuSampler sampler({.library = HEADRACE_NVML_STAND_IN, .root = root.path()});
+  CHECK(sampler.sample(is_ours).at(0).processes.at(1).name == "py\\x0athon");
+}

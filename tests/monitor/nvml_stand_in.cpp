@@ -2,6 +2,7 @@
 // library it is: 2, one of today; 1, an old driver's, without counters of multiprocessors and newer
 // functions; 0, one whose driver does not run.
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@ constexpr unsigned long long gib = 1ULL << 30;
 int started = 0;
 int counter_samples = 0;  // that were not freed
 int throughput_calls = 0;
+int nonsense = 0;  // it tells figures that cannot be
 
 bool is_first(const void* device) {
   return device == reinterpret_cast<const void*>(1);
@@ -80,6 +82,9 @@ int stand_in_counter_samples() {
 int stand_in_throughput_calls() {
   return throughput_calls;
 }
+int stand_in_turns_to_nonsense() {
+  return nonsense = 1 - nonsense;
+}
 
 #if HEADRACE_NVML_PLAYS > 0
 int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -104,7 +109,7 @@ int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
 
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_and_memory) {
   if (!is_first(device)) return not_supported;
-  gpu_and_memory[0] = 85;
+  gpu_and_memory[0] = nonsense != 0 ? ~0U : 85;
   gpu_and_memory[1] = 40;
   return success;
 }
@@ -235,9 +240,9 @@ int nvmlGpmMetricsGet(Metrics* metrics) {
   for (unsigned i = 0; i < metrics->count; ++i) {
     Metric& metric = metrics->metrics[i];
     metric.result = success;
-    if (metric.id == 2) metric.value = 42.0;
-    if (metric.id == 20) metric.value = 5.0;
-    if (metric.id == 21) metric.value = 10.0;
+    if (metric.id == 2) metric.value = nonsense != 0 ? std::nan("") : 42.0;
+    if (metric.id == 20) metric.value = nonsense != 0 ? HUGE_VAL : 5.0;
+    if (metric.id == 21) metric.value = nonsense != 0 ? -1.0 : 10.0;
   }
   return success;
 }
