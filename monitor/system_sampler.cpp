@@ -113,7 +113,11 @@ SystemSampler::SystemSampler(SystemSamplerOptions options)
 SystemSampler::~SystemSampler() = default;
 
 void SystemSampler::Parts::add_machine(SystemSample& sample) {
-  const auto before = std::exchange(last_machine, detail::read_machine_ticks(options.root));
+  std::vector<std::uint64_t> ticks = detail::read_machine_ticks(options.root);
+  // Not told at this moment, for want of a file descriptor say: since boot is no interval.
+  if (std::ranges::all_of(ticks, [](std::uint64_t count) { return count == 0; }))
+    ticks = last_machine;
+  const auto before = std::exchange(last_machine, std::move(ticks));
   const detail::MachineShares shares = detail::machine_shares(last_machine, before);
   sample.machine_share = shares.busy;
   sample.iowait_share = shares.iowait;
@@ -139,7 +143,7 @@ void SystemSampler::Parts::add_tree(SystemSample& sample) {
                  .cores = per_s(now.ticks, before.ticks) * tick_s,
                  .resident = now.resident_pages * page,
                  .open_files = detail::open_files(options.root / "proc" / process / "fd"),
-                 .reads_told = now.reads_told,
+                 .reads_told = now.reads_told && before.reads_told,
                  .read_per_s = per_s(now.read, before.read),
                  .read_from_disk_per_s = per_s(now.read_from_disk, before.read_from_disk),
                  .major_faults_per_s = per_s(now.major_faults, before.major_faults)};

@@ -75,7 +75,8 @@ void ProcessTree::add_from_all() {
   for (bool found = true; found;) {
     found = false;
     for (auto it = fresh.begin(); it != fresh.end();) {
-      if (it->pid != pid_ && !contains(it->parent)) {
+      const bool root = it->pid == pid_ && !ended_;
+      if (!root && !contains(it->parent)) {
         ++it;
         continue;
       }
@@ -87,17 +88,20 @@ void ProcessTree::add_from_all() {
 }
 
 // Parents are read before their children: a child that was read had not been counted to its parent
-// when that was read. Whether somebody ended meanwhile.
+// when that was read. Who is there and cannot be read, for want of a file descriptor say, stays as
+// it was. Whether somebody ended meanwhile.
 bool ProcessTree::refresh() {
   bool ended = false;
+  std::error_code unknown;
   for (Member& member : members_) {
     if (member.gone) continue;
     auto stat = read_process_stat(folder_of(member.pid) / "stat");
     if (stat && stat->start == member.stat.start) {
       member.stat = std::move(*stat);
-    } else {
+    } else if (stat || !std::filesystem::exists(folder_of(member.pid), unknown)) {
       member.gone = true;
       ended = true;
+      ended_ = ended_ || member.pid == pid_;
     }
   }
   return ended;
@@ -148,7 +152,7 @@ TreeReading ProcessTree::read() {
   TreeReading reading{.ticks = lost_ticks_};
   for (Member& member : members_) {
     const ProcessStat& stat = member.stat;
-    if (member.pid == pid_) reading.lives = !stat.ended();
+    if (member.pid == pid_ && !ended_) reading.lives = !stat.ended();
     ++reading.processes;
     reading.threads += static_cast<unsigned>(stat.threads);
     reading.ticks += stat.ticks + stat.child_ticks;

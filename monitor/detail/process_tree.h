@@ -57,6 +57,7 @@ class ProcessTree {
 
   std::filesystem::path proc_;
   int pid_;
+  bool ended_ = false;            // the process itself: whoever has its number now is another
   std::vector<Member> members_;   // parents before their children
   std::vector<int> known_;        // all processes when they were listed last, in order
   bool lists_children_;           // the kernel does

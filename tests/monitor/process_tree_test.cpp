@@ -8,14 +8,36 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace headrace::monitor;
 using headrace::test::end;
 using headrace::test::FakeRoot;
+using headrace::test::read_so_far;
 using headrace::test::run;
 using headrace::test::tick_s;
 using headrace::test::watching;
+
+namespace {
+
+// While it lives, this process can open nothing.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
 
 TEST_CASE("a tree is a process and all that descend from it, and nobody else") {
   const FakeRoot root;
@@ -140,4 +162,45 @@ TEST_CASE("a process that ended is seen to have ended, also before its parent as
   CHECK_FALSE(sample.tree.lives);
   CHECK(sample.tree.processes == 0);
   CHECK(sample.tree.cpu_s == doctest::Approx(12 * tick_s()));
+}
+
+TEST_CASE("a moment in which no file can be opened does not end a tree") {
+  const FakeRoot root;
+  root.write("proc/stat", "cpu  100 0 100 700 100 0 0 0 0 0\n");
+  run(root, {.pid = 100, .ticks = 50});
+  run(root, {.pid = 101, .parent = 100, .ticks = 20});
+  read_so_far(root, 100, 1'000'000, 500'000);
+  SystemSampler sampler(watching(root, 100));
+  CHECK(sampler.sample().tree.reads_told);
+  {
+    const NoMoreFiles none;
+    const TreeUse tree = sampler.sample().tree;
+    CHECK(tree.lives);
+    CHECK(tree.processes == 2);
+  }
+  root.write("proc/stat", "cpu  130 0 110 740 110 0 0 10 0 0\n");
+  run(root, {.pid = 100, .ticks = 60});
+  const SystemSample sample = sampler.sample();
+  CHECK(sample.tree.lives);
+  CHECK(sample.tree.processes == 2);
+  CHECK(sample.tree.cpu_s == doctest::Approx(80 * tick_s()));
+  CHECK_FALSE(sample.tree.reads_told);  // since when, nobody knows
+  CHECK(sampler.sample().tree.reads_told);
+  CHECK(sample.machine_share == doctest::Approx(0.5));  // since counters were read, not since boot
+}
+
+TEST_CASE("a stranger that gets the number of a process that has ended is not watched") {
+  const FakeRoot root;
+  run(root, {.pid = 100, .ticks = 50});
+  run(root, {.pid = 101, .parent = 100, .ticks = 20});
+  SystemSampler sampler(watching(root, 100));
+  sampler.sample();
+  end(root, 100);
+  run(root, {.pid = 101, .ticks = 20});
+  CHECK_FALSE(sampler.sample().tree.lives);
+  run(root, {.pid = 100, .ticks = 7000, .start = 99});
+  const TreeUse tree = sampler.sample().tree;
+  CHECK_FALSE(tree.lives);
+  CHECK(tree.processes == 1);
+  CHECK(tree.cpu_s == doctest::Approx(70 * tick_s()));
 }
