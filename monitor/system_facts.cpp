@@ -25,9 +25,7 @@ void SystemFacts::add(const SystemSample& sample) {
   ++samples_;
   cores_ = sample.cores;
   machine_.add(sample.machine_share);
-  if (sample.tree.processes > 0) {
-    process_.add(sample.tree.cores / std::max(1U, sample.cores));
-  }
+  if (sample.tree.processes > 0) process_.add(share_of_cores(sample));
   if (sample.tree.reads_told) {
     read_.add(sample.tree.read_per_s);
     read_from_disk_.add(sample.tree.read_from_disk_per_s);
@@ -56,11 +54,25 @@ void SystemFacts::add_gpu(const GpuSample& sample) {
   gpu.temperature_c = std::max(gpu.temperature_c, sample.temperature_c.value_or(-1.0));
   for (const std::string& reason : sample.throttled)
     ++gpu.throttled[reason];
+  if (sample.sm_clock_mhz) gpu.sm_clock.add(*sample.sm_clock_mhz);
+  if (sample.power_w) gpu.power.add(*sample.power_w);
+  gpu.most_sm_clock_mhz = std::max(gpu.most_sm_clock_mhz, sample.most_sm_clock_mhz.value_or(-1.0));
+  gpu.power_limit_w = std::max(gpu.power_limit_w, sample.power_limit_w.value_or(-1.0));
+  std::uint64_t of_others = 0;
   for (const GpuProcess& process : sample.processes) {
     if (process.ours) gpu.ours = true;
+    if (!process.ours) of_others += process.memory;
     if (!process.ours && (gpu.others.contains(process.pid) || gpu.others.size() < most_processes))
       gpu.others[process.pid] = process;
   }
+  gpu.others_memory = std::max(gpu.others_memory, of_others);
+}
+
+double SystemFacts::mean_of(const std::vector<const Gpu*>& gpus, Mean Gpu::*figure) {
+  Mean mean;
+  for (const Gpu* gpu : gpus)
+    if ((gpu->*figure).count > 0) mean.add((gpu->*figure).value(0.0));
+  return mean.value(-1.0);
 }
 
 std::optional<MachineFacts> SystemFacts::machine() const {
@@ -91,16 +103,18 @@ std::vector<const SystemFacts::Gpu*> SystemFacts::chosen() const {
 std::optional<GpuFacts> SystemFacts::gpu() const {
   const std::vector<const Gpu*> gpus = chosen();
   if (gpus.empty()) return std::nullopt;
-  GpuFacts facts{.name = gpus.front()->name};
-  Mean busy;
-  Mean sm_active;
+  GpuFacts facts{.name = gpus.front()->name,
+                 .busy_share = mean_of(gpus, &Gpu::busy),
+                 .sm_active_share = mean_of(gpus, &Gpu::sm_active),
+                 .sm_clock_mhz = mean_of(gpus, &Gpu::sm_clock),
+                 .power_w = mean_of(gpus, &Gpu::power)};
   Mean idle;
   for (const Gpu* gpu : gpus) {
-    if (gpu->busy.count > 0) {
-      busy.add(gpu->busy.value(0.0));
+    if (gpu->busy.count > 0)
       idle.add(static_cast<double>(gpu->idle) / static_cast<double>(gpu->busy.count));
-    }
-    if (gpu->sm_active.count > 0) sm_active.add(gpu->sm_active.value(0.0));
+    facts.others_memory = std::max(facts.others_memory, gpu->others_memory);
+    facts.most_sm_clock_mhz = std::max(facts.most_sm_clock_mhz, gpu->most_sm_clock_mhz);
+    facts.power_limit_w = std::max(facts.power_limit_w, gpu->power_limit_w);
     facts.memory_total = std::max(facts.memory_total, gpu->memory_total);
     facts.memory_peak = std::max(facts.memory_peak, gpu->memory_peak);
     facts.temperature_c = std::max(facts.temperature_c, gpu->temperature_c);
@@ -112,8 +126,6 @@ std::optional<GpuFacts> SystemFacts::gpu() const {
     for (const auto& [pid, process] : gpu->others)
       facts.others.push_back(words_of(process));
   }
-  facts.busy_share = busy.value(-1.0);
-  facts.sm_active_share = sm_active.value(-1.0);
   facts.idle_samples_share = idle.value(-1.0);
   return facts;
 }

@@ -42,6 +42,10 @@ class HEADRACE_API SystemFacts {
     std::string name{};
     Mean busy{};
     Mean sm_active{};
+    Mean sm_clock{};  // MHz
+    Mean power{};     // W
+    double most_sm_clock_mhz = -1.0;
+    double power_limit_w = -1.0;
     std::size_t idle = 0;
     std::size_t samples = 0;
     std::uint64_t memory_total = 0;
@@ -49,11 +53,13 @@ class HEADRACE_API SystemFacts {
     double temperature_c = -1.0;
     std::map<std::string, std::size_t> throttled{};  // samples a reason
     std::map<int, GpuProcess> others{};
+    std::uint64_t others_memory = 0;  // bytes that they held at once, at most
     bool ours = false;
   };
 
   void add_gpu(const GpuSample& sample);
   std::vector<const Gpu*> chosen() const;
+  static double mean_of(const std::vector<const Gpu*>& gpus, Mean Gpu::*figure);
 
   std::size_t samples_ = 0;
   unsigned cores_ = 0;

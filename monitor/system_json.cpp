@@ -63,13 +63,13 @@ void put_machine(Json& line, const SystemSample& sample) {
 void put_tree(Json& line, const SystemSample& sample) {
   const TreeUse& tree = sample.tree;
   if (tree.processes == 0) return;
-  line["process_share"] = rounded(tree.cores / std::max(1U, sample.cores), 4);
+  line["process_share"] = rounded(share_of_cores(sample), 4);
   line["process_cores"] = rounded(tree.cores, 3);
   line["process_cpu_s"] = rounded(tree.cpu_s, 2);
   line["processes"] = tree.processes;
   line["threads"] = tree.threads;
   if (tree.open_files > 0) line["open_files"] = tree.open_files;
-  line["memory_held_bytes"] = sample.memory.held();
+  if (sample.memory.held() > 0) line["memory_held_bytes"] = sample.memory.held();
   line["memory_resident_bytes"] = tree.resident;
   if (tree.reads_told) {
     line["read_bytes_per_s"] = bytes(tree.read_per_s);

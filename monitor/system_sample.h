@@ -4,6 +4,7 @@
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/process_memory.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -109,5 +110,11 @@ struct SystemSample {
   std::vector<ProcessUsage> busiest{};
   std::optional<AllocatorCounters> allocator{};
 };
+
+/// Of the cores that the watched tree may use, what it used; all at most, though ticks of the clock
+/// may say more over a short interval.
+inline double share_of_cores(const SystemSample& sample) {
+  return std::min(1.0, sample.tree.cores / std::max(1U, sample.cores));
+}
 
 }  // namespace headrace::inline v1::monitor

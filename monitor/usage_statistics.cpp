@@ -63,7 +63,7 @@ std::optional<ShareSpread> ShareMeter::spread() const {
 void UsageMeter::add(const SystemSample& sample) {
   seconds_ += sample.interval_s;
   cpu_.add(sample.machine_share);
-  if (sample.tree.processes > 0) process_.add(sample.tree.cores / std::max(1U, sample.cores));
+  if (sample.tree.processes > 0) process_.add(share_of_cores(sample));
   if (const auto share = memory_share(sample)) {
     memory_.add(*share);
     memory_total_ = memory_in_use(sample.host).total;

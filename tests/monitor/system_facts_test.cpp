@@ -105,3 +105,27 @@ TEST_CASE("facts can begin another window") {
   facts.add(sample_of(0.5, 1.0));
   CHECK(facts.machine()->machine_share == doctest::Approx(0.5));
 }
+
+TEST_CASE("a window knows what others hold of the GPU at most, its clocks and its power") {
+  std::vector<SystemSample> samples(2, sample_of(0.1, 5.0));
+  for (SystemSample& sample : samples)
+    sample.gpus = {{.name = "A", .busy_share = 0.9, .memory_total = 100}};
+  GpuSample& first = samples[0].gpus[0];
+  first.processes = {{.pid = 7, .memory = 40, .ours = true},
+                     {.pid = 8, .name = "one", .memory = 10},
+                     {.pid = 9, .name = "two", .memory = 5}};
+  first.sm_clock_mhz = 1000;
+  first.most_sm_clock_mhz = 1980;
+  first.power_w = 300;
+  first.power_limit_w = 350;
+  GpuSample& second = samples[1].gpus[0];
+  second.processes = {{.pid = 7, .ours = true}, {.pid = 11, .name = "three", .memory = 12}};
+  second.sm_clock_mhz = 1200;
+  const GpuFacts facts = gpu_facts(samples).value();
+  CHECK(facts.others_memory == 15);
+  CHECK(facts.sm_clock_mhz == doctest::Approx(1100));
+  CHECK(facts.most_sm_clock_mhz == 1980.0);
+  CHECK(facts.power_w == 300.0);
+  CHECK(facts.power_limit_w == 350.0);
+  CHECK(machine_facts(samples)->process_share == 1.0);  // of 4 cores
+}

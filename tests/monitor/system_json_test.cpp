@@ -138,3 +138,12 @@ TEST_CASE("a number that has no room is left out") {
   CHECK(sample->tree.open_files == 0);
   CHECK(sample->host.total == 0);
 }
+
+TEST_CASE("a share of the cores is at most all, and memory that was not read has no key") {
+  SystemSample sample{.interval_s = 0.05, .cores = 2};
+  sample.tree = {.lives = true, .processes = 1, .cores = 2.2};
+  const json object = json::parse(system_line(sample));
+  CHECK(object["process_cores"] == 2.2);  // ticks of 10 ms over a short time
+  CHECK(object["process_share"] == 1.0);
+  CHECK_FALSE(object.contains("memory_held_bytes"));
+}
