@@ -153,7 +153,7 @@ Advice raise_threads(const Case& c) {
 }
 
 bool workers_are_full(const Case& c) {
-  return c.stage.role == StageRole::worker;
+  return c.stage.role == StageRole::worker && c.host.usable_cores > 0;
 }
 
 Advice cheaper_step(const Case& c) {

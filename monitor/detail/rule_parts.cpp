@@ -56,7 +56,7 @@ std::string setting_bytes(std::uint64_t bytes) {
 }
 
 std::string kibibytes(std::uint64_t bytes) {
-  return fmt::format("{} KiB", (bytes + 1023) / 1024);
+  return fmt::format("{} KiB", bytes / 1024 + (bytes % 1024 != 0 ? 1 : 0));
 }
 
 bool has_key(const SettingFacts& settings, std::string_view key) {
@@ -68,6 +68,12 @@ bool has_key(const SettingFacts& settings, std::string_view key) {
 
 std::string batch_key(const SettingFacts& settings) {
   return has_key(settings, "training.batch") ? "training.batch" : "batch";
+}
+
+std::int64_t most_records(const RunFacts& facts) {
+  constexpr std::int64_t largest_batch = 1'000'000;
+  const bool known = facts.records && facts.records->records > 0;
+  return known ? std::min(facts.records->records, largest_batch) : largest_batch;
 }
 
 bool knows_stall(const RunFacts& facts) {
@@ -85,11 +91,13 @@ double gpu_busy(const RunFacts& facts) {
 HostFacts host_facts(const RunFacts& facts) {
   if (!facts.machine) return {};
   const MachineFacts& machine = *facts.machine;
-  return {.usable_cores = machine.cores,
-          .process_cpu_share = machine.process_share,
-          .io_pressure_share = machine.io_pressure,
-          .read_from_disk_share =
-              machine.read_per_s > 0 ? machine.read_from_disk_per_s / machine.read_per_s : -1.0};
+  return {
+      .usable_cores = machine.cores,
+      .process_cpu_share = machine.process_share,
+      .io_pressure_share = machine.io_pressure,
+      .read_from_disk_share = machine.read_per_s > 0
+                                  ? std::min(1.0, machine.read_from_disk_per_s / machine.read_per_s)
+                                  : -1.0};
 }
 
 }  // namespace headrace::inline v1::monitor::detail

@@ -32,6 +32,9 @@ bool has_key(const SettingFacts& settings, std::string_view key);
 /// "training.batch", or "batch" of a loader's configuration.
 std::string batch_key(const SettingFacts& settings);
 
+/// No batch is larger: what an epoch has, as far as it is known.
+std::int64_t most_records(const RunFacts& facts);
+
 /// Whether the verdict could say how much was waited for data.
 bool knows_stall(const RunFacts& facts);
 bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);

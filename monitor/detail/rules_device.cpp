@@ -1,5 +1,6 @@
 #include <headrace/monitor/detail/loader_advice.h>
 #include <headrace/monitor/detail/rules.h>
+#include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr std::int64_t largest_batch = 1'000'000;
 constexpr int most_prefetch = 64;
 
 double per_step(const RunFacts& facts, double seconds) {
@@ -39,13 +39,13 @@ void double_batch(const RunFacts& facts, Advice& advice) {
   advice.setting = batch_key(settings);
   advice.old_value = fmt::format("{}", settings.batch);
   advice.new_value = fmt::format("{}", 2 * settings.batch);
-  advice.action = settings.accumulation > 1
-                      ? fmt::format(
-                            "larger batches, with training.accumulation {} -> {} for the "
-                            "same effective batch",
-                            settings.accumulation, (settings.accumulation + 1) / 2)
-                      : "larger batches: the same launches for twice the samples (the effective "
-                        "batch changes, so the learning rate may have to)";
+  const bool halves = settings.accumulation > 1 && settings.accumulation % 2 == 0;
+  advice.action = halves ? fmt::format(
+                               "larger batches, with training.accumulation {} -> {} for the "
+                               "same effective batch",
+                               settings.accumulation, settings.accumulation / 2)
+                         : "larger batches: the same launches for twice the samples (the effective "
+                           "batch changes, so the learning rate may have to)";
   advice.effect = fmt::format("{} -> {} samples/s, GPU busy {} -> {}",
                               format_rate(facts.verdict.delivered_per_s),
                               format_rate(facts.verdict.delivered_per_s * gain), format_share(busy),
@@ -80,7 +80,7 @@ void fill_gaps(const RunFacts& facts, const AdviceThresholds& limits, double wai
   if (contended && has_key(facts.settings, "threads.torch") &&
       facts.settings.torch_threads > static_cast<int>(std::max(1u, facts.machine->cores / 4))) {
     fewer_host_threads(facts, advice);
-  } else if (facts.settings.batch > 0 && 2 * facts.settings.batch <= largest_batch &&
+  } else if (facts.settings.batch > 0 && 2 * facts.settings.batch <= most_records(facts) &&
              has_gpu_memory(facts, limits)) {
     advice.evidence.push_back(
         bytes_of("gpu_memory_peak_bytes", "GPU memory used", facts.gpu->memory_peak));
@@ -96,7 +96,8 @@ void fill_gaps(const RunFacts& facts, const AdviceThresholds& limits, double wai
 }
 
 bool hide_copies(const RunFacts& facts, Advice& advice) {
-  if (facts.page_locked && !*facts.page_locked) {
+  const bool limited = !facts.files || facts.files->locked_limit != no_limit;
+  if (facts.page_locked && !*facts.page_locked && limited) {
     advice.verdict += ": the batches lie in memory that is not page-locked";
     advice.setting = "ulimit -l";
     advice.old_value = facts.files ? kibibytes(facts.files->locked_limit) : "too small";
@@ -126,8 +127,10 @@ void cite_clocks(const GpuFacts& gpu, Advice& advice) {
          fmt::format("{:.0f} of {:.0f} MHz", gpu.sm_clock_mhz, gpu.most_sm_clock_mhz)});
   }
   if (gpu.power_w >= 0)
-    advice.evidence.push_back({"gpu_power_w", gpu.power_w,
-                               fmt::format("{:.0f} of {:.0f} W", gpu.power_w, gpu.power_limit_w)});
+    advice.evidence.push_back(
+        {"gpu_power_w", gpu.power_w,
+         gpu.power_limit_w > 0 ? fmt::format("{:.0f} of {:.0f} W", gpu.power_w, gpu.power_limit_w)
+                               : fmt::format("{:.0f} W", gpu.power_w)});
   if (gpu.busy_share >= 0)
     advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy", gpu.busy_share));
   if (advice.evidence.size() >= 3) return;
@@ -217,6 +220,7 @@ RuleAdvice exposed_copies(const RunFacts& facts, const AdviceThresholds& limits)
   const bool measured = budget.on_gpu && budget.steps > 0 && budget.wall_s > 0;
   const double share = measured ? budget.copy_s / budget.wall_s : 0.0;
   if (!(share > limits.exposed_copy)) return slow_transfer(facts, limits);
+  if (!(share < 1.0)) return {};  // the clocks disagree
   Advice advice{.rule = "exposed-copies",
                 .severity = share > limits.high_stall ? Severity::warning : Severity::notice,
                 .verdict = "copies to the GPU are not hidden behind its work",
@@ -225,11 +229,11 @@ RuleAdvice exposed_copies(const RunFacts& facts, const AdviceThresholds& limits)
                      seconds_of("copy_s", "of a step", per_step(facts, budget.copy_s)),
                      seconds_of("step_s", "a step takes", per_step(facts, budget.wall_s))};
   if (!hide_copies(facts, advice)) return {};
-  const double gain = budget.wall_s / (budget.wall_s - budget.copy_s);
   advice.effect =
-      fmt::format("copies {} -> below {}, {} -> {} samples/s", format_share(share),
-                  format_share(limits.exposed_copy), format_rate(facts.verdict.delivered_per_s),
-                  format_rate(facts.verdict.delivered_per_s * gain));
+      fmt::format("copies {} -> below {}", format_share(share), format_share(limits.exposed_copy));
+  if (const double pace = facts.verdict.delivered_per_s; pace > 0.0)
+    advice.effect +=
+        fmt::format(", {} -> {} samples/s", format_rate(pace), format_rate(pace / (1.0 - share)));
   advice.check = "the part \"copy\" of the steps in the next epoch";
   return advice;
 }
@@ -254,7 +258,8 @@ RuleAdvice throttled_clocks(const RunFacts& facts, const AdviceThresholds& limit
   advice.effect = gpu.sm_clock_mhz > 0 && gpu.most_sm_clock_mhz > gpu.sm_clock_mhz
                       ? fmt::format("up to {:.2f} times the pace where the GPU sets it",
                                     gpu.most_sm_clock_mhz / gpu.sm_clock_mhz)
-                      : "clocks as high as the card's";
+                      : fmt::format("reasons in force {} -> 0, clocks as high as the card's",
+                                    std::max<std::size_t>(gpu.throttled.size(), 1));
   advice.check = "clocks and reasons in the next window";
   return advice;
 }

@@ -70,7 +70,10 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
   const auto without = [&] {
     return predicted_effect(facts.verdict, with_service(facts.load, stage.name, 0.0));
   };
-  if (stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache) {
+  const bool knows_size =
+      settings.decoded_bytes > 0 || (facts.machine && facts.machine->memory_room > 0);
+  if (stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache &&
+      knows_size) {
     cache_decoded(facts, advice);
     advice.effect = without() + " from the second epoch on";
   } else if (stage.stage == "decode" && gpu_can_decode(facts, limits)) {
@@ -161,6 +164,7 @@ RuleAdvice variable_cost(const RunFacts& facts, const AdviceThresholds& limits) 
                       fmt::format("correlation with size {:.2f}", batches.size_correlation)},
                      stall_of(facts)};
   const bool pictures = !facts.settings.decode_device.empty();
+  if (!pictures && facts.settings.prefetch >= most_prefetch) return {};
   advice.setting = pictures ? "headrace pack images --longest-side" : "data.prefetch";
   advice.old_value = pictures ? "as they are" : fmt::format("{}", facts.settings.prefetch);
   advice.new_value =

@@ -46,11 +46,11 @@ Advice cpu_shared(const RunFacts& facts, double share) {
                 .severity = Severity::notice,
                 .verdict = fmt::format("{} takes CPU that this run could use", named(busiest)),
                 .weight = std::min(1.0, share)};
-  advice.evidence = {
-      {"other_cores", cores_of_others(machine),
-       fmt::format("others use {:.1f} of {} cores", cores_of_others(machine), machine.cores)},
-      share_of("process_cpu_share", "this run's share", machine.process_share),
-      share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
+  advice.evidence = {{"other_cores", cores_of_others(machine),
+                      fmt::format("others use {:.1f} cores, this run may use {}",
+                                  cores_of_others(machine), machine.cores)},
+                     share_of("process_cpu_share", "this run's share", machine.process_share),
+                     share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
   advice.setting = fmt::format("renice -n 19 -p {}", busiest.pid);
   advice.old_value = fmt::format("{:.1f} cores", busiest.cores);
   advice.new_value = "what this run leaves";
@@ -70,9 +70,11 @@ Advice gpu_shared(const RunFacts& facts) {
                 .weight = 0.5};
   if (gpu.others_memory > 0 && gpu.memory_total > 0)
     advice.weight = static_cast<double>(gpu.others_memory) / static_cast<double>(gpu.memory_total);
+  const bool told = gpu.others_memory > 0;
   advice.evidence = {
       count_of("other_gpu_processes", "other processes", static_cast<double>(gpu.others.size())),
-      bytes_of("other_gpu_bytes", "memory they hold", gpu.others_memory),
+      told ? bytes_of("other_gpu_bytes", "memory they hold", gpu.others_memory)
+           : bytes_of("gpu_memory_peak_bytes", "memory that all hold", gpu.memory_peak),
       bytes_of("gpu_memory_bytes", "of", gpu.memory_total)};
   if (gpu.busy_share >= 0)
     advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy by all", gpu.busy_share));
@@ -80,8 +82,9 @@ Advice gpu_shared(const RunFacts& facts) {
   advice.old_value = fmt::format("shared with {}", gpu.others.size());
   advice.new_value = "alone";
   advice.action = "end it, or set CUDA_VISIBLE_DEVICES to another card";
-  advice.effect = fmt::format("GPU memory for this run +{}, and all of its time",
-                              format_bytes(gpu.others_memory));
+  advice.effect = told ? fmt::format("GPU memory for this run +{}, and all of its time",
+                                     format_bytes(gpu.others_memory))
+                       : fmt::format("others on the GPU {} -> 0", gpu.others.size());
   advice.check = "no other process on the card in the next epoch";
   return advice;
 }

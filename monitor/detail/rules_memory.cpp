@@ -71,18 +71,39 @@ Advice nearly_full_advice(const RunFacts& facts, const MemoryRemark& remark, dou
                 .severity = Severity::warning,
                 .verdict = remark.sentence,
                 .weight = share};
-  const std::int64_t half = std::max<std::int64_t>(settings.batch / 2, 1);
+  advice.check = "GPU memory's peak in the next run";
+  if (settings.batch < 2) {
+    advice.setting = "headrace profile-memory";
+    advice.old_value = fmt::format("batch {}", settings.batch);
+    advice.new_value = "a smaller input or network";
+    advice.action = "the batch cannot be smaller: see what takes the memory";
+    advice.effect = fmt::format("GPU memory {} -> less", format_share(share));
+    return advice;
+  }
   advice.setting = batch_key(settings);
   advice.old_value = fmt::format("{}", settings.batch);
-  advice.new_value = fmt::format("{}", half);
+  advice.new_value = fmt::format("{}", settings.batch / 2);
   advice.action = fmt::format(
-      "smaller batches, with training.accumulation {} -> {} for the same "
-      "effective batch",
-      settings.accumulation, 2 * settings.accumulation);
+      "smaller batches, with training.accumulation {} -> {} for {}the same effective batch",
+      settings.accumulation, 2 * settings.accumulation, settings.batch % 2 == 0 ? "" : "nearly ");
   advice.effect =
       fmt::format("GPU memory {} -> down to {}", format_share(share), format_share(share / 2.0));
-  advice.check = "GPU memory's peak in the next run";
   return advice;
+}
+
+void hold_less(const SettingFacts& settings, Advice& advice) {
+  if (settings.prefetch > 1) {
+    advice.setting = "data.prefetch";
+    advice.old_value = fmt::format("{}", settings.prefetch);
+    advice.new_value = fmt::format("{}", settings.prefetch / 2);
+    advice.action = "keep fewer batches ahead, or hold less of the data in memory";
+  } else {
+    advice.setting = batch_key(settings);
+    advice.old_value = fmt::format("{}", settings.batch);
+    advice.new_value =
+        settings.batch > 1 ? fmt::format("{}", settings.batch / 2) : "smaller inputs";
+    advice.action = "take smaller batches, or hold less of the data in memory";
+  }
 }
 
 RuleAdvice room_on_gpu(const RunFacts& facts, const AdviceThresholds& limits, double share) {
@@ -92,8 +113,11 @@ RuleAdvice room_on_gpu(const RunFacts& facts, const AdviceThresholds& limits, do
       waits_for_data(facts, limits) || facts.settings.batch == 0 || !(share > 0))
     return {};
   // What does not grow with the batch is counted as if it did: rather too small.
-  const auto larger = static_cast<std::int64_t>(
-      std::floor(static_cast<double>(facts.settings.batch) * limits.nearly_full_gpu / share));
+  const double by_memory =
+      std::floor(static_cast<double>(facts.settings.batch) * limits.nearly_full_gpu / share);
+  const auto larger =
+      static_cast<std::int64_t>(std::min(by_memory, static_cast<double>(most_records(facts))));
+  if (larger <= facts.settings.batch) return {};
   Advice advice{.rule = "gpu-memory-free",
                 .severity = Severity::notice,
                 .verdict = "the GPU has memory for larger batches and time for them",
@@ -203,11 +227,7 @@ RuleAdvice memory_forecast(const RunFacts& facts, const AdviceThresholds& limits
     advice.new_value = "true";
     advice.action = "take smaller micro-batches, the same effective batch";
   } else {
-    const int ahead = std::max(facts.settings.prefetch, 1);
-    advice.setting = "data.prefetch";
-    advice.old_value = fmt::format("{}", ahead);
-    advice.new_value = fmt::format("{}", std::max(1, ahead / 2));
-    advice.action = "keep fewer batches ahead, or hold less of the data in memory";
+    hold_less(facts.settings, advice);
   }
   advice.effect = fmt::format("forecast {} -> at most {}", format_bytes(plan.forecast),
                               format_bytes(plan.limit));

@@ -30,6 +30,12 @@ std::array<Driver, 4> drivers(const StepBudget& budget) {
   return parts;
 }
 
+// Near 100 % two figures must not look the same.
+std::string figure_share(double share) {
+  return share >= 0.995 && share < 1.0 ? fmt::format("{:.2f} %", 100.0 * share)
+                                       : format_share(share);
+}
+
 std::string left_without(const RunFacts& facts, double share) {
   return format_seconds(facts.seconds_left * (1.0 - share));
 }
@@ -76,16 +82,18 @@ RuleAdvice majority_class(const RunFacts& facts, const AdviceThresholds& limits)
                     "it has learnt no more than the most frequent class: look at labels and "
                     "learning rate, not at the speed",
                 .weight = 0.5};
-  advice.evidence = {share_of("accuracy", figure, learning.accuracy),
-                     share_of("majority", "most frequent class", learning.majority),
-                     count_of("epoch", "epoch", static_cast<double>(facts.epoch))};
+  const std::string reached = fmt::format("{} {}", figure, figure_share(learning.accuracy));
+  advice.evidence = {
+      {"accuracy", learning.accuracy, reached},
+      {"majority", learning.majority, "most frequent class " + figure_share(learning.majority)},
+      count_of("epoch", "epoch", static_cast<double>(facts.epoch))};
   advice.setting = "headrace inspect --sheet sheet.png";
-  advice.old_value = fmt::format("{} {}", figure, format_share(learning.accuracy));
-  advice.new_value = fmt::format("above {}", format_share(learning.majority));
+  advice.old_value = reached;
+  advice.new_value = fmt::format("above {}", figure_share(learning.majority));
   advice.action = "look at samples with their labels, as the network gets them";
   advice.effect = fmt::format(
-      "{} {} -> above {}", figure, format_share(learning.accuracy),
-      format_share(learning.majority + limits.above_majority * (1.0 - learning.majority)));
+      "{} -> above {}", reached,
+      figure_share(learning.majority + limits.above_majority * (1.0 - learning.majority)));
   advice.check = figure + " of the next epochs";
   return advice;
 }
@@ -116,10 +124,11 @@ RuleAdvice time_budget(const RunFacts& facts, const AdviceThresholds& limits) {
     advice.new_value = "bf16";
     advice.action = "compute in bf16 (results change a little)";
   } else {
-    if (!has_key(facts.settings, "training.epochs")) return {};
+    const std::int64_t fewer = std::max(facts.epoch + fit, facts.epoch + 1);
+    if (!has_key(facts.settings, "training.epochs") || fewer >= facts.epochs) return {};
     advice.setting = "training.epochs";
     advice.old_value = fmt::format("{}", facts.epochs);
-    advice.new_value = fmt::format("{}", std::max(facts.epoch + fit, facts.epoch + 1));
+    advice.new_value = fmt::format("{}", fewer);
     advice.action = "train as many epochs as fit, or make the steps quicker";
   }
   const Driver most = drivers(facts.budget).front();

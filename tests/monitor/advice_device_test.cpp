@@ -1,4 +1,5 @@
 // Rules 1, 7, 8, 10, 18: the GPU.
+#include <headrace/monitor/file_limits.h>
 #include <headrace/tests/monitor/run_window.h>
 
 using namespace headrace::test;
@@ -177,4 +178,43 @@ TEST_CASE("rule 18 speaks without a reason from 90 degrees on") {
   CHECK_FALSE(speaks(18, facts));
   facts.gpu->temperature_c = 90.0;
   CHECK(said(18, facts).has_value());
+}
+
+TEST_CASE("rule 7 says where twice the batch changes what a step learns from") {
+  RunFacts facts = many_small_kernels();
+  facts.settings.accumulation = 3;
+  CHECK(has(whole(7, facts).action, "the effective batch changes"));
+  facts.settings.accumulation = 2;
+  CHECK(has(whole(7, facts).action, "for the same effective batch"));
+}
+
+TEST_CASE("rule 7 proposes no batch that the records do not fill") {
+  RunFacts facts = many_small_kernels();
+  facts.records->records = 128;
+  CHECK(whole(7, facts).setting == "training.batch");
+  facts.records->records = 127;
+  CHECK(whole(7, facts).setting == "headrace doctor");
+}
+
+TEST_CASE("rule 10 raises no limit of locked memory that is not set") {
+  RunFacts facts = with_copies(0.2);
+  facts.page_locked = false;
+  facts.files->locked_limit = no_limit;
+  CHECK(whole(10, facts).setting == "data.prefetch");
+}
+
+TEST_CASE("rule 10 predicts no pace from steps that were too few, and none without an end") {
+  RunFacts facts = with_copies(0.2);
+  facts.budget.steps = 3;
+  judge_again(facts);
+  CHECK(whole(10, facts).effect == "copies 20 % -> below 3.0 %");
+  CHECK_FALSE(speaks(10, with_copies(1.0)));  // the clocks disagree
+}
+
+TEST_CASE("rule 18 says power without a limit that is not told") {
+  RunFacts facts = window();
+  facts.gpu->throttled = {"power limit"};
+  facts.gpu->power_w = 250.0;
+  CHECK(has(whole(18, facts).line(), "250 W"));
+  CHECK_FALSE(has(whole(18, facts).line(), "-1 W"));
 }

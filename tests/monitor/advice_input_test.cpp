@@ -173,3 +173,23 @@ TEST_CASE("rule 12 speaks above 15 % of spread and from a correlation of a half 
   CHECK(speaks(12, facts));
   CHECK_FALSE(speaks(12, with_stall(facts, 0.0)));
 }
+
+TEST_CASE("rule 3 proposes no cache whose size nobody knows") {
+  RunFacts facts = slow_decode();
+  facts.machine->process_share = 0.97;
+  facts.machine->memory_room = 0;
+  facts.settings.decoded_bytes = 0;
+  CHECK(whole(3, facts).setting == "decode time a sample");
+  facts.machine->memory_room = 20 * gib;
+  CHECK(whole(3, facts).setting == "data.cache.memory");
+  CHECK(whole(3, facts).new_value == "10GiB");
+}
+
+TEST_CASE("rule 12 asks for no more batches than can be kept") {
+  RunFacts facts = uneven();
+  facts.settings.decode_device = "";
+  facts.settings.prefetch = 63;
+  CHECK(whole(12, facts).new_value == "64");
+  facts.settings.prefetch = 64;
+  CHECK_FALSE(speaks(12, facts));
+}

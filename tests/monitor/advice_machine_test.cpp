@@ -158,3 +158,16 @@ TEST_CASE("rule 24 speaks below half of the time, where the middle rank has 80 %
   facts.rank_readiness = {0.1};
   CHECK_FALSE(speaks(24, facts));
 }
+
+TEST_CASE("rule 19 does not say that others use more cores than there are") {
+  const std::string line = whole(19, with_hog(24.0)).line();
+  CHECK_MESSAGE(has(line, "others use 24.0 cores, this run may use 16"), line);
+}
+
+TEST_CASE("rule 19 says nothing of memory that the driver does not tell") {
+  RunFacts facts = shared_gpu();
+  facts.gpu->others_memory = 0;
+  const Advice advice = whole(19, facts);
+  CHECK(advice.rule == "gpu-shared");
+  CHECK_FALSE(has(advice.line(), "0 B"));
+}

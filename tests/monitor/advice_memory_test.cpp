@@ -177,3 +177,31 @@ TEST_CASE("rule 17 lets a forecast of exactly the limit pass") {
   facts.plan->limit = 0;
   CHECK_FALSE(speaks(17, facts));
 }
+
+TEST_CASE("rule 16 does not halve a batch of one") {
+  RunFacts facts = with_peak(95 * gib);
+  facts.settings.batch = 1;
+  CHECK(whole(16, facts).setting == "headrace profile-memory");
+  facts.settings.batch = 2;
+  CHECK(whole(16, facts).new_value == "1");
+  CHECK(has(whole(16, facts).action, "for the same effective batch"));
+  facts.settings.batch = 65;
+  CHECK(has(whole(16, facts).action, "for nearly the same effective batch"));
+}
+
+TEST_CASE("rule 16 finds no batch that the records do not fill") {
+  RunFacts facts = with_peak(10 * mib);
+  CHECK(whole(16, facts).new_value == "32000");
+  facts.records->records = 64;
+  CHECK_FALSE(speaks(16, facts));
+}
+
+TEST_CASE("rule 17 shrinks the batch where no fewer can be kept ahead") {
+  RunFacts facts = window();
+  facts.plan = PlanFacts{.forecast = 96 * gib, .limit = 64 * gib};
+  facts.settings.prefetch = 1;
+  CHECK(whole(17, facts).setting == "training.batch");
+  CHECK(whole(17, facts).new_value == "32");
+  facts.settings.batch = 1;
+  CHECK(whole(17, facts).new_value == "smaller inputs");
+}

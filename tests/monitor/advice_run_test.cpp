@@ -86,3 +86,20 @@ TEST_CASE("rule 23 lets exactly the time that was wanted pass") {
   facts.seconds_wanted = -1.0;
   CHECK_FALSE(speaks(23, facts));
 }
+
+TEST_CASE("rule 22 tells two figures near 100 % apart") {
+  RunFacts facts = window();
+  facts.learning = RunFacts::Learning{.accuracy = 0.9980, .majority = 0.9985};
+  const Advice advice = whole(22, facts);
+  CHECK(advice.old_value == "accuracy 99.80 %");
+  CHECK(advice.new_value == "above 99.85 %");
+  CHECK_FALSE(has(advice.line(), "100 %"));
+}
+
+TEST_CASE("rule 23 has no fewer epochs to propose before the last one") {
+  RunFacts facts = late();
+  facts.epoch = 9;
+  CHECK_FALSE(speaks(23, facts));
+  facts.epoch = 8;
+  CHECK(whole(23, facts).new_value == "9");
+}

@@ -138,3 +138,10 @@ TEST_CASE("facts of patches propose chunks of about a quarter, and what they wou
   CHECK(whole(6, facts).setting == "headrace pack table --layout");
   CHECK(whole(6, facts).new_value == "contiguous");
 }
+
+TEST_CASE("storage gives all of the bytes at most, though it reads ahead") {
+  RunFacts facts = cold_again();
+  facts.machine->read_per_s = 1e6;  // pages of a mapped file are no reads
+  facts.machine->read_from_disk_per_s = 60e6;
+  CHECK(has(whole(5, facts).line(), "of the bytes from storage 100 %"));
+}
