@@ -43,7 +43,8 @@ std::string Advice::json() const {
 }
 
 bool AdviceMemory::should_say(const Advice& advice) {
-  const std::string key = advice.rule + '\n' + advice.setting;
+  std::string key = advice.rule + '\n' + advice.setting;
+  std::erase_if(key, [](char c) { return c >= '0' && c <= '9'; });
   const auto [place, first] = said_.try_emplace(key, Said{advice.severity, advice.weight});
   if (first) return true;
   Said& last = place->second;

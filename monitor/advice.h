@@ -43,7 +43,8 @@ struct HEADRACE_API Advice {
   std::string json() const;
 };
 
-/// Remembers what a run was told. Not thread-safe.
+/// Remembers what a run was told: rule and setting, whatever the numbers in that, of a process say.
+/// Not thread-safe.
 class HEADRACE_API AdviceMemory {
  public:
   /// True the first time, and again only when the weight grew by a quarter or the severity rose.

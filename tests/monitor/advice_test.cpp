@@ -162,3 +162,17 @@ TEST_CASE("the same advice is said again only when it gets clearly worse") {
   advice.setting = "limit of decode";
   CHECK(memory.should_say(advice));
 }
+
+TEST_CASE("where the cores are not known, nobody says that more threads will not help") {
+  CHECK_FALSE(advice_for(slow_decode()));
+}
+
+TEST_CASE("the same advice on another process is no other advice") {
+  AdviceMemory memory;
+  Advice advice{.rule = "cpu-shared", .setting = "renice -n 19 -p 4711", .weight = 0.1};
+  CHECK(memory.should_say(advice));
+  advice.setting = "renice -n 19 -p 4980";
+  CHECK_FALSE(memory.should_say(advice));
+  advice.weight = 0.2;
+  CHECK(memory.should_say(advice));
+}
