@@ -121,9 +121,10 @@ std::vector<AdviceRule> machine_rules() {
        .look = detail::noisy_loader},
       {.number = 19,
        .names = {"cpu-shared", "gpu-shared"},
-       .when = "processes that are not the run's use its cores, or hold memory of its GPU",
+       .when = "processes that are not the run's use its cores, or hold memory of its GPU; they "
+               "do harm where the CPU is full and threads that work, not sleep, are waited for",
        .says = "their names, numbers and shares",
-       .thresholds = {"other_cpu", "spare_cpu", "other_gpu_memory", "moderate_stall",
+       .thresholds = {"other_cpu", "spare_cpu", "on_cpu", "other_gpu_memory", "moderate_stall",
                       "starved_gpu"},
        .look = detail::shared_machine},
       {.number = 20,

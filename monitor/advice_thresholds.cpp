@@ -49,6 +49,8 @@ constexpr std::array thresholds{
     AdviceThreshold{"host_cpu", &T::host_cpu, "CPU of the machine", "SPDL, noisy neighbour"},
     AdviceThreshold{"busy_fall", &T::busy_fall, "best GPU busy so far - GPU busy", ours},
     AdviceThreshold{"other_cpu", &T::other_cpu, "cores that others use / cores of the run", ours},
+    AdviceThreshold{"on_cpu", &T::on_cpu, "CPU of the process / time of the loader's busy threads",
+                    ours},
     AdviceThreshold{"other_gpu_memory", &T::other_gpu_memory, "memory others hold / of the GPU",
                     ours},
     AdviceThreshold{"open_files", &T::open_files, "open files / their limit", ours},

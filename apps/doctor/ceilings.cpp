@@ -1,17 +1,18 @@
 #include <headrace/apps/doctor/ceilings.h>
+#include <headrace/monitor/adviser.h>
 #include <headrace/monitor/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
 
-using monitor::format_bytes;
-using monitor::format_rate;
 using monitor::format_seconds;
-using monitor::format_share;
+using monitor::Severity;
 
 // A step that is slower beside a loader for which it does not wait: more than others on the machine
 // make of it, on cores that are in use.
@@ -32,63 +33,50 @@ double wait_s(const PaceResult& result) {
   return result.budget.data_wait_s / static_cast<double>(result.budget.steps);
 }
 
+// For a stage: bursts below a full queue are the consumer's own.
 bool waits(const monitor::Verdict& verdict) {
   using enum monitor::InputBound;
-  return verdict.bound == moderately || verdict.bound == highly;
+  return (verdict.bound == moderately || verdict.bound == highly) &&
+         verdict.bottleneck != "consumer";
 }
 
-std::string change(const monitor::Advice& advice, const CeilingFacts& facts) {
-  std::string old_value = advice.old_value;
-  std::string new_value = advice.new_value;
-  if (advice.setting == "data.prefetch" && facts.prefetch > 0) {
-    old_value = std::to_string(facts.prefetch);
-    new_value = std::to_string(2 * facts.prefetch);
-  }
-  return fmt::format("{} {} -> {}: {} ({})", advice.setting, old_value, new_value, advice.action,
-                     advice.effect);
+// Words for a person: keys are set, counts are raised, the rest is a command or in words; this one
+// has been called.
+std::string to_do_of(const monitor::Advice& advice) {
+  if (advice.setting == "headrace doctor")
+    return fmt::format("{} ({})", advice.action, advice.effect);
+  constexpr std::array<std::string_view, 3> sections{"data.", "image.", "training."};
+  const bool is_key = std::ranges::any_of(
+      sections, [&](std::string_view section) { return advice.setting.starts_with(section); });
+  const char* const verb = advice.rule.starts_with("raise-") ? "raise " : is_key ? "set " : "";
+  return fmt::format("{}{} {} -> {}: {} ({})", verb, advice.setting, advice.old_value,
+                     advice.new_value, advice.action, advice.effect);
 }
 
-bool lies_in_memory(const CeilingFacts& facts) {
-  return facts.data_bytes > 0 && facts.data_bytes < facts.memory_room;
+// The trial that shows what holds the configuration back.
+const PaceResult& trial_of(Limit limit, const Ceilings& ceilings) {
+  return limit == Limit::storage ? ceilings.storage : ceilings.memory;
 }
 
-// Of data that come too slowly from where they lie.
-std::string better_storage(const Diagnosis& diagnosis, const CeilingFacts& facts) {
-  const auto& advice = diagnosis.storage.advice;
-  if (advice && advice->rule == "raise-io-threads") return "raise " + change(*advice, facts);
-  const std::string why = facts.data_bytes == 0 ? std::string("storage is slower than the step")
-                                                : fmt::format("{} of data, {} of memory are free",
-                                                              format_bytes(facts.data_bytes),
-                                                              format_bytes(facts.memory_room));
-  if (lies_in_memory(facts) && !facts.resident.empty())
-    return fmt::format("stage the data: raise data.resident {} until they fit ({})", facts.resident,
-                       why);
-  if (facts.has_stage)
-    return fmt::format("stage the data: set data.stage to a folder on a local disk ({})", why);
-  if (lies_in_memory(facts))
-    return fmt::format("stage the data: read them once, later epochs come from the page cache ({})",
-                       why);
-  return fmt::format("stage the data: copy them to a faster disk, or pack them ({})", why);
-}
+// Rules of the input: where it limits, a hint of theirs is the thing to do, too.
+constexpr std::array<int, 8> input_rules{2, 3, 4, 5, 6, 10, 11, 12};
 
-std::string better_preparation(const Diagnosis& diagnosis, const CeilingFacts& facts) {
-  const monitor::Verdict& verdict = diagnosis.memory;
-  if (!verdict.advice)
-    return fmt::format("make {} cheaper: {}", verdict.bottleneck, verdict.reason);
-  const monitor::Advice& advice = *verdict.advice;
-  if (advice.rule == "cheaper-step" && facts.can_cache)
-    return fmt::format("cache what {} makes: set data.cache.memory ({})", verdict.bottleneck,
-                       advice.effect);
-  if (advice.rule.starts_with("raise-")) return "raise " + change(advice, facts);
-  return fmt::format("make {} cheaper, {} -> {} a sample: {} ({})", verdict.bottleneck,
-                     advice.old_value, advice.new_value, advice.action, advice.effect);
+// The worst that the rules say of that trial.
+std::optional<monitor::Advice> advice_of(Limit limit, const Ceilings& ceilings,
+                                         const CeilingFacts& facts) {
+  const bool of_input = limit == Limit::preparation || limit == Limit::storage;
+  for (monitor::Advice& advice : monitor::advise(pace_facts(trial_of(limit, ceilings), facts)))
+    if (advice.severity >= Severity::warning ||
+        (of_input && std::ranges::find(input_rules, advice.number) != input_rules.end()))
+      return std::move(advice);
+  return std::nullopt;
 }
 
 std::string shared_cores(const Ceilings& ceilings, const CeilingFacts& facts) {
   const std::string why = fmt::format(
       "the step computes {} alone and {} beside the loader, which waits for nothing",
       format_seconds(ceilings.device->step_s()), format_seconds(ceilings.memory.step_s()));
-  if (facts.can_cache)
+  if (facts.settings.can_cache && !facts.settings.has_cache)
     return fmt::format("take work off the cores: set data.cache.memory ({})", why);
   return fmt::format("share the cores: lower threads.torch or threads.loader ({})", why);
 }
@@ -102,7 +90,7 @@ std::string device_bound(const Ceilings& ceilings, const Diagnosis& diagnosis) {
 }
 
 const Finding* worst(const std::vector<Finding>& environment) {
-  const auto found = std::ranges::find(environment, monitor::Severity::error, &Finding::severity);
+  const auto found = std::ranges::find(environment, Severity::error, &Finding::severity);
   return found == environment.end() ? nullptr : &*found;
 }
 
@@ -129,13 +117,16 @@ Limit limit_of(const Ceilings& ceilings, const Diagnosis& diagnosis) {
                                                                     : Limit::device;
 }
 
+// Where no rule speaks.
 std::string what_to_do(const Ceilings& ceilings, const Diagnosis& diagnosis,
                        const CeilingFacts& facts) {
   switch (diagnosis.limit) {
     case Limit::storage:
-      return better_storage(diagnosis, facts);
+      return fmt::format("bring the data nearer: copy them to a faster disk, or pack them ({})",
+                         diagnosis.storage.reason);
     case Limit::preparation:
-      return better_preparation(diagnosis, facts);
+      return fmt::format("make {} cheaper: {}", diagnosis.memory.bottleneck,
+                         diagnosis.memory.reason);
     case Limit::cores:
       return shared_cores(ceilings, facts);
     case Limit::device:
@@ -169,7 +160,10 @@ Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
     diagnosis.to_do = missing(ceilings);
   } else {
     diagnosis.limit = limit_of(ceilings, diagnosis);
-    diagnosis.to_do = what_to_do(ceilings, diagnosis, facts);
+    if (diagnosis.limit != Limit::cannot_tell)
+      diagnosis.advice = advice_of(diagnosis.limit, ceilings, facts);
+    diagnosis.to_do =
+        diagnosis.advice ? to_do_of(*diagnosis.advice) : what_to_do(ceilings, diagnosis, facts);
   }
   return diagnosis;
 }

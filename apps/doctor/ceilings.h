@@ -1,11 +1,12 @@
 #pragma once
 
 #include <headrace/apps/doctor/finding.h>
+#include <headrace/apps/doctor/pace_facts.h>
 #include <headrace/apps/train/pace_trial.h>
+#include <headrace/monitor/advice.h>
 #include <headrace/monitor/verdict.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,16 +18,6 @@ struct Ceilings {
   std::optional<PaceResult> device{};  ///< nothing without a model
   PaceResult memory{};
   PaceResult storage{};
-};
-
-/// What is known of a configuration beside its pace, for what is to be done.
-struct CeilingFacts {
-  int prefetch = 0;               ///< as configured; 0: unknown
-  std::uint64_t data_bytes = 0;   ///< of the data's files; 0: unknown
-  std::uint64_t memory_room = 0;  ///< bytes that can still be taken
-  std::string resident{};         ///< data.resident as it is; empty: not a key
-  bool has_stage = false;         ///< data.stage is a key
-  bool can_cache = false;         ///< data.cache is a key and nothing is cached
 };
 
 /// What holds a configuration back.
@@ -49,7 +40,9 @@ struct Diagnosis {
   monitor::Verdict memory{};
   monitor::Verdict storage{};
   Limit limit = Limit::cannot_tell;
-  std::string to_do{};  ///< one sentence: the one thing
+  /// What the rules say of the trial that the limit shows in; nothing where none speaks.
+  std::optional<monitor::Advice> advice{};
+  std::string to_do{};  ///< one sentence: the one thing, of the advice where there is one
 };
 
 /// Below this share of a step a stall is taken for noise.
@@ -58,8 +51,8 @@ constexpr double least_stall = 0.05;
 Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
                    const std::vector<Finding>& environment);
 
-/// A table of the ceilings, the stalls, both verdicts, and last the sentence; no line is wider than
-/// `columns`, but a narrow table's.
+/// A table of the ceilings, the stalls, both verdicts, and last the sentence with its evidence and
+/// how to check it; no line is wider than `columns`, but a narrow table's.
 std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis,
                           std::size_t columns = 100);
 

@@ -5,6 +5,7 @@
 #include <headrace/monitor/format.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
@@ -71,6 +72,14 @@ std::string stall_text(double stall_s, double share, const std::string& what) {
   return fmt::format("{} a step, {} of it: {}", format_seconds(stall_s), format_share(share), what);
 }
 
+// "decode holds the loader back: data stall 31 %, process CPU 6.0 %"
+std::string because(const monitor::Advice& advice) {
+  std::vector<std::string> facts;
+  for (const monitor::Evidence& fact : advice.evidence)
+    facts.push_back(fact.shown);
+  return fmt::format("{}: {}", advice.verdict, fmt::join(facts, ", "));
+}
+
 nlohmann::ordered_json number(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
@@ -98,6 +107,10 @@ std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis,
   if (storage.failed.empty())
     add("storage", fmt::format("{} ({})", diagnosis.storage.sentence(), storage.storage));
   add("to do", diagnosis.to_do);
+  if (diagnosis.advice) {
+    add("because", because(*diagnosis.advice));
+    add("check", diagnosis.advice->check);
+  }
   return text;
 }
 
@@ -111,17 +124,18 @@ std::string ceilings_json(const Ceilings& ceilings, const Diagnosis& diagnosis,
   if (ceilings.device) add(*ceilings.device);
   add(ceilings.memory);
   add(ceilings.storage);
-  const ordered_json document{{"configuration", configuration},
-                              {"ceilings", std::move(paces)},
-                              {"prep_stall_s", number(diagnosis.prep_stall_s)},
-                              {"prep_stall_share", diagnosis.prep_share},
-                              {"fetch_stall_s", number(diagnosis.fetch_stall_s)},
-                              {"fetch_stall_share", diagnosis.fetch_share},
-                              {"memory_verdict", ordered_json::parse(diagnosis.memory.json())},
-                              {"storage_verdict", ordered_json::parse(diagnosis.storage.json())},
-                              {"environment", ordered_json::parse(environment_json(environment))},
-                              {"limit", to_string(diagnosis.limit)},
-                              {"to_do", diagnosis.to_do}};
+  ordered_json document{{"configuration", configuration},
+                        {"ceilings", std::move(paces)},
+                        {"prep_stall_s", number(diagnosis.prep_stall_s)},
+                        {"prep_stall_share", diagnosis.prep_share},
+                        {"fetch_stall_s", number(diagnosis.fetch_stall_s)},
+                        {"fetch_stall_share", diagnosis.fetch_share},
+                        {"memory_verdict", ordered_json::parse(diagnosis.memory.json())},
+                        {"storage_verdict", ordered_json::parse(diagnosis.storage.json())},
+                        {"environment", ordered_json::parse(environment_json(environment))},
+                        {"limit", to_string(diagnosis.limit)},
+                        {"to_do", diagnosis.to_do}};
+  if (diagnosis.advice) document["advice"] = ordered_json::parse(diagnosis.advice->json());
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

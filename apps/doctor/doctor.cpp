@@ -2,11 +2,14 @@
 #include <headrace/apps/doctor/ceilings.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/doctor/environment.h>
+#include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
@@ -20,15 +23,13 @@
 namespace headrace::inline v1::app {
 namespace {
 
-CeilingFacts facts_of(const WholeConfiguration& configuration) {
-  const bool cached = configuration.value("data.cache.memory").value_or("0B") != "0B" ||
-                      configuration.value("data.cache.disk").value_or("0B") != "0B";
-  return {.prefetch = configuration.number("data.prefetch").value_or(0),
-          .data_bytes = find_data_files(configuration.asked).bytes,
-          .memory_room = monitor::read_host_memory().room(),
-          .resident = configuration.value("data.resident").value_or(""),
-          .has_stage = configuration.value("data.stage").has_value(),
-          .can_cache = configuration.value("data.cache.memory").has_value() && !cached};
+CeilingFacts facts_of(const WholeConfiguration& configuration, const DataFiles& data) {
+  CeilingFacts facts{.settings = setting_facts(configuration.full),
+                     .memory_room = monitor::read_host_memory().room(),
+                     .files = monitor::read_file_limits()};
+  facts.settings.data_bytes = data.bytes;
+  facts.settings.decoded_bytes = record_bytes(configuration).decoded;
+  return facts;
 }
 
 PaceResult measure(const WholeConfiguration& configuration, PaceInput input, double seconds) {
@@ -36,10 +37,22 @@ PaceResult measure(const WholeConfiguration& configuration, PaceInput input, dou
   return pace_apart(configuration.yaml(), {.input = input, .seconds = seconds});
 }
 
+// What storage would have to give for the step not to wait: at the pace that it has of data in
+// memory, the bytes that a sample of cold data took.
+std::optional<double> wanted_of_storage(const Ceilings& ceilings) {
+  const PaceResult& storage = ceilings.storage;
+  if (!storage.cold || storage.samples == 0 || ceilings.memory.verdict().demand_per_s == 0.0)
+    return std::nullopt;
+  const double read = storage.read_from_disk_per_s * storage.window_s;
+  if (!(read > 0.0)) return std::nullopt;
+  return read / static_cast<double>(storage.samples) * ceilings.memory.samples_per_s();
+}
+
 // What a configuration wants of the machine, and where its files lie.
-EnvironmentOptions environment_of(const WholeConfiguration& configuration) {
+EnvironmentOptions environment_of(const WholeConfiguration& configuration, const DataFiles& data,
+                                  const Ceilings& ceilings) {
   EnvironmentOptions options;
-  const DataFiles data = find_data_files(configuration.asked);
+  options.needs.read_per_s = wanted_of_storage(ceilings);
   if (!data.files.empty())
     options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
   options.runs = configuration.value("runs").value_or("");
@@ -100,8 +113,9 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   ceilings.storage = measure(configuration, PaceInput::storage, options.seconds);
   ceilings.memory = require_pace(measure(configuration, PaceInput::memory, options.seconds));
   // Last: it drops the data's pages to see how fast they are read.
-  const Findings environment = check(environment_of(configuration), *call.backend);
-  const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration), environment);
+  const DataFiles data = find_data_files(configuration.asked);
+  const Findings environment = check(environment_of(configuration, data, ceilings), *call.backend);
+  const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration, data), environment);
   if (const Findings lines = worth_a_line(environment); !lines.empty())
     fmt::print("{}\n", environment_text(lines, text_columns(STDOUT_FILENO)));
   fmt::print("{}", ceilings_text(ceilings, diagnosis, text_columns(STDOUT_FILENO)));

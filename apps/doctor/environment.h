@@ -21,7 +21,7 @@ struct EnvironmentNeeds {
   std::optional<std::uint64_t> locked_bytes{};  ///< page-locked
   std::optional<std::uint64_t> memory_limit{};  ///< memory.limit, bytes
   std::optional<std::uint64_t> run_bytes{};     ///< that a run writes
-  std::optional<double> read_per_s{};           ///< bytes that the device could use up
+  std::optional<double> read_per_s{};           ///< bytes that the step could use up
 };
 
 struct EnvironmentOptions {

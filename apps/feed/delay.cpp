@@ -1,6 +1,7 @@
 #include <headrace/apps/feed/delay.h>
 #include <headrace/engine/batch/batch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -45,20 +46,21 @@ Pipeline slowed(Pipeline pipeline, Step step) {
 
 class SlowSource final : public Source {
  public:
-  SlowSource(std::shared_ptr<const Source> source, Duration time)
-      : source_(std::move(source)), time_(time) {}
+  SlowSource(std::shared_ptr<const Source> source, const PlantedDelays& delay)
+      : source_(std::move(source)), time_(delay.read), every_(delay.read_every) {}
 
   std::string name() const override { return source_->name() + " with a planted delay"; }
   std::int64_t size() const override { return source_->size(); }
   Schema fields() const override { return source_->fields(); }
   void read(std::int64_t index, Sample& sample) const override {
-    pass_time(time_);
+    if (is_slow(index)) pass_time(time_);
     source_->read(index, sample);
   }
   bool blocking() const override { return true; }
   bool gathers() const override { return source_->gathers(); }
   void gather(std::span<const std::int64_t> indices, const Rows& rows) const override {
-    pass_time(time_, static_cast<std::int64_t>(indices.size()));
+    pass_time(time_, std::ranges::count_if(indices,
+                                           [this](std::int64_t index) { return is_slow(index); }));
     source_->gather(indices, rows);
   }
   std::int64_t preferred_rows() const override { return source_->preferred_rows(); }
@@ -71,8 +73,11 @@ class SlowSource final : public Source {
   std::int64_t part(std::int64_t index) const override { return source_->part(index); }
 
  private:
+  bool is_slow(std::int64_t index) const { return index % every_ == 0; }
+
   std::shared_ptr<const Source> source_;
   Duration time_;
+  int every_;
 };
 
 }  // namespace
@@ -81,8 +86,9 @@ void DecodeDelay::operator()(Sample&) const {
   pass_time(time);
 }
 
-std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source, Duration delay) {
-  if (!(delay.seconds > 0.0)) return source;
+std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source,
+                                        const PlantedDelays& delay) {
+  if (!(delay.read.seconds > 0.0)) return source;
   return std::make_shared<SlowSource>(std::move(source), delay);
 }
 

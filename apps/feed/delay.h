@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/feed/loader_settings.h>
 #include <headrace/engine/plan/pipeline.h>
 #include <headrace/engine/sample/sample.h>
 #include <headrace/engine/sample/source.h>
@@ -18,9 +19,10 @@ struct DecodeDelay {
   void operator()(Sample& sample) const;
 };
 
-/// A source whose reading takes `delay` longer for every record, on the I/O threads; with no delay
-/// the source itself.
-std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source, Duration delay);
+/// A source whose reading takes `delay.read` longer for every record, or for one in
+/// `delay.read_every`, on the I/O threads; with no delay the source itself.
+std::shared_ptr<const Source> slow_read(std::shared_ptr<const Source> source,
+                                        const PlantedDelays& delay);
 
 /// The pipeline with a stage "decode", before batch(), whose samples take `delay` longer each; with
 /// no delay as it is.

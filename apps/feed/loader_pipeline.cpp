@@ -31,7 +31,7 @@ std::int64_t class_count(const Source& source) {
 
 Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const Source> source,
                               std::int64_t classes) {
-  source = slow_read(std::move(source), config.delay.read);
+  source = slow_read(std::move(source), config.delay);
   ListedSamples samples = is_images(config.data.source)
                               ? picture_samples(picture_feed(config), source)
                               : rows(config, source);

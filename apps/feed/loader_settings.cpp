@@ -37,6 +37,8 @@ void describe(Fields& fields, ThreadSettings& threads, bool trains) {
 void describe(Fields& fields, PlantedDelays& delay) {
   const auto doc = [](std::string text) { return KeyOptions{.doc = std::move(text), .max = 60.0}; };
   fields.key("read", delay.read, doc("added to the reading of each record"));
+  fields.key("read_every", delay.read_every,
+             {.doc = "one record of so many is slowed down by `read`; 1: each", .min = 1.0});
   fields.key("decode", delay.decode, doc("added to the decoding of each sample"));
   fields.key("augment", delay.augment, doc("added to the augmentation of each sample"));
   fields.key("transfer", delay.transfer, doc("added to the transfer of each batch"));

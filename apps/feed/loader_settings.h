@@ -17,11 +17,12 @@ struct ThreadSettings {
 
 /// Slowness to plant into a pipeline, to see whether the verdict finds it.
 struct PlantedDelays {
-  Duration read;      ///< each record
-  Duration decode;    ///< each sample
-  Duration augment;   ///< each sample
-  Duration transfer;  ///< each batch
-  Duration consumer;  ///< each step, on top of its pace
+  Duration read;       ///< each record
+  int read_every = 1;  ///< records that `read` delays: 0, this many, twice as many, ...
+  Duration decode;     ///< each sample
+  Duration augment;    ///< each sample
+  Duration transfer;   ///< each batch
+  Duration consumer;   ///< each step, on top of its pace
 };
 
 /// The key `data.resident`; `options` says of which sources.

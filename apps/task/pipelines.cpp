@@ -50,7 +50,7 @@ ListedSamples listed_samples(const TaskFeed& feed, const std::shared_ptr<const S
 
 Pipeline augmented_pipeline(std::shared_ptr<const Source> records, const TaskFeed& feed,
                             const Batching& batching, Device device) {
-  ListedSamples samples = listed_samples(feed, slow_read(std::move(records), feed.delay.read));
+  ListedSamples samples = listed_samples(feed, slow_read(std::move(records), feed.delay));
   samples.context.classes = feed.classes;
   samples.context.seed = feed.seed;
   samples.context.batch = batching.size;

@@ -58,7 +58,7 @@ Pipeline volume_training_pipeline(const VolumeSet& set, const std::vector<std::i
                                                  .device = device,
                                                  .patch_on_device = on_device});
   Pipeline pipeline = Pipeline::from(
-      std::make_shared<const Expanded>(slow_read(patches, feed.delay.read), feed.volume.patches));
+      std::make_shared<const Expanded>(slow_read(patches, feed.delay), feed.volume.patches));
   pipeline = slow_decode(std::move(pipeline), feed.delay.decode);
   if (!on_device) pipeline = std::move(pipeline).then(resample);
   pipeline = slow_augment(steps.before_batch(std::move(pipeline)), feed.delay.augment)

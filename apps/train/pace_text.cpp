@@ -130,6 +130,47 @@ LoaderStats stats_of(const ordered_json& json) {
   return stats;
 }
 
+ordered_json to_json(const std::vector<monitor::ProcessUsage>& processes) {
+  ordered_json list = ordered_json::array();
+  for (const monitor::ProcessUsage& one : processes)
+    list.push_back({{"pid", one.pid}, {"name", one.name}, {"cores", one.cores}});
+  return list;
+}
+
+std::vector<monitor::ProcessUsage> processes_of(const ordered_json& json) {
+  std::vector<monitor::ProcessUsage> processes;
+  for (const ordered_json& one : json)
+    processes.push_back({.pid = one.at("pid"), .name = one.at("name"), .cores = one.at("cores")});
+  return processes;
+}
+
+// What a window's samples tell; clocks and power no rule draws an advice from.
+ordered_json to_json(const monitor::GpuFacts& gpu) {
+  return {{"name", gpu.name},
+          {"busy_share", gpu.busy_share},
+          {"sm_active_share", gpu.sm_active_share},
+          {"idle_samples_share", gpu.idle_samples_share},
+          {"memory_total_bytes", gpu.memory_total},
+          {"memory_peak_bytes", gpu.memory_peak},
+          {"temperature_c", gpu.temperature_c},
+          {"throttled", gpu.throttled},
+          {"others", gpu.others},
+          {"our_context", gpu.our_context}};
+}
+
+monitor::GpuFacts gpu_of(const ordered_json& json) {
+  return {.name = json.at("name"),
+          .busy_share = json.at("busy_share"),
+          .sm_active_share = json.at("sm_active_share"),
+          .idle_samples_share = json.at("idle_samples_share"),
+          .memory_total = json.at("memory_total_bytes"),
+          .memory_peak = json.at("memory_peak_bytes"),
+          .temperature_c = json.at("temperature_c"),
+          .throttled = json.at("throttled"),
+          .others = json.at("others"),
+          .our_context = json.at("our_context")};
+}
+
 PaceResult result_of(const ordered_json& json) {
   PaceResult result{.stage = json.at("stage"),
                     .samples = json.at("samples"),
@@ -142,6 +183,11 @@ PaceResult result_of(const ordered_json& json) {
                     .cores = json.at("cores"),
                     .process_cores = json.at("process_cores"),
                     .process_share = json.at("process_share"),
+                    .machine_share = json.at("machine_share"),
+                    .read_per_s = json.at("read_bytes_per_s"),
+                    .read_from_disk_per_s = json.at("disk_read_bytes_per_s"),
+                    .others = processes_of(json.at("busiest_others")),
+                    .open_files = json.at("open_files"),
                     .peak_held = json.at("peak_held_bytes"),
                     .forecast = json.at("forecast_bytes"),
                     .cold = json.at("cold"),
@@ -152,6 +198,7 @@ PaceResult result_of(const ordered_json& json) {
   const std::string input = json.at("input");
   result.input = parse_pace_input(input).value_or(PaceInput::memory);
   if (json.contains("io_pressure_share")) result.io_pressure = json.at("io_pressure_share");
+  if (json.contains("gpu")) result.gpu = gpu_of(json.at("gpu"));
   return result;
 }
 
@@ -170,6 +217,11 @@ std::string to_json(const PaceResult& result) {
                     {"cores", result.cores},
                     {"process_cores", result.process_cores},
                     {"process_share", result.process_share},
+                    {"machine_share", result.machine_share},
+                    {"read_bytes_per_s", result.read_per_s},
+                    {"disk_read_bytes_per_s", result.read_from_disk_per_s},
+                    {"busiest_others", to_json(result.others)},
+                    {"open_files", result.open_files},
                     {"peak_held_bytes", result.peak_held},
                     {"forecast_bytes", result.forecast},
                     {"cold", result.cold},
@@ -180,6 +232,7 @@ std::string to_json(const PaceResult& result) {
                     {"budget", to_json(result.budget)},
                     {"loader", to_json(result.stats)}};
   if (result.io_pressure) json["io_pressure_share"] = *result.io_pressure;
+  if (result.gpu) json["gpu"] = to_json(*result.gpu);
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

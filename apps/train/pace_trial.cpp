@@ -18,6 +18,13 @@ constexpr std::array<std::pair<PaceInput, std::string_view>, 3> words{
      {PaceInput::memory, "memory"},
      {PaceInput::storage, "storage"}}};
 
+// What a GPU says of its bus may take 40 ms of a step.
+monitor::SystemSamplerOptions watched(bool on_gpu) {
+  monitor::SystemSamplerOptions options{.pcie_every = 0};
+  if (!on_gpu) options.nvml_library.clear();
+  return options;
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -36,22 +43,34 @@ std::optional<PaceInput> parse_pace_input(std::string_view word) {
   return std::nullopt;
 }
 
-monitor::HostFacts PaceResult::host() const {
-  return {.usable_cores = cores,
-          .process_cpu_share = process_share,
-          .io_pressure_share = io_pressure.value_or(-1.0)};
+monitor::MachineFacts PaceResult::machine() const {
+  const bool from_storage = input == PaceInput::storage && cold;
+  return {.samples = 1,
+          .cores = cores,
+          .machine_share = machine_share,
+          .process_share = process_share,
+          .io_pressure = from_storage ? io_pressure.value_or(-1.0) : -1.0,
+          .read_per_s = read_per_s,
+          .read_from_disk_per_s = read_from_disk_per_s,
+          .others = others};
 }
 
 monitor::Verdict PaceResult::verdict() const {
-  if (stage.empty()) return monitor::judge(monitor::loader_load(stats), host());
-  return monitor::judge(budget, monitor::loader_load(stats), host());
+  const monitor::LoaderLoad load = monitor::loader_load(stats);
+  monitor::Verdict verdict = stage.empty() ? monitor::judge(load) : monitor::judge(budget, load);
+  verdict.advice.reset();
+  return verdict;
 }
 
 PaceWindow::PaceWindow(const PaceOptions& options, std::size_t warmup_steps, bool on_gpu)
     : options_(options),
       warmup_steps_(warmup_steps),
       on_gpu_(on_gpu),
-      meter_({.warmup_steps = 0, .warmup_s = 0.0, .on_gpu = on_gpu}) {}
+      meter_({.warmup_steps = 0, .warmup_s = 0.0, .on_gpu = on_gpu}),
+      sampler_(watched(on_gpu)) {
+  monitor::SystemSample first;
+  sampler_.add_busiest(first);  // counts from here on
+}
 
 void PaceWindow::begin() {
   began_ = true;
@@ -60,15 +79,37 @@ void PaceWindow::begin() {
     first_batch_s_ = loader_->stats().first_batch_s;
     loader_->reset_stats();
   }
-  cpu_.sample();
+  sampler_.sample();
+  sampled_at_ = Clock::now();
 }
 
-// Some microseconds, and not at each of many short steps.
+// Some microseconds, and not at each of many short steps. A GPU tells of the moment alone.
 void PaceWindow::look() {
   constexpr double every_s = 0.05;
+  constexpr double sample_every_s = 0.5;
   if (seconds_since(looked_at_) < every_s) return;
   looked_at_ = Clock::now();
   peak_held_ = std::max(peak_held_, monitor::read_process_memory().held());
+  if (!began_ || !on_gpu_ || seconds_since(sampled_at_) < sample_every_s) return;
+  sampled_at_ = looked_at_;
+  facts_.add(sampler_.sample());
+}
+
+void PaceWindow::add_machine(PaceResult& result) {
+  monitor::SystemSample last = sampler_.sample();
+  sampler_.add_busiest(last);
+  facts_.add(last);
+  const monitor::MachineFacts machine = *facts_.machine();
+  result.cores = machine.cores;
+  result.process_share = std::min(1.0, machine.process_share);
+  result.process_cores = machine.process_share * machine.cores;
+  if (machine.io_pressure >= 0.0) result.io_pressure = machine.io_pressure;
+  result.machine_share = machine.machine_share;
+  result.read_per_s = machine.read_per_s;
+  result.read_from_disk_per_s = machine.read_from_disk_per_s;
+  result.others = machine.others;
+  if (on_gpu_) result.gpu = facts_.gpu();
+  result.open_files = last.tree.open_files;
 }
 
 bool PaceWindow::add(const monitor::StepTimes& times, std::int64_t samples) {
@@ -90,8 +131,8 @@ bool PaceWindow::add(const monitor::StepTimes& times, std::int64_t samples) {
 }
 
 void PaceWindow::finish(PaceResult& result) {
-  const monitor::CpuUsage usage = cpu_.sample();
   result.window_s = seconds_since(began_at_);
+  add_machine(result);
   const bool cut_short = steps_ == 0;
   if (cut_short) {
     for (std::size_t i = warmup_.size() > 1 ? 1 : 0; i < warmup_.size(); ++i) {
@@ -110,10 +151,6 @@ void PaceWindow::finish(PaceResult& result) {
     result.first_batch_s = began_ ? first_batch_s_ : result.stats.first_batch_s;
     result.samples_per_epoch = loader_->samples_per_epoch();
   }
-  result.cores = monitor::usable_cores();
-  result.process_cores = usage.process_cores;
-  result.process_share = usage.process_share;
-  result.io_pressure = usage.io_pressure_share;
   result.peak_held = std::max(peak_held_, monitor::read_process_memory().held());
 }
 

@@ -2,8 +2,10 @@
 
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/engine/stats/stats.h>
-#include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/step_budget.h>
+#include <headrace/monitor/system_facts.h>
+#include <headrace/monitor/system_sampler.h>
 #include <headrace/monitor/verdict.h>
 
 #include <chrono>
@@ -47,21 +49,27 @@ struct PaceOptions {
 /// warm-up.
 struct PaceResult {
   PaceInput input = PaceInput::memory;
-  std::string stage{};                   ///< of the training; empty without a model
-  std::int64_t samples = 0;              ///< of the window
-  std::int64_t samples_per_epoch = 0;    ///< of the pipeline; 0 without a loader
-  monitor::StepBudget budget{};          ///< of the window
-  LoaderStats stats{};                   ///< of the window; nothing of a device alone
-  double window_s = 0.0;                 ///< by a clock of its own
-  double open_s = 0.0;                   ///< for what is kept in memory
-  double first_batch_s = 0.0;            ///< from the request to the first batch
-  unsigned cores = 1;                    ///< that the trial could use
-  double process_cores = 0.0;            ///< CPU time / time, of the window
-  double process_share = 0.0;            ///< the same, of `cores`
-  std::optional<double> io_pressure{};   ///< share of the window; nothing without PSI
-  std::uint64_t peak_held = 0;           ///< most bytes that the process held
-  std::uint64_t forecast = 0;            ///< bytes that it was to hold, activations left out
-  bool cold = false;                     ///< of storage: the page cache had dropped the data
+  std::string stage{};                          ///< of the training; empty without a model
+  std::int64_t samples = 0;                     ///< of the window
+  std::int64_t samples_per_epoch = 0;           ///< of the pipeline; 0 without a loader
+  monitor::StepBudget budget{};                 ///< of the window
+  LoaderStats stats{};                          ///< of the window; nothing of a device alone
+  double window_s = 0.0;                        ///< by a clock of its own
+  double open_s = 0.0;                          ///< for what is kept in memory
+  double first_batch_s = 0.0;                   ///< from the request to the first batch
+  unsigned cores = 1;                           ///< that the trial could use
+  double process_cores = 0.0;                   ///< CPU time / time, of the window
+  double process_share = 0.0;                   ///< the same, of `cores`
+  std::optional<double> io_pressure{};          ///< share of the window; nothing without PSI
+  double machine_share = 0.0;                   ///< busy share of all CPUs
+  double read_per_s = 0.0;                      ///< bytes that the trial asked for
+  double read_from_disk_per_s = 0.0;            ///< bytes that storage had to give
+  std::vector<monitor::ProcessUsage> others{};  ///< not of the trial, busiest first
+  std::optional<monitor::GpuFacts> gpu{};       ///< of the window, of a trial on a GPU
+  std::uint64_t open_files = 0;                 ///< at the window's end; 0: unknown
+  std::uint64_t peak_held = 0;                  ///< most bytes that the process held
+  std::uint64_t forecast = 0;                   ///< bytes that it was to hold, activations left out
+  bool cold = false;                            ///< of storage: the page cache had dropped the data
   std::string storage{};                 ///< of storage: how cold it was, or why it is memory
   std::string failed{};                  ///< why there is no pace; empty: there is one
   bool without_resources = false;        ///< it was memory, threads or the like that were missing
@@ -75,8 +83,11 @@ struct PaceResult {
   double step_s() const {
     return budget.steps > 0 ? budget.wall_s / static_cast<double>(budget.steps) : 0.0;
   }
-  monitor::HostFacts host() const;
-  /// What the window says of the loader; cannot tell of a device alone.
+  /// The machine over the window, but for memory. Who waits for storage while a trial reads from
+  /// memory is somebody else: then that pressure is unknown.
+  monitor::MachineFacts machine() const;
+  /// What the window says of the loader, without an advice, which the rules give; cannot tell of a
+  /// device alone.
   monitor::Verdict verdict() const;
 };
 
@@ -104,13 +115,15 @@ class PaceWindow {
 
   void begin();
   void look();
+  void add_machine(PaceResult& result);
 
   PaceOptions options_;
   std::size_t warmup_steps_;
   bool on_gpu_;
   Loader* loader_ = nullptr;
   monitor::StepBudgetMeter meter_;
-  monitor::CpuSampler cpu_;
+  monitor::SystemSampler sampler_;
+  monitor::SystemFacts facts_;  // of the samples since the window began
   struct Step {
     monitor::StepTimes times{};
     std::int64_t samples = 0;
@@ -125,6 +138,7 @@ class PaceWindow {
   std::uint64_t peak_held_ = 0;
   Clock::time_point began_at_ = Clock::now();
   Clock::time_point looked_at_{};
+  Clock::time_point sampled_at_{};
 };
 
 /// Whether a trial takes its batches once before it measures them: of memory, and where a cache of

@@ -51,16 +51,16 @@ int threads(const Values& values, const std::string& path, int otherwise) {
 
 }  // namespace
 
-monitor::SettingFacts setting_facts(const TrainingJob& job) {
+monitor::SettingFacts setting_facts(const Node& full) {
   Values values;
-  flatten(parse_document(job.yaml, job.name), {}, values);
+  flatten(full, {}, values);
   const int cores = headrace::usable_cores();
   monitor::SettingFacts facts{
       .loader_threads = threads(values, "threads.loader", cores),
       .io_threads = threads(values, "threads.io", default_io_threads),
       .torch_threads = threads(values, "threads.torch", cores),
-      .prefetch = job.config->prefetch(),
-      .batch = number(values, "training.batch", 0),
+      .prefetch = static_cast<int>(number(values, "data.prefetch", 0)),
+      .batch = number(values, values.contains("training.batch") ? "training.batch" : "batch", 0),
       .decode_device = text(values, "image.decode"),
       .has_cache = bytes(values, "data.cache.memory") > 0 || bytes(values, "data.cache.disk") > 0,
       .can_cache = values.contains("data.cache.memory"),
@@ -70,6 +70,12 @@ monitor::SettingFacts setting_facts(const TrainingJob& job) {
       .resident = bytes(values, "data.resident")};
   for (const auto& [path, value] : values)
     facts.keys.push_back(path);
+  return facts;
+}
+
+monitor::SettingFacts setting_facts(const TrainingJob& job) {
+  monitor::SettingFacts facts = setting_facts(parse_document(job.yaml, job.name));
+  facts.prefetch = job.config->prefetch();
   return facts;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/config/document.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/monitor/run_facts.h>
 
@@ -8,5 +9,8 @@ namespace headrace::inline v1::app {
 /// What advice says of a configuration: the keys that it has in use, and the values that an advice
 /// may change. Threads are those that will run where a key says 0.
 monitor::SettingFacts setting_facts(const TrainingJob& job);
+
+/// The same of a document of any kind with every key in use; without a key for it `prefetch` is 0.
+monitor::SettingFacts setting_facts(const Node& full);
 
 }  // namespace headrace::inline v1::app

@@ -26,6 +26,15 @@ double cores_of_others(const MachineFacts& machine) {
                          [](double sum, const ProcessUsage& one) { return sum + one.cores; });
 }
 
+// Whether the loader's threads need cores for what they do: nobody takes them from one that sleeps.
+bool loader_works(const RunFacts& facts, const AdviceThresholds& limits) {
+  double busy_s = 0.0;
+  for (const StageLoad& stage : facts.load.stages)
+    busy_s += stage.busy_s;
+  const double cpu_s = facts.machine->process_share * facts.machine->cores * facts.load.elapsed_s;
+  return cpu_s >= limits.on_cpu * busy_s;
+}
+
 std::string named(const ProcessUsage& one) {
   return fmt::format("{} {} ({:.1f} cores)", one.name, one.pid, one.cores);
 }
@@ -156,7 +165,8 @@ RuleAdvice shared_machine(const RunFacts& facts, const AdviceThresholds& limits)
     if (share >= limits.other_cpu) {
       Advice advice = cpu_shared(facts, share);
       const double busy = gpu_busy(facts);
-      const bool harm = waits_for_data(facts, limits) || (busy >= 0 && busy < limits.starved_gpu);
+      const bool harm = waits_for_data(facts, limits) ? loader_works(facts, limits)
+                                                      : busy >= 0 && busy < limits.starved_gpu;
       if (harm && facts.machine->machine_share >= limits.spare_cpu)
         advice.severity = Severity::warning;
       else

@@ -84,7 +84,7 @@ TEST_CASE("what the device could use up is the least speed of the data, where it
   machine.facts().read_speed->sequential_per_s = 299 * mib;
   const Finding slow = machine.finding("read speed of the data");
   CHECK(slow.severity == Severity::warning);
-  CHECK(slow.wanted == "at least 300 MiB/s");
+  CHECK(slow.wanted == "at least 300 MiB/s for the step");
 }
 
 TEST_CASE("runs that would not last are a warning") {

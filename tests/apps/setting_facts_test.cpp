@@ -1,3 +1,4 @@
+#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/engine/runtime/runtime.h>
@@ -48,4 +49,16 @@ TEST_CASE("keys are those that the kind has in use, by their paths") {
   CHECK(has(pictures, "data.cache.memory"));
   CHECK(pictures.can_cache);
   CHECK(pictures.has_cache);
+}
+
+TEST_CASE("a configuration without a model has its keys and values, too") {
+  const auto whole = app::read_whole_configuration(
+      app::jobs(),
+      app::parse_document("kind: loader\nbatch: 24\ndata: {rows: 8, prefetch: 3}\n", "l.yaml"));
+  const monitor::SettingFacts facts = app::setting_facts(whole.full);
+  CHECK(facts.batch == 24);
+  CHECK(facts.prefetch == 3);
+  CHECK(facts.io_threads == 4);
+  CHECK(std::ranges::find(facts.keys, "data.prefetch") != facts.keys.end());
+  CHECK(std::ranges::find(facts.keys, "threads.torch") == facts.keys.end());
 }

@@ -68,6 +68,19 @@ TEST_CASE("rule 19 names who else uses the cores, as a warning where it does har
   CHECK_FALSE(speaks(19, window()));
 }
 
+TEST_CASE("rule 19 is no warning where the loader's threads sleep: nobody takes their cores") {
+  RunFacts facts = with_stall(with_hog(8.0), 0.3);
+  facts.machine->machine_share = 0.95;
+  double busy_s = 0.0;
+  for (const StageLoad& stage : facts.load.stages)
+    busy_s += stage.busy_s;
+  const double at_once = busy_s / facts.load.elapsed_s;
+  facts.machine->process_share = 0.14 * at_once / facts.machine->cores;
+  CHECK(whole(19, facts).severity == Severity::notice);
+  facts.machine->process_share = 0.16 * at_once / facts.machine->cores;
+  CHECK(whole(19, facts).severity == Severity::warning);
+}
+
 TEST_CASE("rule 19 speaks from a fifth of the cores on") {
   RunFacts facts = with_hog(1.9);
   facts.machine->cores = 10;

@@ -70,7 +70,7 @@ Finding data_speed(const EnvironmentOptions& options, const std::optional<ReadSp
                    fmt::format("pages stay in memory, so this is memory's: {}", finding.found));
   }
   const auto wanted = options.needs.read_per_s;
-  finding.wanted = wanted ? fmt::format("at least {}", per_second(*wanted))
+  finding.wanted = wanted ? fmt::format("at least {} for the step", per_second(*wanted))
                           : fmt::format("at least {} and {}", per_second(slow_sequential_per_s),
                                         per_second(slow_random_per_s));
   const bool slow = wanted ? speed->sequential_per_s < *wanted

@@ -70,7 +70,7 @@ PlannedSource plan_glaucoma_source_for_prediction(const std::filesystem::path& f
 GlaucomaRecords glaucoma_records(std::shared_ptr<const Source> source,
                                  const GlaucomaConfig& config) {
   const Schema kept = pictures(*source);
-  return with_cache(slow_read(std::move(source), config.delay.read), config.data.cache, kept);
+  return with_cache(slow_read(std::move(source), config.delay), config.data.cache, kept);
 }
 
 Pipeline glaucoma_training_pipeline(const GlaucomaRecords& records, const GlaucomaConfig& config,

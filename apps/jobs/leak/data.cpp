@@ -59,7 +59,7 @@ Pipeline leak_training_pipeline(std::shared_ptr<const Source> segments, const Le
                                 const LeakConfig& config, Device device) {
   const PlantedDelays& delay = config.delay;
   const Table table = table_of(segments);
-  Pipeline pipeline = Pipeline::from(slow_read(std::move(segments), delay.read))
+  Pipeline pipeline = Pipeline::from(slow_read(std::move(segments), delay))
                           .named("train")
                           .order(Shuffled{.seed = config.seed})
                           .seed(config.seed);

@@ -96,9 +96,12 @@ TEST_CASE("what more threads do not help is cached where that can be") {
   full.threads = 8;
   full.busy_s *= 8;
   full.process_share = 1.0;
-  CHECK(contains(diagnosis_of(ceilings_of(full, full)).to_do, "make decode cheaper"));
-  CHECK(contains(diagnosis_of(ceilings_of(full, full), {.can_cache = true}).to_do,
-                 "set data.cache.memory"));
+  CHECK(contains(diagnosis_of(ceilings_of(full, full)).to_do,
+                 "decode time a sample 10.0 ms -> 5.00 ms: more threads will not help"));
+  const app::CeilingFacts facts{.settings = {.can_cache = true, .decoded_bytes = 512 << 20},
+                                .memory_room = 1 << 30};
+  CHECK(contains(diagnosis_of(ceilings_of(full, full), facts).to_do,
+                 "set data.cache.memory 0B -> 512MiB"));
 }
 
 TEST_CASE("a stall of cold data alone is of the storage") {
@@ -111,17 +114,66 @@ TEST_CASE("a stall of cold data alone is of the storage") {
   CHECK(contains(found.to_do, "raise threads.io 4 ->"));
 }
 
-TEST_CASE("data on slow storage are staged, in the memory that is free or on another disk") {
+TEST_CASE("data on slow storage are brought nearer, by the keys that the configuration has") {
   app::Ceilings ceilings = ceilings_of({}, slow_read);
   ceilings.storage.io_pressure = 0.8;
-  app::CeilingFacts facts{.data_bytes = 1 << 20, .memory_room = 1 << 30};
-  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "stage the data: read them once"));
-  facts.has_stage = true;
-  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage"));
-  facts.resident = "1KiB";
-  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "raise data.resident 1KiB"));
-  facts.data_bytes = 1ULL << 40;
-  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage"));
+  app::CeilingFacts facts{.settings = {.data_bytes = 100 << 20}, .memory_room = 1 << 30};
+  const app::Diagnosis found = diagnosis_of(ceilings, facts);
+  REQUIRE(found.advice);
+  CHECK(found.advice->rule == "faster-storage");
+  CHECK(contains(found.to_do, "read time a sample"));
+  facts.settings.keys = {"data.stage"};
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage \"\" -> /dev/shm"));
+  facts.settings.keys = {"data.stage", "data.resident"};
+  facts.settings.resident = 1 << 20;
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.resident 1MiB -> 100MiB"));
+  facts.settings.data_bytes = 1ULL << 40;
+  CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage \"\" -> a folder"));
+}
+
+TEST_CASE("a trial of memory knows nothing of storage, whoever waits for it meanwhile") {
+  app::Ceilings ceilings = ceilings_of(slow_read, slow_read);
+  ceilings.memory.io_pressure = 0.9;
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  CHECK(found.limit == app::Limit::preparation);
+  CHECK(contains(found.to_do, "raise threads.io 4 ->"));
+}
+
+TEST_CASE("who takes the cores is the one thing where he holds the loader back, else not") {
+  app::Ceilings ceilings = ceilings_of(slow_decode, slow_decode);
+  ceilings.memory.others = {{.pid = 4711, .name = "hog", .cores = 4.0}};
+  ceilings.memory.machine_share = 0.95;
+  const app::Diagnosis found = diagnosis_of(ceilings);
+  REQUIRE(found.advice);
+  CHECK(found.advice->rule == "cpu-shared");
+  CHECK(contains(found.to_do, "renice -n 19 -p 4711"));
+  ceilings.memory.machine_share = 0.6;
+  CHECK(contains(diagnosis_of(ceilings).to_do, "raise threads.loader 1 -> 3"));
+  app::Ceilings healthy = ceilings_of({}, {});
+  healthy.memory.others = ceilings.memory.others;
+  healthy.memory.machine_share = 0.95;
+  CHECK_FALSE(diagnosis_of(healthy).advice.has_value());
+}
+
+TEST_CASE("a limit that is too small is the one thing of a healthy pipeline, too") {
+  app::Ceilings ceilings = ceilings_of({}, {});
+  app::CeilingFacts facts{.files = headrace::monitor::RunFacts::Files{
+                              .open = 5, .limit = 32, .hard_limit = 64, .needed = 5}};
+  CHECK_FALSE(diagnosis_of(ceilings, facts).advice.has_value());
+  ceilings.memory.open_files = 30;  // of the process that measured
+  const app::Diagnosis found = diagnosis_of(ceilings, facts);
+  CHECK(found.limit == app::Limit::device);
+  CHECK(contains(found.to_do, "ulimit -n 32 -> 38"));
+}
+
+TEST_CASE("one slow sample is told from threads that are too few") {
+  app::Ceilings ceilings = ceilings_of(slow_decode, slow_decode);
+  ceilings.memory.stats.reorder_wait_s = 0.9;
+  ceilings.memory.stats.threads = 8;
+  const app::Diagnosis found = diagnosis_of(ceilings, {.settings = {.prefetch = 4}});
+  REQUIRE(found.advice);
+  CHECK(found.advice->rule == "slow-sample");
+  CHECK(contains(found.to_do, "set data.prefetch 4 -> 8"));
 }
 
 TEST_CASE("storage that is memory has no stall of its own to mend") {
@@ -174,11 +226,21 @@ TEST_CASE("the text has a line an input and one last sentence, the JSON all of i
   const auto last = text.rfind("\nto do ");
   REQUIRE(last != std::string::npos);
   CHECK(contains(text.substr(last), "raise threads.loader 1 -> 3"));
+  CHECK(
+      contains(text.substr(last), "\nbecause      decode holds the loader back: data stall 50 %"));
+  CHECK(contains(text.substr(last), "\ncheck        data stall and samples/s"));
   const auto json = nlohmann::json::parse(app::ceilings_json(ceilings, found, "job.yaml"));
   CHECK(json.at("limit") == "preparation");
   CHECK(json.at("ceilings").size() == 3);
   CHECK(json.at("memory_verdict").at("bottleneck") == "decode");
   CHECK(json.at("to_do") == found.to_do);
+  const auto& advice = json.at("advice");
+  CHECK(advice.at("setting") == "threads.loader");
+  CHECK(advice.at("old") == "1");
+  CHECK(advice.at("new") == "3");
+  CHECK(advice.at("evidence").at("data_stall_fraction").get<double>() == doctest::Approx(0.5));
+  CHECK_FALSE(advice.at("effect").get<std::string>().empty());
+  CHECK_FALSE(advice.at("check").get<std::string>().empty());
 }
 
 TEST_CASE("a configuration without a model has two ceilings and no preparation stall") {

@@ -111,6 +111,11 @@ TEST_CASE("a pace is read back as it was written") {
                          .cores = 3,
                          .process_share = 0.25,
                          .io_pressure = 0.5,
+                         .machine_share = 0.75,
+                         .read_from_disk_per_s = 2e6,
+                         .others = {{.pid = 4711, .name = "hog", .cores = 1.5}},
+                         .gpu = headrace::monitor::GpuFacts{.name = "card", .busy_share = 0.2},
+                         .open_files = 12,
                          .cold = true,
                          .storage = "1 MiB of 1 files dropped",
                          .failed = "the trial ended with 4",
@@ -128,6 +133,12 @@ TEST_CASE("a pace is read back as it was written") {
   CHECK(app::to_json(read) == text);
   CHECK(read.input == app::PaceInput::storage);
   CHECK(read.io_pressure == 0.5);
+  CHECK(read.others.at(0).pid == 4711);
+  CHECK(read.others.at(0).cores == 1.5);
+  CHECK(read.open_files == 12);
+  REQUIRE(read.gpu);
+  CHECK(read.gpu->busy_share == 0.2);
+  CHECK(read.machine().io_pressure == 0.5);
   CHECK(read.stats.stages.at(0).place == headrace::StageStats::Place::io);
   CHECK(read.samples_per_s() == doctest::Approx(320.0));
   CHECK_THROWS_AS(app::parse_pace_result("{}"), headrace::ConfigError);

@@ -1,0 +1,83 @@
+// A process that takes the cores: alone, so that nobody else is busier than it is.
+#include <headrace/tests/apps/doctor/planted_job.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace headrace::test;
+
+namespace {
+
+constexpr const char* hog_name = "planted hog";
+
+[[noreturn]] void keep_busy() {
+  volatile unsigned count = 0;
+  for (;;) {
+    const unsigned next = count + 1;
+    count = next;
+  }
+}
+
+// Keeps twice as many threads busy as there are cores, of a process that is not doctor's.
+class CpuHog {
+ public:
+  CpuHog() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::alarm(120);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_NAME, hog_name);
+    const unsigned more = 2 * std::max(1U, std::thread::hardware_concurrency()) - 1;
+    for (unsigned i = 0; i < more; ++i)
+      std::thread(keep_busy).detach();
+    keep_busy();
+  }
+  ~CpuHog() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  CpuHog(const CpuHog&) = delete;
+  CpuHog& operator=(const CpuHog&) = delete;
+  std::string pid() const { return std::to_string(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace
+
+TEST_CASE("doctor names by its number who takes the cores that decoding needs") {
+  const PlantedJob job;
+  const CpuHog hog;
+  // Shorter than a sleep can be, so it is spent on the processor.
+  const auto found = job.doctor({"delay.decode=300us", "threads.loader=2", "delay.consumer=1ms"});
+  const std::string to_do = found.at("to_do");
+  CAPTURE(to_do);
+  CHECK(found.at("limit") == "preparation");
+  REQUIRE(found.contains("advice"));
+  CHECK(found.at("advice").at("rule") == "cpu-shared");
+  CHECK(contains(found.at("advice").at("verdict"), hog_name + (" " + hog.pid())));
+  CHECK(to_do.starts_with("renice -n 19 -p " + hog.pid() + " "));
+  CHECK_FALSE(contains(to_do, "threads.loader"));
+  const auto& environment = found.at("environment");
+  const auto load = std::ranges::find_if(
+      environment, [](const auto& finding) { return finding.at("what") == "load by others"; });
+  REQUIRE(load != environment.end());
+  CHECK(load->at("severity") == "warning");
+  CHECK(contains(load->at("found"), hog_name + (" " + hog.pid())));
+}
+
+TEST_CASE("who takes cores that sleeping threads do not need is not the one thing") {
+  const PlantedJob job;
+  const CpuHog hog;
+  const auto found = job.doctor({"delay.decode=5ms"});
+  CHECK(contains(found.at("to_do"), "raise threads.loader 1 -> "));
+}
