@@ -1,4 +1,6 @@
 #include <headrace/apps/commands/loader_trial.h>
+#include <headrace/apps/feed/read_window.h>
+#include <headrace/monitor/adviser.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/process_memory.h>
 #include <headrace/monitor/stage_load.h>
@@ -49,6 +51,7 @@ class Consumer {
       }
     }
     trial_.elapsed_s = seconds_since(window_);
+    trial_.reads = reads_.facts();
     return trial_;
   }
 
@@ -77,6 +80,7 @@ class Consumer {
     trial_.peak_bytes = loader_.stats().peak_bytes_held;
     trial_.warmup_batches = warmup_;
     loader_.reset_stats();
+    reads_.begin();
     window_ = Clock::now();
   }
 
@@ -89,6 +93,7 @@ class Consumer {
   Clock::time_point begin_;
   Clock::time_point asked_;
   Clock::time_point window_;
+  ReadWindow reads_;
   LoaderTrial trial_;
 };
 
@@ -114,6 +119,14 @@ nlohmann::ordered_json stages_of(const LoaderStats& stats) {
   return stages;
 }
 
+// Chunks that do not fit what is read of them are behind what a slow stage looks like.
+void advise_of_chunks(LoaderTrial& trial, const monitor::LoaderLoad& load) {
+  const std::vector<monitor::Advice> all =
+      monitor::advise({.verdict = trial.verdict, .load = load, .reads = trial.reads});
+  const auto found = std::ranges::find(all, "chunk-shape", &monitor::Advice::rule);
+  if (found != all.end()) trial.verdict.advice = *found;
+}
+
 }  // namespace
 
 LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) {
@@ -134,42 +147,43 @@ LoaderTrial run_loader_trial(Loader& loader, const LoaderTrialOptions& options) 
       monitor::judge(load, {.usable_cores = monitor::usable_cores(),
                             .process_cpu_share = usage.process_share,
                             .io_pressure_share = usage.io_pressure_share.value_or(-1.0)});
+  advise_of_chunks(trial, load);
   return trial;
 }
 
 std::string to_json(const LoaderTrial& trial, const LoaderTrialOptions& options,
                     const std::string& configuration) {
   const LoaderStats& stats = trial.stats;
-  const nlohmann::ordered_json document{
-      {"configuration", configuration},
-      {"step_s", options.step_s},
-      {"device", to_string(trial.device)},
-      {"samples_per_s", trial.samples_per_s()},
-      {"bytes_per_s", trial.bytes_per_s()},
-      {"first_batch_s", trial.first_batch_s},
-      {"elapsed_s", trial.elapsed_s},
-      {"batches", trial.batches},
-      {"warmup_batches", trial.warmup_batches},
-      {"samples", trial.samples},
-      {"bytes", trial.bytes},
-      {"consumer_wait_s", trial.wait_s},
-      {"consumer_wait_share", trial.wait_share},
-      {"wait", to_json(stats.wait)},
-      {"forecast_bytes", trial.forecast_bytes},
-      {"peak_bytes", trial.peak_bytes},
-      {"process_forecast_bytes", trial.process_forecast_bytes},
-      {"process_peak_bytes", trial.process_peak_bytes},
-      {"threads", stats.threads},
-      {"io_threads", stats.io_threads},
-      {"slabs", stats.slabs},
-      {"readiness", stats.readiness},
-      {"full_share", stats.full_share},
-      {"ready_depth", stats.ready_depth},
-      {"room_wait_s", stats.room_wait_s},
-      {"reorder_wait_s", stats.reorder_wait_s},
-      {"bad_samples", stats.bad_samples},
-      {"stages", stages_of(stats)},
-      {"verdict", nlohmann::ordered_json::parse(trial.verdict.json())}};
+  nlohmann::ordered_json document{{"configuration", configuration},
+                                  {"step_s", options.step_s},
+                                  {"device", to_string(trial.device)},
+                                  {"samples_per_s", trial.samples_per_s()},
+                                  {"bytes_per_s", trial.bytes_per_s()},
+                                  {"first_batch_s", trial.first_batch_s},
+                                  {"elapsed_s", trial.elapsed_s},
+                                  {"batches", trial.batches},
+                                  {"warmup_batches", trial.warmup_batches},
+                                  {"samples", trial.samples},
+                                  {"bytes", trial.bytes},
+                                  {"consumer_wait_s", trial.wait_s},
+                                  {"consumer_wait_share", trial.wait_share},
+                                  {"wait", to_json(stats.wait)},
+                                  {"forecast_bytes", trial.forecast_bytes},
+                                  {"peak_bytes", trial.peak_bytes},
+                                  {"process_forecast_bytes", trial.process_forecast_bytes},
+                                  {"process_peak_bytes", trial.process_peak_bytes},
+                                  {"threads", stats.threads},
+                                  {"io_threads", stats.io_threads},
+                                  {"slabs", stats.slabs},
+                                  {"readiness", stats.readiness},
+                                  {"full_share", stats.full_share},
+                                  {"ready_depth", stats.ready_depth},
+                                  {"room_wait_s", stats.room_wait_s},
+                                  {"reorder_wait_s", stats.reorder_wait_s},
+                                  {"bad_samples", stats.bad_samples},
+                                  {"stages", stages_of(stats)},
+                                  {"verdict", nlohmann::ordered_json::parse(trial.verdict.json())}};
+  if (trial.reads) document["reads"] = nlohmann::ordered_json::parse(to_json(*trial.reads));
   return document.dump(2) + "\n";
 }
 

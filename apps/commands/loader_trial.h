@@ -2,9 +2,11 @@
 
 #include <headrace/engine/loader/loader.h>
 #include <headrace/engine/tensor/device.h>
+#include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/verdict.h>
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -39,6 +41,8 @@ struct LoaderTrial {
   std::uint64_t process_peak_bytes = 0;      ///< likewise
   std::string device_why{};                  ///< likewise: why there, "as configured"
   monitor::Verdict verdict;
+  /// Out of chunks, of the window; nothing where none was unpacked.
+  std::optional<monitor::ReadFacts> reads{};
 
   double samples_per_s() const {
     return elapsed_s > 0.0 ? static_cast<double>(samples) / elapsed_s : 0.0;

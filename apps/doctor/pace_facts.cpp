@@ -23,6 +23,7 @@ monitor::RunFacts pace_facts(const PaceResult& pace, const CeilingFacts& facts) 
   window.machine = pace.machine();
   window.machine->memory_room = facts.memory_room;
   window.gpu = pace.gpu;
+  window.reads = pace.reads;
   window.gpu_wanted = pace.budget.on_gpu;
   window.settings = facts.settings;
   window.files = files_of(pace, facts);

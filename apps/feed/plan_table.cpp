@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/plan_table.h>
+#include <headrace/apps/feed/read_window.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/apps/terminal/text_width.h>
@@ -25,6 +26,28 @@ std::size_t resident_part(const Source& table, std::size_t budget) {
     if (bytes <= budget - sum) sum += bytes;
   }
   return sum;
+}
+
+// Fields may differ in their chunks; where the first one has none, the others' are not told.
+monitor::ReadFacts reads_of(const Hdf5Table& table) {
+  const Hdf5ChunkReads counted = table.chunk_reads();
+  monitor::ReadFacts facts =
+      monitor::row_reads({.unpacked = static_cast<double>(counted.bytes_unpacked),
+                          .used = static_cast<double>(counted.bytes_used)},
+                         table.chunk_rows());
+  if (table.chunk_rows() > 1) return facts;
+  facts.why = "rows in any order out of chunks of many rows";
+  facts.old_value = "chunked";
+  return facts;
+}
+
+std::shared_ptr<const Source> open_watched(const Hdf5TableOptions& options) {
+  const auto table = std::make_shared<const Hdf5Table>(options);
+  watch_reads([known = std::weak_ptr(table)]() -> std::optional<monitor::ReadFacts> {
+    const auto open = known.lock();
+    return open ? std::optional(reads_of(*open)) : std::nullopt;
+  });
+  return table;
 }
 
 }  // namespace
@@ -57,10 +80,9 @@ PlannedSource plan_table(const Hdf5TableOptions& options) {
   outline_options.residence = Residence::file;
   outline_options.stage.clear();  // nothing but the outline is read before open()
   const auto outline = std::make_shared<const Hdf5Table>(outline_options);
-  return {
-      .outline = outline,
-      .resident_bytes = resident_part(*outline, options.memory),
-      .open = [opened = telling(options)] { return std::make_shared<const Hdf5Table>(opened); }};
+  return {.outline = outline,
+          .resident_bytes = resident_part(*outline, options.memory),
+          .open = [opened = telling(options)] { return open_watched(opened); }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -199,6 +199,7 @@ PaceResult result_of(const ordered_json& json) {
   result.input = parse_pace_input(input).value_or(PaceInput::memory);
   if (json.contains("io_pressure_share")) result.io_pressure = json.at("io_pressure_share");
   if (json.contains("gpu")) result.gpu = gpu_of(json.at("gpu"));
+  if (json.contains("reads")) result.reads = parse_reads(json.at("reads").dump());
   return result;
 }
 
@@ -233,6 +234,7 @@ std::string to_json(const PaceResult& result) {
                     {"loader", to_json(result.stats)}};
   if (result.io_pressure) json["io_pressure_share"] = *result.io_pressure;
   if (result.gpu) json["gpu"] = to_json(*result.gpu);
+  if (result.reads) json["reads"] = ordered_json::parse(to_json(*result.reads));
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -81,6 +81,7 @@ void PaceWindow::begin() {
   }
   sampler_.sample();
   sampled_at_ = Clock::now();
+  reads_.begin();
 }
 
 // Some microseconds, and not at each of many short steps. A GPU tells of the moment alone.
@@ -150,6 +151,7 @@ void PaceWindow::finish(PaceResult& result) {
     result.stats = loader_->stats();
     result.first_batch_s = began_ ? first_batch_s_ : result.stats.first_batch_s;
     result.samples_per_epoch = loader_->samples_per_epoch();
+    result.reads = reads_.facts();
   }
   result.peak_held = std::max(peak_held_, monitor::read_process_memory().held());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <headrace/apps/config/exit_codes.h>
+#include <headrace/apps/feed/read_window.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/step_budget.h>
@@ -67,9 +68,11 @@ struct PaceResult {
   std::vector<monitor::ProcessUsage> others{};  ///< not of the trial, busiest first
   std::optional<monitor::GpuFacts> gpu{};       ///< of the window, of a trial on a GPU
   std::uint64_t open_files = 0;                 ///< at the window's end; 0: unknown
-  std::uint64_t peak_held = 0;                  ///< most bytes that the process held
-  std::uint64_t forecast = 0;                   ///< bytes that it was to hold, activations left out
-  bool cold = false;                            ///< of storage: the page cache had dropped the data
+  /// Out of chunks, of the window; nothing where none was unpacked, and of a device alone.
+  std::optional<monitor::ReadFacts> reads{};
+  std::uint64_t peak_held = 0;           ///< most bytes that the process held
+  std::uint64_t forecast = 0;            ///< bytes that it was to hold, activations left out
+  bool cold = false;                     ///< of storage: the page cache had dropped the data
   std::string storage{};                 ///< of storage: how cold it was, or why it is memory
   std::string failed{};                  ///< why there is no pace; empty: there is one
   bool without_resources = false;        ///< it was memory, threads or the like that were missing
@@ -124,6 +127,7 @@ class PaceWindow {
   monitor::StepBudgetMeter meter_;
   monitor::SystemSampler sampler_;
   monitor::SystemFacts facts_;  // of the samples since the window began
+  ReadWindow reads_;
   struct Step {
     monitor::StepTimes times{};
     std::int64_t samples = 0;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -192,6 +193,37 @@ TEST_CASE("rows in a random order out of long chunks are what a real file is slo
   CHECK(contains(advice->verdict, "chunks of 64 rows"));
   CHECK(advice->setting == "headrace pack table --layout");
   CHECK_FALSE(said(6, reads_of(Sequential{})).has_value());
+}
+
+TEST_CASE(
+    "a bench of rows in any order out of long chunks is told of its chunks, in order it is not") {
+  const TemporaryFolder folder;
+  constexpr std::int64_t rows = 8192, chunk = 64;
+  Hdf5Writer writer(folder.path() / "rows.h5");
+  writer.add("x", DType::float32, rows, {64}, {.chunk_rows = chunk, .codec = Hdf5Codec::lz4});
+  writer.append("x", Tensor::zeros(DType::float32, {rows, 64}));
+  writer.finish();
+  std::ofstream(folder.path() / "rows.yaml")
+      << "kind: loader\ndata:\n  source: hdf5\n  file: rows.h5\n  datasets: [x]\n"
+         "  resident: 64KiB\nbatch: 64\nthreads:\n  loader: 1\n  io: 1\n";
+  const auto bench_in_order = [&](const std::string& shuffle) {
+    const Finished finished = run_headrace(
+        folder.path(), {"bench", "loader", "rows.yaml", "--json", "bench.json", "--set", shuffle});
+    REQUIRE_MESSAGE(finished.status == 0, finished.err);
+    return nlohmann::json::parse(content_of(folder.path() / "bench.json"));
+  };
+  const auto shuffled = bench_in_order("shuffle=true");
+  const auto advice = shuffled.at("verdict").at("advice");
+  CHECK(advice.at("rule") == "chunk-shape");
+  CHECK(contains(advice.at("verdict"), "chunks of 64 rows"));
+  CHECK(advice.at("setting") == "headrace pack table --layout");
+  CHECK(shuffled.at("reads").at("bytes_read").get<double>() >
+        4.0 * shuffled.at("reads").at("bytes_used").get<double>());
+  const auto in_order = bench_in_order("shuffle=false");
+  CHECK(in_order.at("reads").at("bytes_read").get<double>() <
+        2.0 * in_order.at("reads").at("bytes_used").get<double>());
+  if (in_order.at("verdict").contains("advice"))
+    CHECK(in_order.at("verdict").at("advice").at("rule") != "chunk-shape");
 }
 
 TEST_CASE("a real process that takes the CPU is named by its number") {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <headrace/monitor/read_facts.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace headrace::inline v1::app {
+
+/// What a source has unpacked out of chunks since it was opened, and used of it: bytes that only
+/// grow. Nothing: the source is gone. Called from any thread.
+using SourceReads = std::function<std::optional<monitor::ReadFacts>()>;
+
+/// Has the reads of a source counted by the windows of this process while it is in use.
+/// Thread-safe.
+void watch_reads(SourceReads reads);
+
+/// What the sources that are watched unpack between two looks. A source that is opened meanwhile
+/// counts from its opening. Used by one thread at a time.
+class ReadWindow {
+ public:
+  ReadWindow() { begin(); }
+
+  /// Begins anew.
+  void begin();
+  /// Facts of the source that unpacked most beyond what was used of it, since begin(); nothing
+  /// where none has unpacked anything.
+  std::optional<monitor::ReadFacts> facts() const;
+
+ private:
+  std::map<std::uint64_t, monitor::ChunkBytes> before_;  // by source
+};
+
+/// As a JSON object: "bytes_read", "bytes_used", "why", "setting", "old", "new", "predicted".
+std::string to_json(const monitor::ReadFacts& reads);
+/// Throws nlohmann's exceptions for text that is none.
+monitor::ReadFacts parse_reads(const std::string& text);
+
+}  // namespace headrace::inline v1::app
