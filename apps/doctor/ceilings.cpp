@@ -168,6 +168,15 @@ Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
   return diagnosis;
 }
 
+std::optional<double> storage_demand(const Ceilings& ceilings) {
+  const PaceResult& storage = ceilings.storage;
+  if (!storage.cold || storage.samples == 0 || ceilings.memory.verdict().demand_per_s == 0.0)
+    return std::nullopt;
+  const double read = storage.read_from_disk_per_s * storage.window_s;
+  if (!(read > 0.0)) return std::nullopt;
+  return read / static_cast<double>(storage.samples) * ceilings.memory.samples_per_s();
+}
+
 std::string_view to_string(Limit limit) {
   switch (limit) {
     case Limit::cannot_tell:

@@ -51,6 +51,11 @@ constexpr double least_stall = 0.05;
 Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
                    const std::vector<Finding>& environment);
 
+/// Bytes/s that storage would have to give for the step to have the pace that it has of data in
+/// memory, where a sample of cold data takes what it took; nothing where storage is memory or
+/// nobody consumes.
+std::optional<double> storage_demand(const Ceilings& ceilings);
+
 /// A table of the ceilings, the stalls, both verdicts, and last the sentence with its evidence and
 /// how to check it; no line is wider than `columns`, but a narrow table's.
 std::string ceilings_text(const Ceilings& ceilings, const Diagnosis& diagnosis,

@@ -37,22 +37,11 @@ PaceResult measure(const WholeConfiguration& configuration, PaceInput input, dou
   return pace_apart(configuration.yaml(), {.input = input, .seconds = seconds});
 }
 
-// What storage would have to give for the step not to wait: at the pace that it has of data in
-// memory, the bytes that a sample of cold data took.
-std::optional<double> wanted_of_storage(const Ceilings& ceilings) {
-  const PaceResult& storage = ceilings.storage;
-  if (!storage.cold || storage.samples == 0 || ceilings.memory.verdict().demand_per_s == 0.0)
-    return std::nullopt;
-  const double read = storage.read_from_disk_per_s * storage.window_s;
-  if (!(read > 0.0)) return std::nullopt;
-  return read / static_cast<double>(storage.samples) * ceilings.memory.samples_per_s();
-}
-
 // What a configuration wants of the machine, and where its files lie.
 EnvironmentOptions environment_of(const WholeConfiguration& configuration, const DataFiles& data,
                                   const Ceilings& ceilings) {
   EnvironmentOptions options;
-  options.needs.read_per_s = wanted_of_storage(ceilings);
+  options.needs.read_per_s = storage_demand(ceilings);
   if (!data.files.empty())
     options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
   options.runs = configuration.value("runs").value_or("");

@@ -27,12 +27,6 @@ namespace fs = std::filesystem;
     const rlimit limit{options.data_limit, options.data_limit};
     if (::setrlimit(RLIMIT_DATA, &limit) != 0) ::_exit(126);
   }
-  if (options.file_limit > 0) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(126);
-    limit.rlim_cur = options.file_limit;
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(126);
-  }
   ::execv(program.c_str(), words.data());
   ::_exit(127);
 }

@@ -14,7 +14,6 @@ namespace headrace::test {
 struct StartOptions {
   std::filesystem::path folder;  ///< Working directory; its output and errors go to files in it.
   std::size_t data_limit = 0;    ///< RLIMIT_DATA in bytes; 0: none.
-  std::size_t file_limit = 0;    ///< RLIMIT_NOFILE, the soft one; 0: as it is.
 };
 
 /// A program under test. Ends with the object.

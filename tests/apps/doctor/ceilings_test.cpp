@@ -131,6 +131,20 @@ TEST_CASE("data on slow storage are brought nearer, by the keys that the configu
   CHECK(contains(diagnosis_of(ceilings, facts).to_do, "set data.stage \"\" -> a folder"));
 }
 
+TEST_CASE("what the step asks of storage is the bytes of a sample at the pace that memory gives") {
+  app::Ceilings ceilings = ceilings_of({}, slow_read);
+  ceilings.storage.window_s = 2.0;
+  ceilings.storage.read_from_disk_per_s = 8e6;  // 10 kB a sample
+  const auto asked = app::storage_demand(ceilings);
+  REQUIRE(asked);
+  CHECK(*asked == doctest::Approx(16e6));
+  ceilings.storage.read_from_disk_per_s = 0.0;
+  CHECK_FALSE(app::storage_demand(ceilings).has_value());
+  ceilings.storage.read_from_disk_per_s = 8e6;
+  ceilings.storage.cold = false;
+  CHECK_FALSE(app::storage_demand(ceilings).has_value());
+}
+
 TEST_CASE("a trial of memory knows nothing of storage, whoever waits for it meanwhile") {
   app::Ceilings ceilings = ceilings_of(slow_read, slow_read);
   ceilings.memory.io_pressure = 0.9;

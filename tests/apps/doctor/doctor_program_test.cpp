@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,14 @@ TEST_CASE("doctor names the stage in which a delay was planted, and its key") {
   CHECK(rate(decode, "memory") < 0.6 * rate(decode, "device"));
   CHECK(decode.at("prep_stall_share").get<double>() > 0.3);
   CHECK(contains(decode.at("to_do").get<std::string>(), "raise threads.loader 1 -> "));
+  // As the training itself is told.
+  job.done(Job::train({"delay.decode=5ms", "training.epochs=1"}));
+  std::istringstream lines(content_of(job.only_run() / "advice.jsonl"));
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const auto told = nlohmann::json::parse(line);
+  for (const char* key : {"rule", "setting", "old", "verdict"})
+    CHECK(told.at(key) == decode.at("advice").at(key));
   const auto read = job.doctor({"delay.read=20ms"});
   CHECK(read.at("memory_verdict").at("stage") == "read");
   CHECK(contains(read.at("to_do").get<std::string>(), "raise threads.io 4 -> "));

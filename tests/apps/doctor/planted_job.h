@@ -36,8 +36,12 @@ class PlantedJob {
                                    "0.2",    "--json",      "doctor.json"};
     for (const std::string& setting : settings)
       words.insert(words.end(), {"--set", setting});
+    // The shell lowers the soft limit and becomes the program.
+    if (file_limit > 0)
+      words.insert(words.begin(), {"-c", "ulimit -S -n \"$0\" && exec \"$@\"",
+                                   std::to_string(file_limit), HEADRACE_PROGRAM});
     const Finished finished =
-        run_program(HEADRACE_PROGRAM, words, {.folder = path(), .file_limit = file_limit});
+        run_program(file_limit > 0 ? "/bin/sh" : HEADRACE_PROGRAM, words, {.folder = path()});
     REQUIRE_MESSAGE(finished.status == 0, finished.err);
     auto found = nlohmann::json::parse(content_of(path() / "doctor.json"));
     const std::size_t last = finished.out.rfind("\nto do ");
