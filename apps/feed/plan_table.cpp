@@ -41,15 +41,6 @@ monitor::ReadFacts reads_of(const Hdf5Table& table) {
   return facts;
 }
 
-std::shared_ptr<const Source> open_watched(const Hdf5TableOptions& options) {
-  const auto table = std::make_shared<const Hdf5Table>(options);
-  watch_reads([known = std::weak_ptr(table)]() -> std::optional<monitor::ReadFacts> {
-    const auto open = known.lock();
-    return open ? std::optional(reads_of(*open)) : std::nullopt;
-  });
-  return table;
-}
-
 }  // namespace
 
 void log_table(headrace::LogLevel level, std::string_view line) {
@@ -75,6 +66,13 @@ Hdf5TableOptions telling(Hdf5TableOptions options) {
   return options;
 }
 
+void watch_table(const std::shared_ptr<const Hdf5Table>& table) {
+  watch_reads([known = std::weak_ptr(table)]() -> std::optional<monitor::ReadFacts> {
+    const auto open = known.lock();
+    return open ? std::optional(reads_of(*open)) : std::nullopt;
+  });
+}
+
 PlannedSource plan_table(const Hdf5TableOptions& options) {
   Hdf5TableOptions outline_options = options;
   outline_options.residence = Residence::file;
@@ -82,7 +80,11 @@ PlannedSource plan_table(const Hdf5TableOptions& options) {
   const auto outline = std::make_shared<const Hdf5Table>(outline_options);
   return {.outline = outline,
           .resident_bytes = resident_part(*outline, options.memory),
-          .open = [opened = telling(options)] { return open_watched(opened); }};
+          .open = [opened = telling(options)] {
+            const auto table = std::make_shared<const Hdf5Table>(opened);
+            watch_table(table);
+            return table;
+          }};
 }
 
 }  // namespace headrace::inline v1::app

@@ -4,6 +4,7 @@
 #include <headrace/loaders/file/stage_progress.h>
 #include <headrace/loaders/hdf5/hdf5_table.h>
 
+#include <memory>
 #include <string_view>
 
 namespace headrace::inline v1::app {
@@ -17,6 +18,9 @@ StageCallback show_stage();
 /// The options of a table that says to the person at the program what it warns of and how far its
 /// stage is.
 Hdf5TableOptions telling(Hdf5TableOptions options);
+
+/// Has what a table unpacks out of chunks counted while it is in use (feed/read_window.h).
+void watch_table(const std::shared_ptr<const Hdf5Table>& table);
 
 /// Plans an HDF5 table: opens the file without reading rows; open() copies it to the stage, where
 /// the options name one. Throws what Hdf5Table throws.

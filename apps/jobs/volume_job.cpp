@@ -1,4 +1,5 @@
 #include <headrace/apps/jobs/volume_job.h>
+#include <headrace/apps/task/volume_reads.h>
 #include <headrace/engine/runtime/runtime.h>
 
 #include <cstddef>
@@ -69,14 +70,16 @@ VolumeFeed volume_feed(const TaskConfig& config, const VolumeRecords& records) {
 VolumeRecords open_volumes(const TaskConfig& config, const VolumeClasses& expected) {
   const int threads = config.threads.loader > 0 ? config.threads.loader : usable_cores();
   const TaskData& data = config.task.data;
-  return open_volume_records({.folder = data.train.folder,
-                              .validation = data.validation.folder,
-                              .test = data.test.folder,
-                              .expected = expected,
-                              .split = data.split,
-                              .seed = config.seed,
-                              .threads = threads},
-                             config.task.volume);
+  VolumeRecords records = open_volume_records({.folder = data.train.folder,
+                                               .validation = data.validation.folder,
+                                               .test = data.test.folder,
+                                               .expected = expected,
+                                               .split = data.split,
+                                               .seed = config.seed,
+                                               .threads = threads},
+                                              config.task.volume);
+  watch_volume_reads(records.set, config.task.volume);
+  return records;
 }
 
 LoaderJob volume_loader_job(const TaskConfig& config, const VolumeClasses& expected) {

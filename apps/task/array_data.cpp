@@ -116,7 +116,11 @@ RecordSet open_hdf5(const DataSet& set, const TaskData& data, const std::string&
   options.table.residence = Residence::automatic;
   options.table.stage = data.stage;
   options.table = telling(std::move(options.table));
-  opened.load = [options] { return std::make_shared<const Hdf5Records>(options); };
+  opened.load = [options] {
+    const auto records = std::make_shared<const Hdf5Records>(options);
+    watch_table({records, &records->table()});
+    return records;
+  };
   return opened;
 }
 

@@ -89,7 +89,10 @@ detail::RecordValues values_of(const Hdf5RecordsOptions& options) {
 }  // namespace
 
 Hdf5Records::Hdf5Records(const Hdf5RecordsOptions& options)
-    : LabelledRows(std::make_shared<const Hdf5Table>(table_of(options, options.data, true)),
-                   values_of(options)) {}
+    : Hdf5Records(options,
+                  std::make_shared<const Hdf5Table>(table_of(options, options.data, true))) {}
+
+Hdf5Records::Hdf5Records(const Hdf5RecordsOptions& options, std::shared_ptr<const Hdf5Table> table)
+    : LabelledRows(table, values_of(options)), table_(std::move(table)) {}
 
 }  // namespace headrace::inline v1

@@ -33,6 +33,14 @@ class HEADRACE_API Hdf5Records final : public LabelledRows {
   /// Throws what Hdf5Table throws; ConfigError for datasets that do not fit together or are of
   /// another kind, DataError naming the row of a label that cannot be right.
   explicit Hdf5Records(const Hdf5RecordsOptions& options);
+
+  /// Of the features.
+  const Hdf5Table& table() const noexcept { return *table_; }
+
+ private:
+  Hdf5Records(const Hdf5RecordsOptions& options, std::shared_ptr<const Hdf5Table> table);
+
+  std::shared_ptr<const Hdf5Table> table_;
 };
 
 }  // namespace headrace::inline v1

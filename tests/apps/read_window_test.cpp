@@ -57,7 +57,7 @@ TEST_CASE("rows in any order out of long chunks are counted as far as a window g
   }
   const auto reads = window.facts();
   REQUIRE(reads);
-  CHECK(reads->bytes_used == rows * row_bytes);
+  CHECK(reads->bytes_used >= rows * row_bytes);  // and some of the next epoch
   CHECK(amplification(*reads) > 4.0);
   CHECK(reads->setting == "headrace pack table --layout");
   const auto since_opening = before_opening.facts();
