@@ -1,9 +1,16 @@
+#include <headrace/apps/config/document.h>
+#include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/train/files_needed.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/plan_training.h>
+#include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/engine/base/error.h>
+#include <headrace/monitor/file_limits.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -25,10 +32,15 @@ TrainingJob fitted_job(const std::vector<Job>& jobs, const std::string& yaml,
   return job;
 }
 
-}  // namespace
+// With what is open already.
+std::uint64_t files_of_process(const JobConfig& config, const ChosenDevice& device) {
+  const auto files =
+      monitor::read_file_limits({.open = files_needed(config, device.device.is_cuda())});
+  return files ? files->needed : 0;
+}
 
-PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
-                              const ChosenDevice& device) {
+PlannedTraining plan(const TrainOptions& options, const CommandCall& call, TrainingJob job,
+                     const ChosenDevice& device) {
   const bool resumes = !options.resume.empty();
   const PlanOptions wanted{
       .member = options.member,
@@ -48,6 +60,37 @@ PlannedTraining plan_training(const TrainOptions& options, const CommandCall& ca
     training.job = fitted_job(call.jobs, fitted_yaml(training.job, changes), options.member);
     training.planned = plan_run(training.job, device, *call.backend, wanted);
   }
+}
+
+}  // namespace
+
+PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
+                              const ChosenDevice& device) {
+  const std::uint64_t files = files_of_process(*job.config, device);
+  try {
+    PlannedTraining training = plan(options, call, std::move(job), device);
+    training.files_needed = files;
+    return training;
+  } catch (const ResourceError&) {
+    RunAdviser adviser({.files_needed = files});
+    for (const monitor::Advice& advice : adviser.on_start())
+      fmt::print(stderr, "{}\n", advice.line());
+    throw;
+  }
+}
+
+RunAdviserOptions adviser_options(const PlannedTraining& training, const RunStart& start) {
+  RunAdviserOptions options{.settings = setting_facts(training.job),
+                            .files_needed = training.files_needed,
+                            .began = start.began,
+                            .data_bytes = [yaml = training.job.yaml, name = training.job.name] {
+                              return find_data_files(parse_document(yaml, name)).bytes;
+                            }};
+  if (start.goes_on) return options;
+  for (const PlannedStage& stage : training.planned.plan.stages)
+    options.epochs += stage.epochs;
+  options.epochs *= static_cast<std::int64_t>(training.planned.run->members().size());
+  return options;
 }
 
 std::string way_out(const PlannedTraining& training, const PlannedStage& stage,

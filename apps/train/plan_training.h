@@ -3,8 +3,11 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/apps/train/plan_run.h>
+#include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/train_options.h>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,12 +21,23 @@ struct PlannedTraining {
   TrainingJob job{};  ///< as it will be trained
   PlannedRun planned{};
   std::vector<std::string> fitted{};  ///< what was made smaller, a sentence each
+  std::uint64_t files_needed = 0;     ///< open at once in the process, at most; files_needed()
 };
 
 /// Plans a training that was asked for: with memory.fit in smaller micro-batches where a stage does
-/// not fit, but a run that goes on is as it was begun. Throws what plan_run() throws.
+/// not fit, but a run that goes on is as it was begun. Throws what plan_run() throws; where that is
+/// for want of a resource, limits of the process that are too low are said on standard error first.
 PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
                               const ChosenDevice& device);
+
+/// When a run began, and whether another process had begun it.
+struct RunStart {
+  std::chrono::steady_clock::time_point began{};
+  bool goes_on = false;  ///< it does not know which stages it has behind it
+};
+
+/// What advice on a run of that training is drawn from.
+RunAdviserOptions adviser_options(const PlannedTraining& training, const RunStart& start);
 
 /// What would make a stage fit that does not: the nearest change, or that there is none. What is in
 /// doubt is measured.

@@ -1,8 +1,8 @@
 #include <headrace/apps/train/run_adviser.h>
-#include <headrace/monitor/file_limits.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -11,11 +11,8 @@ namespace {
 
 constexpr const char* accuracy = "accuracy";
 
-double left_s(const std::vector<double>& epoch_seconds, std::int64_t epochs_left) {
-  if (epoch_seconds.empty()) return -1.0;
-  const double mean = std::accumulate(epoch_seconds.begin(), epoch_seconds.end(), 0.0) /
-                      static_cast<double>(epoch_seconds.size());
-  return mean * static_cast<double>(epochs_left);
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -37,10 +34,22 @@ std::optional<monitor::RunFacts::Learning> learning_facts(const EpochFacts& epoc
       .figure = accuracy};
 }
 
-void RunAdviser::begin_stage() {
+std::vector<monitor::Advice> RunAdviser::on_start() {
+  return limits_adviser_.look({.files = limits(std::nullopt)});
+}
+
+void RunAdviser::begin_stage(const AdvisedStage& stage) {
+  epochs_before_ += stage_.epochs;
+  stage_ = stage;
   adviser_ = monitor::Adviser();
   of_phases_ = {};
   epoch_seconds_.clear();
+  window_.begin();
+  reads_.reset();
+}
+
+void RunAdviser::on_train_epoch_end() {
+  reads_ = window_.facts();
 }
 
 void RunAdviser::on_phase(const PhaseFacts& phase, const monitor::MemoryJudge& judge) {
@@ -62,16 +71,52 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   facts.gpu = epoch.system.gpu;
   facts.gpu_wanted = options_.on_gpu;
   facts.settings = options_.settings;
-  facts.files = monitor::read_file_limits();
+  facts.settings.data_bytes = data_bytes(epoch.verdict);
+  facts.reads = std::exchange(reads_, std::nullopt);
   facts.learning = learning_facts(epoch.epoch);
-  facts.seconds_left = left_s(epoch_seconds_, facts.epochs - facts.epoch);
   facts.epoch_seconds = epoch_seconds_;
+  add_time(facts);
   return facts;
+}
+
+// NVIDIA's driver locks pages past the limit: it is looked at where locking failed.
+std::optional<monitor::RunFacts::Files> RunAdviser::limits(std::optional<bool> page_locked) const {
+  auto files = monitor::read_file_limits(
+      {.locked = page_locked == std::optional(false) ? stage_.slab_bytes : 0});
+  if (files) files->needed = std::max(files->needed, options_.files_needed);
+  return files;
+}
+
+std::uint64_t RunAdviser::data_bytes(const monitor::Verdict& verdict) {
+  const bool waits = verdict.data_stall_fraction >= monitor::AdviceThresholds().moderate_stall &&
+                     !verdict.stages.empty() &&
+                     (verdict.stages.front().role == monitor::StageRole::io ||
+                      verdict.stages.front().stage == "read");
+  if (!data_bytes_ && waits && options_.data_bytes) data_bytes_ = options_.data_bytes();
+  return data_bytes_.value_or(0);
+}
+
+// Later stages are taken to be as quick as this one.
+void RunAdviser::add_time(monitor::RunFacts& facts) const {
+  const std::int64_t later =
+      std::max<std::int64_t>(options_.epochs - epochs_before_ - facts.epochs, 0);
+  facts.seconds_left =
+      mean_of(epoch_seconds_) * static_cast<double>(facts.epochs - facts.epoch + later);
+  if (!options_.seconds_wanted) return;
+  constexpr double used_up = 1e-3;  // less than nothing is no time to compare with
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - options_.began;
+  facts.seconds_wanted = std::max(*options_.seconds_wanted - passed.count(), used_up);
 }
 
 std::vector<monitor::Advice> RunAdviser::on_epoch(const AdvisedEpoch& epoch) {
   epoch_seconds_.push_back(epoch.epoch.seconds);
-  return adviser_.look(facts_of(epoch));
+  const monitor::RunFacts facts = facts_of(epoch);
+  window_.begin();
+  std::vector<monitor::Advice> all = limits_adviser_.look({.files = limits(facts.page_locked)});
+  const std::vector<monitor::Advice> of_stage = adviser_.look(facts);
+  all.insert(all.end(), of_stage.begin(), of_stage.end());
+  std::ranges::stable_sort(all, std::ranges::greater(), &monitor::Advice::severity);
+  return all;
 }
 
 }  // namespace headrace::inline v1::app

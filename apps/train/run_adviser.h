@@ -1,12 +1,17 @@
 #pragma once
 
+#include <headrace/apps/feed/read_window.h>
 #include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/reports.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/adviser.h>
+#include <headrace/monitor/file_limits.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +21,20 @@ namespace headrace::inline v1::app {
 struct RunAdviserOptions {
   bool on_gpu = false;
   monitor::SettingFacts settings{};
+  /// Files that the process will have open at most, those that others opened in it among them.
+  std::uint64_t files_needed = 0;
+  std::optional<double> seconds_wanted{};  ///< that the run may take, from `began` on
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  std::int64_t epochs = 0;  ///< of all stages of all members; 0: unknown, those of the stage
+  /// Of the data's files; asked once, when an epoch waits for reads, since it looks at each file.
+  /// May be empty.
+  std::function<std::uint64_t()> data_bytes{};
+};
+
+/// A stage before its first step.
+struct AdvisedStage {
+  std::int64_t epochs = 0;
+  std::uint64_t slab_bytes = 0;  ///< of its loader, to be page-locked; 0: they need not be
 };
 
 /// An epoch as the rules look at it.
@@ -33,7 +52,11 @@ class RunAdviser {
  public:
   explicit RunAdviser(RunAdviserOptions options) : options_(std::move(options)) {}
 
-  void begin_stage();
+  /// Before anything is opened: which limits of the process are too low for the run.
+  std::vector<monitor::Advice> on_start();
+  void begin_stage(const AdvisedStage& stage = {});
+  /// Behind an epoch's last step: what is read from here on is not of its training part.
+  void on_train_epoch_end();
   /// Before the epoch whose part it is.
   void on_phase(const PhaseFacts& phase, const monitor::MemoryJudge& judge);
   /// What is to be said of it, the worst first.
@@ -41,10 +64,19 @@ class RunAdviser {
 
  private:
   monitor::RunFacts facts_of(const AdvisedEpoch& epoch);
+  std::optional<monitor::RunFacts::Files> limits(std::optional<bool> page_locked) const;
+  void add_time(monitor::RunFacts& facts) const;
+  std::uint64_t data_bytes(const monitor::Verdict& verdict);
 
   RunAdviserOptions options_;
   monitor::Adviser adviser_;
-  monitor::RunFacts of_phases_;  // of the epoch
+  monitor::Adviser limits_adviser_;  // of the process, not of a stage
+  AdvisedStage stage_;
+  std::int64_t epochs_before_ = 0;  // of the stages before, as they were planned
+  std::optional<std::uint64_t> data_bytes_;
+  ReadWindow window_;
+  std::optional<monitor::ReadFacts> reads_;  // of the epoch
+  monitor::RunFacts of_phases_;              // of the epoch
   std::vector<double> epoch_seconds_;
 };
 

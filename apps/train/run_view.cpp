@@ -4,10 +4,11 @@
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
 #include <headrace/apps/train/epoch_table.h>
+#include <headrace/apps/train/files_needed.h>
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/live_text.h>
 #include <headrace/apps/train/metrics_log.h>
-#include <headrace/apps/train/run_adviser.h>
+#include <headrace/apps/train/run_advice.h>
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/run_voice.h>
 #include <headrace/apps/train/step_text.h>
@@ -16,11 +17,9 @@
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
 #include <headrace/monitor/step_budget.h>
-#include <headrace/monitor/verdict.h>
 
 #include <chrono>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -42,6 +41,12 @@ void append(MetricRow& row, const MetricRow& more) {
   row.insert(row.end(), more.begin(), more.end());
 }
 
+RunAdviserOptions advised(const RunViewOptions& options) {
+  RunAdviserOptions advice = options.advice;
+  advice.on_gpu = options.on_gpu;
+  return advice;
+}
+
 }  // namespace
 
 class RunView::Impl {
@@ -49,6 +54,7 @@ class RunView::Impl {
   Impl(RunFolder& folder, const RunViewOptions& options);
 
   RunVoice& voice() { return voice_; }
+  RunAdvice& advice() { return advice_; }
   void begin_fold(const FoldView& fold, Loader& loader);
   void end_fold();
   void on_step(const StepFacts& step);
@@ -63,13 +69,8 @@ class RunView::Impl {
  private:
   void begin_training_part(const StepFacts& step);
   void show(const StepFacts& step);
-  monitor::Verdict judge(const monitor::StepBudget& budget) const;
   void print_epoch(const EpochFacts& epoch, const EpochLine& line);
-  void say_verdict(const monitor::Verdict& verdict);
-  void say_advice(const std::vector<monitor::Advice>& all);
-  void say_remarks(const std::vector<monitor::MemoryRemark>& remarks);
 
-  RunFolder& folder_;
   bool on_gpu_;
   RunVoice voice_;
   MetricsLog metrics_;
@@ -79,7 +80,7 @@ class RunView::Impl {
   monitor::StepBudgetMeter meter_;
   monitor::StepTimes counted_;  // of all epochs
   monitor::CpuSampler cpu_;     // over training parts
-  RunAdviser adviser_;
+  RunAdvice advice_;
   LoaderStats stats_;        // of the epoch's training part
   monitor::CpuUsage usage_;  // likewise
   SystemWindow window_;      // likewise
@@ -90,7 +91,6 @@ class RunView::Impl {
   ShownTerms terms_;
   EpochTable table_;
   bool member_said_ = false;             // above its epochs
-  std::string last_verdict_;             // band and bottleneck
   DataWaits waits_;                      // of the epoch
   MemoryPhases phases_;                  // of the stage
   std::optional<DataLogGuard> sources_;  // the loggers outlive it
@@ -98,14 +98,13 @@ class RunView::Impl {
 };
 
 RunView::Impl::Impl(RunFolder& folder, const RunViewOptions& options)
-    : folder_(folder),
-      on_gpu_(options.on_gpu),
+    : on_gpu_(options.on_gpu),
       voice_(folder.path(), options.level),
       metrics_(folder, options.metrics,
                [this](const std::string& line) { voice_.log().warn(line); }),
       live_(options.on_gpu),
       meter_({.on_gpu = options.on_gpu}),
-      adviser_({.on_gpu = options.on_gpu, .settings = options.settings}) {
+      advice_(folder, voice_, advised(options)) {
   sources_.emplace([this](headrace::LogLevel of, std::string_view line) {
     voice_.log().log(of == headrace::LogLevel::warning ? spdlog::level::warn : spdlog::level::info,
                      line);
@@ -123,7 +122,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   loss_ = {};
   terms_ = {};
   phases_ = {};
-  adviser_.begin_stage();
+  advice_.begin_stage({.epochs = fold.epochs, .slab_bytes = on_gpu_ ? slab_bytes(loader) : 0});
   in_training_part_ = false;
   member_said_ = false;
 }
@@ -164,6 +163,7 @@ void RunView::Impl::on_train_epoch_end() {
   stats_ = loader_->stats();
   usage_ = cpu_.sample();
   window_ = system_->window();
+  advice_.on_train_epoch_end();
   system_->enter({.phase = "evaluate"});
   in_training_part_ = false;
 }
@@ -184,18 +184,10 @@ void RunView::Impl::show(const StepFacts& report) {
   voice_.block().update(text.lines, text.plain);
 }
 
-monitor::Verdict RunView::Impl::judge(const monitor::StepBudget& budget) const {
-  const auto cores = monitor::usable_cores();
-  return monitor::judge(budget, monitor::loader_load(stats_),
-                        {.usable_cores = cores,
-                         .process_cpu_share = usage_.process_share,
-                         .io_pressure_share = usage_.io_pressure_share.value_or(-1.0)});
-}
-
 void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatch& memory) {
   const monitor::StepBudget budget = meter_.summary();
   counted_ += {.wall_s = budget.wall_s, .data_wait_s = budget.data_wait_s};
-  const monitor::Verdict verdict = judge(budget);
+  const monitor::Verdict verdict = epoch_verdict(budget, stats_, usage_);
   print_epoch(report, {.epochs = fold_.epochs,
                        .budget = budget,
                        .peak_memory = memory.peak_held(),
@@ -203,7 +195,7 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
   if (const std::string terms = loss_terms_line(report); !terms.empty())
     voice_.file_log().info(terms);
   voice_.file_log().info("{} ({})", budget.sentence(), budget.window());
-  say_verdict(verdict);
+  advice_.say(verdict);
   voice_.log().debug(waits_.sentence());
   MetricRow beside{{"data_stall_fraction", budget.data_stall_fraction()},
                    {"bottleneck", verdict.bottleneck},
@@ -211,24 +203,15 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
   append(beside, system_row(window_));
   append(beside, phases_.take_epoch());
   metrics_.on_epoch(report, beside);
-  say_advice(adviser_.on_epoch({.epoch = report,
-                                .epochs = fold_.epochs,
-                                .budget = budget,
-                                .verdict = verdict,
-                                .stats = stats_,
-                                .system = window_}));
+  advice_.on_epoch({.epoch = report,
+                    .epochs = fold_.epochs,
+                    .budget = budget,
+                    .verdict = verdict,
+                    .stats = stats_,
+                    .system = window_});
   meter_.next_epoch();
   live_.on_epoch();
   system_->enter({.phase = "other"});
-}
-
-void RunView::Impl::say_advice(const std::vector<monitor::Advice>& all) {
-  for (const monitor::Advice& advice : all) {
-    voice_.log().log(
-        advice.severity >= monitor::Severity::warning ? spdlog::level::warn : spdlog::level::info,
-        advice.line());
-    folder_.advice().write_json(advice.json());
-  }
 }
 
 std::optional<double> RunView::Impl::data_wait_share() const {
@@ -242,19 +225,10 @@ void RunView::Impl::on_phase(PhaseFacts phase) {
   live_.on_phase(phase.phase, phase.epoch);
   voice_.log_from(LogLevel::debug).info(phase_line(phase));
   const std::vector<monitor::MemoryRemark> remarks = phases_.add(phase, fold_.epochs);
-  adviser_.on_phase(phase, phases_.judge());
+  advice_.on_phase(phase, phases_.judge());
   // What is wrong in an epoch, the rules of advice say at its end.
-  if (!is_of_epoch(phase.phase)) say_remarks(remarks);
+  if (!is_of_epoch(phase.phase)) advice_.say(remarks);
   if (const MetricRow row = MemoryPhases::row(phase); !row.empty()) metrics_.on_phase(row);
-}
-
-void RunView::Impl::say_remarks(const std::vector<monitor::MemoryRemark>& remarks) {
-  for (const monitor::MemoryRemark& remark : remarks) {
-    voice_.log().warn(remark.sentence);
-    folder_.advice().write({{"rule", remark.rule},
-                            {"severity", std::string(to_string(monitor::Severity::warning))},
-                            {"verdict", remark.sentence}});
-  }
 }
 
 void RunView::Impl::print_epoch(const EpochFacts& epoch, const EpochLine& line) {
@@ -264,13 +238,6 @@ void RunView::Impl::print_epoch(const EpochFacts& epoch, const EpochLine& line) 
   text += table_.lines(epoch, line);
   if (window_.mean) text += "  " + status_line(*window_.mean, line.columns - 2) + '\n';
   voice_.rows(text);
-}
-
-void RunView::Impl::say_verdict(const monitor::Verdict& verdict) {
-  std::string key = std::string(to_string(verdict.bound)) + verdict.bottleneck;
-  const bool new_one = key != last_verdict_;
-  last_verdict_ = std::move(key);
-  (new_one ? voice_.log() : voice_.file_log()).info(verdict.sentence());
 }
 
 RunView::RunView(RunFolder& folder, const RunViewOptions& options)
@@ -295,6 +262,9 @@ void RunView::note_error(const std::string& line) {
 void RunView::data_read(std::uint64_t bytes, double seconds) {
   if (bytes == 0) return;
   info(fmt::format("data in memory: {} read in {}", format_bytes(bytes), format_seconds(seconds)));
+}
+void RunView::say_limits() {
+  impl_->advice().on_start();
 }
 void RunView::begin_fold(const FoldView& fold, Loader& loader) {
   impl_->begin_fold(fold, loader);

@@ -4,6 +4,7 @@
 #include <headrace/apps/train/bad_step.h>
 #include <headrace/apps/train/memory_phases.h>
 #include <headrace/apps/train/reports.h>
+#include <headrace/apps/train/run_adviser.h>
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/memory_watch.h>
@@ -23,7 +24,7 @@ struct RunViewOptions {
   bool on_gpu = false;
   LogLevel level = LogLevel::info;
   MetricsLogOptions metrics{};
-  monitor::SettingFacts settings{};  ///< for advice
+  RunAdviserOptions advice{};  ///< its `on_gpu` is that above
   /// LibTorch's counters of the GPU's memory; may be empty. Called by a thread of the view's.
   std::function<std::optional<monitor::AllocatorCounters>()> allocator{};
 };
@@ -52,6 +53,10 @@ class RunView {
   void note_error(const std::string& line);
   /// How long it took to read the data that stays in memory; says nothing of no bytes.
   void data_read(std::uint64_t bytes, double seconds);
+
+  /// Warns of limits of the process that are too low for what the run needs; before its data are
+  /// opened.
+  void say_limits();
 
   /// From now on steps are of this member; `loader` feeds it and outlives it.
   void begin_fold(const FoldView& fold, Loader& loader);

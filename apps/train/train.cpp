@@ -1,6 +1,5 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/jobs/run_identity.h>
-#include <headrace/apps/report/write_report.h>
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>
@@ -8,13 +7,14 @@
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/goal_report.h>
+#include <headrace/apps/train/leave_report.h>
 #include <headrace/apps/train/live_dump.h>
 #include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/memory_relief.h>
 #include <headrace/apps/train/plan_time.h>
 #include <headrace/apps/train/plan_training.h>
 #include <headrace/apps/train/results.h>
-#include <headrace/apps/train/setting_facts.h>
+#include <headrace/apps/train/say_goals.h>
 #include <headrace/apps/train/smoke_report.h>
 #include <headrace/apps/train/step_trace.h>
 #include <headrace/apps/train/tensorboard_log.h>
@@ -37,6 +37,11 @@ namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);
@@ -80,11 +85,11 @@ class TrainCommand {
       fmt::print("{}{}", plan.table(), time_text(plan, run->members().size()));
       return ExitCode::done;
     }
-    if (!trial_) return run_in_folder(*run, device, planned);
+    if (!trial_) return run_in_folder(training, device);
     tried_memory_ = {.forecast = plan.largest().host.total(), .limit = plan.host_limit};
     run->try_out(*trial_);
     const bool runs_are_new = !fs::exists(job_.config->runs);
-    const ExitCode code = run_in_folder(*run, device, planned);
+    const ExitCode code = run_in_folder(training, device);
     if (code == ExitCode::resources) return code;  // what was written may say why
     fs::remove_all(run_folder_);
     if (runs_are_new && fs::is_empty(job_.config->runs)) fs::remove(job_.config->runs);
@@ -97,8 +102,10 @@ class TrainCommand {
     return threads > 0 ? threads : headrace::usable_cores();
   }
 
-  ExitCode run_in_folder(TrainingRun& run, const ChosenDevice& device, const PlannedRun& planned) {
+  ExitCode run_in_folder(const PlannedTraining& training, const ChosenDevice& device) {
+    const PlannedRun& planned = training.planned;
     const MemoryPlan& plan = planned.plan;
+    TrainingRun& run = *planned.run;
     RunFolder folder = open_folder(options_, job_);
     run_folder_ = folder.path();
     folder.write_config(job_.yaml);
@@ -107,12 +114,14 @@ class TrainCommand {
       write_measured_memory(folder.path() / measured_memory_file, planned.measured, job_,
                             planned.key);
     folder.write_environment({{"headrace", HEADRACE_VERSION}, {"LibTorch", backend_.version()}});
-    RunView view(folder, {.on_gpu = device.device.is_cuda(),
-                          .level = level_,
-                          .metrics = {.every = job_.config->log_every,
-                                      .tensorboard = job_.config->tensorboard},
-                          .settings = setting_facts(job_),
-                          .allocator = [&run] { return run.allocator(); }});
+    RunView view(
+        folder,
+        {.on_gpu = device.device.is_cuda(),
+         .level = level_,
+         .metrics = {.every = job_.config->log_every, .tensorboard = job_.config->tensorboard},
+         .advice =
+             adviser_options(training, {.began = began_, .goes_on = !options_.resume.empty()}),
+         .allocator = [&run] { return run.allocator(); }});
     for (const std::string& line : early_lines_)
       view.note(line);
     view.info("run folder " + folder.path().string());
@@ -120,27 +129,20 @@ class TrainCommand {
     for (const std::string& remark : device_remarks(*job_.config, device.device))
       view.warn(remark);
     view.info(plan.line());
+    view.say_limits();
     for (const std::string& line : fitted_)
       view.info(line);
     if (!plan.unmeasured.empty())
       view.warn("[memory] what activations take is not in the plan: " + plan.unmeasured);
     try {
       const ExitCode code = train_members(run, folder, view, plan);
-      if (!trial_ && (code == ExitCode::done || code == ExitCode::goals)) leave_report(view);
+      if (!trial_ && (code == ExitCode::done || code == ExitCode::goals))
+        leave_report(run_folder_, jobs_, view);
       return code;
     } catch (const std::exception& error) {
       view.note_error(error.what());
       if (trial_) view.tell("the trial failed; what it wrote is kept: " + run_folder_.string());
       throw;
-    }
-  }
-
-  void leave_report(RunView& view) const {
-    try {
-      write_report(run_folder_, jobs_);
-      view.info("report: " + (run_folder_ / "report.html").string());
-    } catch (const ResourceError& error) {
-      view.warn(error.what());  // what was trained is there
     }
   }
 
@@ -186,10 +188,9 @@ class TrainCommand {
   }
 
   void open_data(TrainingRun& run, RunView& view) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const std::uint64_t bytes = run.open();
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = seconds_since(start);
     view.data_read(bytes, seconds);
     if (trial_) trial_->on_once({.what = "read the data", .seconds = seconds});
   }
@@ -238,9 +239,9 @@ class TrainCommand {
                                 place.folder.path().string()));
   }
 
-  static GoalFacts goal_facts(const TrainingRun& run, const Place& place,
-                              const std::vector<FoldOutcome>& outcomes,
-                              const std::vector<FoldOutcome>& votes) {
+  GoalFacts goal_facts(const TrainingRun& run, const Place& place,
+                       const std::vector<FoldOutcome>& outcomes,
+                       const std::vector<FoldOutcome>& votes) const {
     place.guard.watch().look();
     const SystemTotals system = place.view.system();
     GoalFacts facts{.ram = place.guard.watch().peak_held(),
@@ -253,13 +254,8 @@ class TrainCommand {
   }
 
   ExitCode tell_goals(const GoalFacts& facts, const Place& place) const {
-    const std::vector<GoalOutcome> goals = judge_goals(job_.config->goals, facts);
-    if (goals.empty()) return ExitCode::done;
-    write_goals(place.folder.path(), goals);
-    const std::string text = goals_text(goals);
-    place.view.note(text.substr(0, text.size() - 1));
-    fmt::print("{}", text);
-    const std::string missed = missed_goals(goals);
+    const std::string missed =
+        say_goals(judge_goals(job_.config->goals, facts), place.folder.path(), place.view);
     if (!options_.require_goals || missed.empty()) return ExitCode::done;
     place.view.tell(
         fmt::format("the run is saved; it ends with exit code {} for what it missed: {}",
@@ -289,6 +285,7 @@ class TrainCommand {
     return place.signals.exit_code();
   }
 
+  Clock::time_point began_ = Clock::now();
   const TrainOptions& options_;
   const std::vector<std::string>& arguments_;
   const std::vector<Job>& jobs_;

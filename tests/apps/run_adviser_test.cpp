@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 using namespace headrace;
 using app::AdvisedEpoch;
 using app::EpochFacts;
@@ -20,7 +22,11 @@ constexpr std::uint64_t mib = 1 << 20;
 // A stage of ten epochs whose steps wait for nothing.
 class Stage {
  public:
-  explicit Stage(RunAdviser& adviser) : adviser_(adviser) { adviser_.begin_stage(); }
+  explicit Stage(RunAdviser& adviser, const app::AdvisedStage& stage = {.epochs = 10},
+                 const LoaderStats& stats = {})
+      : adviser_(adviser), stats_(stats) {
+    adviser_.begin_stage(stage);
+  }
 
   std::vector<std::string> epoch(std::int64_t number, std::uint64_t tensors = 512 * mib,
                                  const EpochFacts& more = {}) {
@@ -50,8 +56,28 @@ class Stage {
   app::MemoryPhases phases_;
   monitor::StepBudget budget_{.steps = 100, .wall_s = 10.0, .compute_s = 10.0};
   monitor::Verdict verdict_{.bound = monitor::InputBound::not_input_bound};
-  LoaderStats stats_{};
+  LoaderStats stats_;
 };
+
+// Of this process, until its end.
+class MemoryLockLimit {
+ public:
+  explicit MemoryLockLimit(rlim_t bytes) {
+    REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before_) == 0);
+    const rlimit now{.rlim_cur = std::min(bytes, before_.rlim_max), .rlim_max = before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_MEMLOCK, &now) == 0);
+  }
+  MemoryLockLimit(const MemoryLockLimit&) = delete;
+  MemoryLockLimit& operator=(const MemoryLockLimit&) = delete;
+  ~MemoryLockLimit() { setrlimit(RLIMIT_MEMLOCK, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+int count(const std::vector<std::string>& rules, const std::string& rule) {
+  return static_cast<int>(std::ranges::count(rules, rule));
+}
 
 EpochFacts validated(double accuracy, std::vector<std::vector<std::int64_t>> counts) {
   return {.validation = {{"accuracy", accuracy}}, .confusion = {.counts = std::move(counts)}};
@@ -95,4 +121,76 @@ TEST_CASE("a network that knows no more than the most frequent class is told of"
     said = said || std::ranges::find(rules, "majority-class") != rules.end();
   }
   CHECK(said);
+}
+
+TEST_CASE("a limit of open files is told of at the start, and not again at each stage") {
+  RunAdviser adviser({.files_needed = 1'000'000'000});
+  const auto advice = adviser.on_start();
+  REQUIRE(advice.size() == 1);
+  CHECK(advice.front().rule == "file-limit");
+  for (int i = 0; i < 2; ++i) {
+    Stage stage(adviser);
+    CHECK(count(stage.epoch(0), "file-limit") == 0);
+  }
+  CHECK(RunAdviser({}).on_start().empty());
+}
+
+TEST_CASE("the limit of locked memory is told of where pages could not be locked, and only there") {
+  const MemoryLockLimit limit(64 * 1024);
+  LoaderStats stats;
+  stats.transfer.copies = 1;
+  const app::AdvisedStage with_slabs{.epochs = 10, .slab_bytes = mib};
+  RunAdviser refused({.on_gpu = true});
+  CHECK(count(Stage(refused, with_slabs, stats).epoch(0), "locked-limit") == 1);
+  stats.transfer.page_locked = true;
+  RunAdviser locked({.on_gpu = true});
+  CHECK(count(Stage(locked, with_slabs, stats).epoch(0), "locked-limit") == 0);
+}
+
+TEST_CASE("the time left is that of all members, and told of where it is more than was wanted") {
+  app::RunAdviserOptions options{.settings = {.keys = {"training.epochs"}},
+                                 .seconds_wanted = 200.0};
+  RunAdviser one_stage(options);  // nine epochs of ten seconds are left
+  CHECK(count(Stage(one_stage).epoch(0), "time-budget") == 0);
+  options.epochs = 30;
+  RunAdviser three_members(options);
+  CHECK(count(Stage(three_members).epoch(0), "time-budget") == 1);
+  RunAdviser in_the_last(options);
+  for (int member = 0; member < 2; ++member)
+    in_the_last.begin_stage({.epochs = 10});
+  CHECK(count(Stage(in_the_last).epoch(0), "time-budget") == 0);
+}
+
+TEST_CASE("the data's files are looked at once, where reads hold the run back, and never else") {
+  int looks = 0;
+  const auto cold_pages = [&](double data_stall) {
+    RunAdviser adviser({.data_bytes = [&looks] {
+      ++looks;
+      return 10 * mib;
+    }});
+    adviser.begin_stage({.epochs = 10});
+    const monitor::StageCapacity read{.name = "read", .role = monitor::StageRole::io};
+    const monitor::Verdict verdict{.bound = monitor::InputBound::highly,
+                                   .data_stall_fraction = data_stall,
+                                   .bottleneck = "read",
+                                   .stages = {read}};
+    const app::SystemWindow system{.machine = monitor::MachineFacts{.read_per_s = 1e6,
+                                                                    .read_from_disk_per_s = 1e6,
+                                                                    .memory_room = 1024 * mib}};
+    int said = 0;
+    for (std::int64_t epoch = 0; epoch < 4; ++epoch)
+      for (const monitor::Advice& advice :
+           adviser.on_epoch({.epoch = {.epoch = epoch, .seconds = 10.0},
+           .epochs = 10,
+           .budget = {.steps = 100, .wall_s = 10.0},
+           .verdict = verdict,
+           .stats = {},
+           .system = system}))
+        said += advice.rule == "cold-pages" ? 1 : 0;
+    return said;
+  };
+  CHECK(cold_pages(0.01) == 0);
+  CHECK(looks == 0);
+  CHECK(cold_pages(0.5) == 1);
+  CHECK(looks == 1);
 }

@@ -1,0 +1,114 @@
+// Faults that are planted in trainings: the advice names exactly that, and a healthy twin's run
+// says nothing of it.
+#include <headrace/loaders/hdf5/hdf5_writer.h>
+#include <headrace/tests/apps/training_runs.h>
+#include <headrace/tests/support/content_of.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using namespace headrace;
+using headrace::test::contains;
+using headrace::test::content_of;
+using headrace::test::Finished;
+using headrace::test::run_program;
+
+constexpr std::int64_t rows = 512;
+constexpr std::int64_t values = 4096;
+
+// Features of noise, in chunks of so many rows, with labels.
+class Job : public headrace::test::TrainingFolder {
+ public:
+  explicit Job(std::int64_t chunk_rows = 0)
+      : TrainingFolder(
+            "kind: classification\nseed: 3\ndevice: cpu\ndata:\n"
+            "  train: {source: hdf5, file: rows.h5, data: x, labels: y, classes: [a, b]}\n"
+            "  resident: 4MiB\nmodel: {name: mlp, width: 0.125}\n"
+            "training:\n  epochs: 2\n  batch: 32\n"
+            "threads:\n  loader: 1\n  io: 1\n  torch: 1\n") {
+    std::vector<float> noise(static_cast<std::size_t>(rows * values));
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      noise[i] = static_cast<float>((i * 2654435761U) >> 7 & 1023U);
+    std::vector<std::int64_t> labels(static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      labels[i] = static_cast<std::int64_t>(i % 2);
+    Hdf5Writer writer(path() / "rows.h5");
+    writer.add(
+        "x", DType::float32, rows, {values},
+        {.chunk_rows = chunk_rows, .codec = chunk_rows > 0 ? Hdf5Codec::zstd : Hdf5Codec::none});
+    writer.add("y", DType::int64, rows, {}, {});
+    writer.append("x", Tensor::borrow(noise.data(), DType::float32, {rows, values}));
+    writer.append("y", Tensor::borrow(labels.data(), DType::int64, {rows}));
+    writer.finish();
+  }
+
+  // With so many files at once at most, which the program cannot raise by itself.
+  Finished under_file_limit(std::uint64_t files, const std::string& runs) const {
+    std::vector<std::string> words{
+        "-c", "ulimit -n " + std::to_string(files) + "; exec \"$0\" \"$@\"", HEADRACE_PROGRAM};
+    const std::vector<std::string> train = TrainingFolder::train({"runs=" + runs});
+    words.insert(words.end(), train.begin(), train.end());
+    return run_program("/bin/sh", words, {.folder = path()});
+  }
+
+  std::vector<nlohmann::json> advice(const std::string& rule,
+                                     const std::string& runs = "runs") const {
+    std::vector<nlohmann::json> found;
+    std::istringstream lines(content_of(only_run(runs) / "advice.jsonl"));
+    for (std::string line; std::getline(lines, line);)
+      if (auto one = nlohmann::json::parse(line); one.at("rule") == rule)
+        found.push_back(std::move(one));
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run under a small limit of open files is warned before its data are opened, once") {
+  const Job job;
+  const Finished small = job.under_file_limit(30, "small");
+  REQUIRE_MESSAGE(small.status == 0, small.err);
+  const auto advice = job.advice("file-limit", "small");
+  REQUIRE(advice.size() == 1);
+  CHECK(advice.front().at("setting") == "ulimit -n");
+  CHECK(advice.front().at("old") == "30");
+  const auto said = small.err.find("the limit of open files is too small for this run");
+  CHECK(said != std::string::npos);
+  CHECK(said < small.err.find("1/2"));
+  // As many as it said that it needs are enough, and nothing is said.
+  const std::string needed = advice.front().at("new");
+  const Finished enough = job.under_file_limit(std::stoull(needed), "enough");
+  REQUIRE_MESSAGE(enough.status == 0, enough.err);
+  CHECK(job.advice("file-limit", "enough").empty());
+}
+
+TEST_CASE("a training that cannot open its files is told which limit it is, and how to raise it") {
+  const Job job;
+  const Finished none = job.under_file_limit(12, "none");
+  CHECK(none.status == 4);
+  CHECK_MESSAGE(contains(none.err, "ulimit -n 12 -> "), none.err);
+}
+
+TEST_CASE("a training on rows in any order out of long chunks is told of them, on short ones not") {
+  const Job long_chunks(256);
+  const Finished slow =
+      long_chunks.done(Job::train({"training.batch=4", "training.evaluation_batch=64"}));
+  const auto advice = long_chunks.advice("chunk-shape");
+  REQUIRE_MESSAGE(advice.size() == 1, slow.err);
+  CHECK(advice.front().at("severity") == "warning");
+  CHECK(contains(advice.front().at("verdict"), "chunks of 256 rows"));
+  CHECK(advice.front().at("setting") == "headrace pack table --layout");
+  CHECK(long_chunks.advice("raise-prefetch").empty());
+  const Job short_chunks(1);
+  short_chunks.done(Job::train({"training.batch=4", "training.evaluation_batch=64"}));
+  CHECK(short_chunks.advice("chunk-shape").empty());
+}
