@@ -4,15 +4,19 @@
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/apps/doctor/whole_configuration.h>
+#include <headrace/apps/feed/make_loader_job.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
+#include <headrace/apps/train/files_needed.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 
@@ -23,10 +27,22 @@
 namespace headrace::inline v1::app {
 namespace {
 
-CeilingFacts facts_of(const WholeConfiguration& configuration, const DataFiles& data) {
-  CeilingFacts facts{.settings = setting_facts(configuration.full),
-                     .memory_room = monitor::read_host_memory().room(),
-                     .files = monitor::read_file_limits()};
+// From above; nothing where the data say that they cannot be opened, which a trial has said then.
+std::optional<std::uint64_t> open_files_of(const WholeConfiguration& configuration, bool on_gpu) {
+  try {
+    return configuration.loader ? files_needed(make_loader_job(*configuration.loader))
+                                : files_needed(*configuration.job, on_gpu);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+CeilingFacts facts_of(const WholeConfiguration& configuration,
+                      const EnvironmentOptions& environment, const DataFiles& data) {
+  CeilingFacts facts{
+      .settings = setting_facts(configuration.full),
+      .memory_room = monitor::read_host_memory().room(),
+      .files = monitor::read_file_limits({.open = environment.needs.open_files.value_or(0)})};
   facts.settings.data_bytes = data.bytes;
   facts.settings.decoded_bytes = record_bytes(configuration).decoded;
   return facts;
@@ -42,6 +58,7 @@ EnvironmentOptions environment_of(const WholeConfiguration& configuration, const
                                   const Ceilings& ceilings) {
   EnvironmentOptions options;
   options.needs.read_per_s = storage_demand(ceilings);
+  options.needs.open_files = open_files_of(configuration, ceilings.memory.budget.on_gpu);
   if (!data.files.empty())
     options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
   options.runs = configuration.value("runs").value_or("");
@@ -103,8 +120,9 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   ceilings.memory = require_pace(measure(configuration, PaceInput::memory, options.seconds));
   // Last: it drops the data's pages to see how fast they are read.
   const DataFiles data = find_data_files(configuration.asked);
-  const Findings environment = check(environment_of(configuration, data, ceilings), *call.backend);
-  const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration, data), environment);
+  const EnvironmentOptions asked = environment_of(configuration, data, ceilings);
+  const Findings environment = check(asked, *call.backend);
+  const Diagnosis diagnosis = diagnose(ceilings, facts_of(configuration, asked, data), environment);
   if (const Findings lines = worth_a_line(environment); !lines.empty())
     fmt::print("{}\n", environment_text(lines, text_columns(STDOUT_FILENO)));
   fmt::print("{}", ceilings_text(ceilings, diagnosis, text_columns(STDOUT_FILENO)));

@@ -47,6 +47,7 @@ class CpuHog {
   CpuHog(const CpuHog&) = delete;
   CpuHog& operator=(const CpuHog&) = delete;
   std::string pid() const { return std::to_string(pid_); }
+  std::string name() const { return std::string(hog_name).append(" ").append(pid()); }
 
  private:
   pid_t pid_;
@@ -64,15 +65,15 @@ TEST_CASE("doctor names by its number who takes the cores that decoding needs") 
   CHECK(found.at("limit") == "preparation");
   REQUIRE(found.contains("advice"));
   CHECK(found.at("advice").at("rule") == "cpu-shared");
-  CHECK(contains(found.at("advice").at("verdict"), hog_name + (" " + hog.pid())));
-  CHECK(to_do.starts_with("renice -n 19 -p " + hog.pid() + " "));
+  CHECK(contains(found.at("advice").at("verdict"), hog.name()));
+  CHECK(to_do.starts_with("renice -n 19 -p " + hog.pid()));
   CHECK_FALSE(contains(to_do, "threads.loader"));
   const auto& environment = found.at("environment");
   const auto load = std::ranges::find_if(
       environment, [](const auto& finding) { return finding.at("what") == "load by others"; });
   REQUIRE(load != environment.end());
   CHECK(load->at("severity") == "warning");
-  CHECK(contains(load->at("found"), hog_name + (" " + hog.pid())));
+  CHECK(contains(load->at("found"), hog.name()));
 }
 
 TEST_CASE("who takes cores that sleeping threads do not need is not the one thing") {

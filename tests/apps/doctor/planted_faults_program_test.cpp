@@ -90,7 +90,7 @@ TEST_CASE("doctor names chunks that rows in any order do not fit, in order it do
   CHECK_FALSE(contains(with("shuffle=false").at("to_do"), "headrace pack table"));
 }
 
-TEST_CASE("doctor names a limit of open files that is nearly used up") {
+TEST_CASE("doctor names a limit of open files below what its loader may open") {
   const PlantedJob job;
   const auto healthy = job.doctor({});
   const auto open = healthy.at("ceilings").at("memory").at("open_files").get<std::size_t>();
