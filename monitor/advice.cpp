@@ -26,8 +26,8 @@ std::string Advice::line() const {
     facts.push_back(fact.shown);
   const std::string change =
       setting.empty() ? "" : fmt::format(" ({} {} -> {})", setting, old_value, new_value);
-  return fmt::format("{} · {} · {} · {}{} · {} · check: {}", to_string(severity), verdict,
-                     fmt::join(facts, ", "), action, change, effect, check);
+  return fmt::format("{} · {} · {}{} · {} · check: {}", verdict, fmt::join(facts, ", "), action,
+                     change, effect, check);
 }
 
 std::string Advice::json() const {

@@ -37,7 +37,8 @@ struct HEADRACE_API Advice {
   std::string check{};      ///< how to see whether it held
   double weight = 0.0;      ///< how bad it is, 0 to 1; said again only when this gets clearly worse
 
-  /// "warning · verdict · evidence · action (setting old -> new) · effect · check", in one line.
+  /// "verdict · evidence · action (setting old -> new) · effect · check: ...", in one line. The
+  /// severity is left to whoever writes it: a log says it as the level.
   std::string line() const;
   /// One JSON object without a line break, for advice.jsonl.
   std::string json() const;

@@ -44,7 +44,8 @@ std::string loader_report(const LoaderTrial& trial, const LoaderTrialOptions& op
                  format_share(trial.stats.readiness));
   fmt::format_to(out, "\n{}\n{}\n", stage_table(trial.stats, trial.elapsed_s),
                  trial.verdict.sentence());
-  if (trial.verdict.advice) fmt::format_to(out, "{}\n", trial.verdict.advice->line());
+  if (const auto& advice = trial.verdict.advice)
+    fmt::format_to(out, "{} · {}\n", monitor::to_string(advice->severity), advice->line());
   return text;
 }
 

@@ -1,6 +1,5 @@
 #include <headrace/apps/report/log_facts.h>
 #include <headrace/apps/terminal/utc.h>
-#include <headrace/monitor/advice.h>
 
 #include <algorithm>
 
@@ -15,15 +14,9 @@ bool is_verdict(std::string_view text) {
          text.starts_with("no consumer behind it: ");
 }
 
-// Begins with its severity, as monitor::Advice::line() does.
+// As monitor::Advice::line() ends.
 bool is_advice(std::string_view text) {
-  using monitor::Severity;
-  for (const Severity severity :
-       {Severity::info, Severity::notice, Severity::warning, Severity::error}) {
-    const std::string_view word = to_string(severity);
-    if (text.starts_with(word) && text.substr(word.size()).starts_with(" · ")) return true;
-  }
-  return false;
+  return text.find(" · check: ") != std::string_view::npos;
 }
 
 // "highly input-bound", and what holds it back: verdicts that agree in it say the same.

@@ -60,7 +60,7 @@ struct LogFacts {
   std::optional<double> last{};
   std::vector<LogLine> verdicts{};  ///< neighbours that say the same are one; at most 200
   std::vector<LogLine> warnings{};  ///< each text once, advice left out; at most 200
-  std::vector<LogLine> advice{};    ///< "warning · ...", each by itself; at most 200
+  std::vector<LogLine> advice{};    ///< "... · check: ...", each by itself; at most 200
   std::uint64_t more_verdicts = 0;  ///< that had no room
   std::uint64_t more_warnings = 0;
   std::vector<std::string> goals{};  ///< "goal ram: at most ...: pass"

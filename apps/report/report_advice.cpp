@@ -38,7 +38,7 @@ std::string change_text(const AdviceCase& advice) {
 // The log has it with its time, which advice.jsonl does not: as advice, or as a warning in its very
 // words. A line that is found is taken.
 std::string time_of(const AdviceCase& advice, LogFacts& log) {
-  const std::string head = advice.severity + " · " + advice.verdict + " · ";
+  const std::string head = advice.verdict + " · ";
   const auto said = std::find_if(log.advice.begin(), log.advice.end(),
                                  [&](const LogLine& line) { return line.text.starts_with(head); });
   if (said != log.advice.end()) {

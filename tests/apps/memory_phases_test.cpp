@@ -152,7 +152,8 @@ TEST_CASE("what is of no epoch is a row of metrics.jsonl with its stage") {
 TEST_CASE("memory that grows is advised of once on the terminal, in the log and in advice.jsonl") {
   const std::string warning = "tensors are kept from epoch to epoch";
   const Told told = tell(7, 64 * mib);
-  CHECK(count(told.shown, "warning · " + warning) == 1);
+  CHECK(count(told.shown, "Z warning " + warning) == 1);
+  CHECK(count(told.shown, "warning · ") == 0);  // the level says it
   CHECK(count(told.log, warning) == 1);
   CHECK(count(told.advice, "{\"rule\":\"tensors-grow\",") == 1);
   CHECK(count(told.advice, "\"verdict\":\"" + warning) == 1);

@@ -124,12 +124,12 @@ TEST_CASE("no advice without need and none without evidence") {
 }
 
 TEST_CASE(
-    "an advice line has severity, verdict, evidence, action with old and new value, effect and "
-    "check") {
+    "an advice line has verdict, evidence, action with old and new value, effect and check, and "
+    "leaves the severity to whoever writes it") {
   const auto advice = advice_for(slow_decode(), {.usable_cores = 16});
   REQUIRE(advice);
   CHECK(advice->line() ==
-        "warning · decode holds the loader back · data stall 50 %, decode 16.0 ms a sample, 250 "
+        "decode holds the loader back · data stall 50 %, decode 16.0 ms a sample, 250 "
         "samples/s possible, "
         "500 asked for · use the cores that are free (threads.loader 4 -> 9) · 250 -> 500 "
         "samples/s, data stall 50 % "

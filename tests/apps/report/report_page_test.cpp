@@ -47,9 +47,10 @@ void add_cases(const fs::path& run) {
       "\"old\":\"2\",\"new\":\"8\",\"action\":\"more threads\",\"effect\":\"812 -> 1640\","
       "\"check\":\"look again\",\"number\":1,\"weight\":0.3}\n{\"rule\":\"process-grows\","
       "\"severity\":\"warning\",\"verdict\":\"memory grows\",\"setting\":\"its code\"}\n{\"torn");
-  append_text(run / "log.txt",
-              "2026-11-27T10:03:00.000Z warning warning · decode holds the loader back · data "
-              "stall 31 % · more threads\n2026-11-27T10:04:00.000Z warning memory grows\n");
+  append_text(
+      run / "log.txt",
+      "2026-11-27T10:03:00.000Z warning decode holds the loader back · data stall "
+      "31 % · more threads · check: look again\n2026-11-27T10:04:00.000Z warning memory grows\n");
   for (int i = 0; i < 40; ++i)
     append_text(
         run / "bad_samples.jsonl",
