@@ -122,12 +122,11 @@ GoalResult goal_of_line(std::string line) {
   return said;
 }
 
-// The log has units and words, result.json bare numbers.
-std::string sentence_of(const nlohmann::json& goal, const std::vector<std::string>& log) {
-  const std::string head = fmt::format("goal {}: ", text_in(goal, "goal"));
-  for (const std::string& line : log)
-    if (line.starts_with(head)) return goal_of_line(line).sentence;
-  std::string text = head;
+// Its own, with units, else one of the bare numbers.
+std::string sentence_of(const nlohmann::json& goal) {
+  if (const std::string said = text_in(goal, "sentence"); !said.empty())
+    return goal_of_line(said).sentence;
+  std::string text = fmt::format("goal {}: ", text_in(goal, "goal"));
   if (goal.contains("at_most")) text += "at most " + text_in(goal, "at_most");
   if (goal.contains("at_least")) text += "at least " + text_in(goal, "at_least");
   if (goal.contains("came")) text += ", came " + text_in(goal, "came");
@@ -141,7 +140,7 @@ void read_goals(RunRecord& run, const nlohmann::ordered_json& result) {
     for (const nlohmann::json goal : *found) {
       if (!goal.is_object()) continue;
       GoalResult& said = run.goals.emplace_back();
-      said.sentence = sentence_of(goal, run.log.goals);
+      said.sentence = sentence_of(goal);
       const std::string came = text_in(goal, "result");
       if (came == "pass" || came == "fail") said.passed = came == "pass";
     }

@@ -1,5 +1,7 @@
 #include <headrace/apps/train/figure_spread.h>
 #include <headrace/apps/train/goal_report.h>
+#include <headrace/apps/train/run_view.h>
+#include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
@@ -29,10 +31,21 @@ nlohmann::ordered_json json_of(const GoalOutcome& goal) {
   if (goal.came) json["came"] = *goal.came;
   json["result"] = word_of(goal.state);
   if (goal.state == GoalState::not_judged) json["why"] = goal.why;
+  json["sentence"] = goal_sentence(goal);
   return json;
 }
 
 }  // namespace
+
+GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory) {
+  memory.look();
+  const SystemTotals system = view.system();
+  return {.ram = memory.peak_held(),
+          .gpu_memory = run.most_reserved(),
+          .gpu_busy = system.gpu_busy,
+          .data_wait = view.data_wait_share(),
+          .cpu_spikes = system.cpu_spikes};
+}
 
 void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
                  const std::vector<FoldOutcome>& votes) {

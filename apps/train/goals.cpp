@@ -123,16 +123,16 @@ std::vector<GoalOutcome> judge_goals(const Goals& goals, const GoalFacts& facts)
   return outcomes;
 }
 
+std::string goal_sentence(const GoalOutcome& goal) {
+  const std::string wanted = fmt::format("goal {}: {}, ", goal.goal, goal.wanted_text);
+  if (goal.state == GoalState::not_judged) return wanted + "not judged: " + goal.why;
+  return wanted + goal.came_text + (goal.state == GoalState::pass ? ": pass" : ": FAIL");
+}
+
 std::string goals_text(const std::vector<GoalOutcome>& goals) {
   std::string text;
-  for (const GoalOutcome& one : goals) {
-    text += fmt::format("goal {}: {}, ", one.goal, one.wanted_text);
-    if (one.state == GoalState::not_judged)
-      text += "not judged: " + one.why;
-    else
-      text += one.came_text + (one.state == GoalState::pass ? ": pass" : ": FAIL");
-    text += '\n';
-  }
+  for (const GoalOutcome& goal : goals)
+    text += goal_sentence(goal) + '\n';
   return text;
 }
 

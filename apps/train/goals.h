@@ -38,8 +38,11 @@ struct GoalOutcome {
 /// Each goal that is set, in the order of the keys. A goal is reached at its very value.
 std::vector<GoalOutcome> judge_goals(const Goals& goals, const GoalFacts& facts);
 
-/// A line for each, with its line end: what was wanted, what came, "pass" or "FAIL", or why it was
-/// not judged.
+/// "goal ram: at most 10.0 GiB, held 11.0 GiB: FAIL": what was wanted, what came, "pass" or "FAIL",
+/// or why it was not judged.
+std::string goal_sentence(const GoalOutcome& goal);
+
+/// The sentence of each, with its line end.
 std::string goals_text(const std::vector<GoalOutcome>& goals);
 
 /// Names of those that failed, "data_wait, accuracy"; empty: none did.

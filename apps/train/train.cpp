@@ -184,7 +184,9 @@ class TrainCommand {
       tell_trial(place);
     else
       tell_figures(results_text(outcomes, review->votes), review->gallery, place);
-    return tell_goals(goal_facts(run, place, outcomes, review->votes), place);
+    GoalFacts facts = goal_facts(run, view, guard.watch());
+    add_figures(facts, outcomes, review->votes);
+    return tell_goals(facts, place);
   }
 
   void open_data(TrainingRun& run, RunView& view) {
@@ -237,20 +239,6 @@ class TrainCommand {
     place.view.info(fmt::format("figures and curves: results.csv, results.png{} in {}",
                                 gallery.records > 0 ? ", worst mistakes: worst.png" : "",
                                 place.folder.path().string()));
-  }
-
-  GoalFacts goal_facts(const TrainingRun& run, const Place& place,
-                       const std::vector<FoldOutcome>& outcomes,
-                       const std::vector<FoldOutcome>& votes) const {
-    place.guard.watch().look();
-    const SystemTotals system = place.view.system();
-    GoalFacts facts{.ram = place.guard.watch().peak_held(),
-                    .gpu_memory = run.most_reserved(),
-                    .gpu_busy = system.gpu_busy,
-                    .data_wait = place.view.data_wait_share(),
-                    .cpu_spikes = system.cpu_spikes};
-    add_figures(facts, outcomes, votes);
-    return facts;
   }
 
   ExitCode tell_goals(const GoalFacts& facts, const Place& place) const {

@@ -170,15 +170,24 @@ TEST_CASE("result.json says the goals beside what it said before") {
   CHECK(read().at("members").size() == 1);
   const auto list = read().at("goals");
   REQUIRE(list.size() == 3);
-  CHECK(
-      list[0] ==
-      nlohmann::json{{"goal", "data_wait"}, {"at_most", 0.05}, {"came", 0.25}, {"result", "fail"}});
+  CHECK(list[0] == nlohmann::json{{"goal", "data_wait"},
+                                  {"at_most", 0.05},
+                                  {"came", 0.25},
+                                  {"result", "fail"},
+                                  {"sentence", "goal data_wait: at most 5 %, came 25 %: FAIL"}});
   CHECK(list[1] == nlohmann::json{{"goal", "cpu_spikes"},
                                   {"at_most", 0.0},
                                   {"result", "not judged"},
-                                  {"why", "the CPUs were not watched"}});
+                                  {"why", "the CPUs were not watched"},
+                                  {"sentence",
+                                   "goal cpu_spikes: at most 0, not judged: the CPUs were not "
+                                   "watched"}});
   CHECK(list[2] ==
-        nlohmann::json{{"goal", "accuracy"}, {"at_least", 0.5}, {"came", 0.6}, {"result", "pass"}});
+        nlohmann::json{{"goal", "accuracy"},
+                       {"at_least", 0.5},
+                       {"came", 0.6},
+                       {"result", "pass"},
+                       {"sentence", "goal accuracy: at least 0.5000, came 0.6000 (test): pass"}});
   std::ofstream(folder / "result.json") << "nothing";
   CHECK_THROWS_AS(write_goals(folder.path(), judge_goals(goals, facts)), headrace::DataError);
 }

@@ -190,30 +190,20 @@ TEST_CASE("a folder that a run is at work in says so, and is left to it") {
   CHECK_THROWS_AS(RunFolder::open(work.path()), headrace::ConfigError);  // still kept
 }
 
-TEST_CASE("goals are told by result.json, in the words of the log") {
+TEST_CASE("goals are told by result.json, in its words and not in the log's") {
   const TemporaryFolder folder;
   write_run(folder.path());
-  const std::vector<GoalOutcome> goals =
-      judge_goals({.ram = Bytes{10ULL << 30}, .gpu_busy = 0.8, .data_wait = 0.05},
-                  {.ram = 11ULL << 30, .data_wait = 0.012});
-  write_goals(folder.path(), goals);
-  RunRecord run = read_run(folder.path());
-  REQUIRE(run.goals.size() == 3);
-  CHECK(run.goals[0].sentence == "goal ram: at most 10.0 GiB");  // the line of write_run()
-  CHECK(run.goals[0].passed == false);                           // which says pass
-  CHECK(run.goals[1].sentence == "goal gpu_busy: at least 0.8, not judged: no GPU was used");
-  CHECK_FALSE(run.goals[1].passed);
-  CHECK(run.goals[2].sentence == "goal data_wait: at most 0.05, came 0.012");
-  CHECK(run.goals[2].passed == true);
-  append_text(folder / "log.txt",
-              "2026-11-27T11:05:00.000Z info run folder runs/x\n"
-              "2026-11-27T11:06:00.000Z info " +
-                  goals_text(goals));
-  run = read_run(folder.path());
+  write_goals(folder.path(),
+              judge_goals({.ram = Bytes{10ULL << 30}, .gpu_busy = 0.8, .data_wait = 0.05},
+                          {.ram = 11ULL << 30, .data_wait = 0.012}));
+  const RunRecord run = read_run(folder.path());
   REQUIRE(run.goals.size() == 3);
   CHECK(run.goals[0].sentence == "goal ram: at most 10.0 GiB, held 11.0 GiB");
+  CHECK(run.goals[0].passed == false);  // the log of write_run() says pass
   CHECK(run.goals[1].sentence == "goal gpu_busy: at least 80 %, not judged: no GPU was used");
+  CHECK_FALSE(run.goals[1].passed);
   CHECK(run.goals[2].sentence == "goal data_wait: at most 5 %, came 1.2 %");
+  CHECK(run.goals[2].passed == true);
 }
 
 TEST_CASE("goals that nobody wrote so break nothing") {
@@ -221,18 +211,20 @@ TEST_CASE("goals that nobody wrote so break nothing") {
   write_run(folder.path());
   write_text(
       folder / "result.json",
-      "{\"members\": [], \"goals\": [7, {\"goal\": {}, \"at_most\": [], \"result\": 5}, {}]}");
+      "{\"members\": [], \"goals\": [7, {\"goal\": {}, \"at_most\": [], \"result\": 5}, {}, "
+      "{\"goal\": \"ram\", \"at_most\": 5, \"came\": 4, \"result\": \"pass\", \"sentence\": 3}]}");
   const RunRecord run = read_run(folder.path());
-  REQUIRE(run.goals.size() == 2);
+  REQUIRE(run.goals.size() == 3);
   CHECK_FALSE(run.goals[0].passed);
+  CHECK(run.goals[2].passed == true);
 }
 
 TEST_CASE("advice in the log is no warning of its own") {
   const TemporaryFolder folder;
   write_run(folder.path());
   append_text(folder / "log.txt",
-              "2026-11-27T11:07:00.000Z warning warning · the loader is slow · stall 31 % · do\n"
-              "2026-11-27T11:08:00.000Z info notice · so it is · e · do\n");
+              "2026-11-27T11:07:00.000Z warning the loader is slow · stall 31 % · do · check: x\n"
+              "2026-11-27T11:08:00.000Z info so it is · e · do · check: y\n");
   const LogFacts log = read_run(folder.path()).log;
   CHECK(log.warnings.size() == 1);
   REQUIRE(log.advice.size() == 2);
