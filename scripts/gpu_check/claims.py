@@ -239,6 +239,8 @@ CLAIMS = [
     Claim("compute-sanitizer memcheck", "0 findings", by_sanitizer("memcheck")),
     Claim("compute-sanitizer racecheck", "0 findings", by_sanitizer("racecheck")),
     Claim("compute-sanitizer initcheck", "0 findings", by_sanitizer("initcheck")),
+    Claim("`headrace monitor` beside nvidia-smi in the same seconds, under load",
+          "the same name; memory 2 %, busy 10 points, temperature 2 C, power and clocks 10 %", by_rows("monitor", "^GPU")),
     Claim("malformed JPEGs on the device", "each is an error or a picture, and the process lives",
           by_cases("malformed", "device_malformed_test.cpp")),
     *(claim for card in CARDS for claim in by_memory(card)),

@@ -306,6 +306,16 @@ def memory(card):
     return commands
 
 
+def monitored(context):
+    """What the program's monitor says of the GPU beside nvidia-smi, in the same seconds."""
+    trial, file = pathlib.Path(__file__).with_name("monitor_trial.py"), context.work / "monitor.json"
+    file.unlink(missing_ok=True)
+    argv = [context.place.python(), "-B", str(trial), "--headrace", shlex.join(context.place.program("headrace")),
+            "--json", str(file), "--work", str(context.work / "monitor"),
+            *(["--cpu", "--seconds", "2"] if context.cpu else ["--nvidia-smi", find_tool("nvidia-smi")])]
+    return [Command("monitor", argv, lambda text: {"rows": outputs.benchmark_rows(file)})]
+
+
 STEPS = [
     Step("versions", 1, 30, "machine, driver, versions", versions),
     Step("tests", 1, 130, "test cases that need a GPU", gpu_tests),
@@ -322,6 +332,7 @@ STEPS = [
     Step("twin_jpeg", 5, 150, "JPEG folders against their Python twins", twin("jpeg"),
          (OURS["jpeg"],), files=("benchmarks/twins/run",)),
     Step("profile", 5, 100, "Nsight Compute on three kernels", profile, ("benchmarks/device_benchmark",), ("ncu",)),
+    Step("monitor", 5, 50, "the monitor's figures of the GPU beside nvidia-smi's", monitored, ("headrace",), ("nvidia-smi",)),
     *(Step(f"memory_{card}", part, 290, f"plans and limits of memory on a card of {card} GiB", memory(card), ("headrace",))
       for part, card in enumerate(CARDS, 6)),
     Step("mechanics", 9, 170, "training steps by precision, layout, cuDNN's trials, checkpointed blocks", mechanics,

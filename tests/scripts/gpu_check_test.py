@@ -1,5 +1,6 @@
 """scripts/gpu-check and gpu-report on a build folder whose programs only pretend."""
 import contextlib
+import datetime
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from unittest import mock
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from gpu_check import claims, main, memory_trial, outputs, pictures, place, report, results, steps  # noqa: E402
+from gpu_check import claims, main, memory_trial, monitor_trial, outputs, pictures, place, report, results, steps  # noqa: E402
 
 XML = """<?xml version="1.0"?><doctest><TestSuite name="gpu">
     <TestCase name="one &amp; two" filename="/src/tests/{file}" line="1" test_suite="gpu">
@@ -285,6 +286,86 @@ class Memory(FakeBuild):
             size = struct.unpack(">I", data[33:37])[0]
             self.assertEqual(len(zlib.decompress(data[41:41 + size])), 48 * (1 + 48 * channels))
         self.assertEqual(data[41 - 4:41], b"IDAT")
+
+
+class Monitoring(FakeBuild):
+    """Twenty seconds of a GPU as the program and nvidia-smi tell of it."""
+    CELLS = {"memory.used": "5120", "memory.total": "81559", "utilization.gpu": "90", "temperature.gpu": "61", "power.draw": "400.00",
+             "clocks.sm": "1755", "clocks.mem": "1593"}
+    SAID = {"memory_used_bytes": 5120 * 2**20, "memory_total_bytes": 81559 * 2**20, "busy_share": 0.9, "temperature_c": 61, "power_w": 400,
+            "sm_clock_mhz": 1755, "memory_clock_mhz": 1593}
+    BEGIN = 1790000000.25
+
+    def setUp(self):
+        super().setUp()
+        self.ours, self.theirs = self.folder / "ours.jsonl", self.folder / "theirs.csv"
+        self.program("apps/headrace", f"""
+            while [ "$1" != --output ]; do shift; done
+            cat {self.ours} >"$2" """)
+        self.program("tools/nvidia-smi", f"cat {self.theirs}; exec sleep 60")
+        self.enterContext(mock.patch.dict(os.environ, {"PATH": f"{self.build / 'tools'}:{os.environ['PATH']}"}))
+        self.enterContext(mock.patch.object(place.Place, "python", lambda place: sys.executable))
+
+    def nvidia_smi(self, seconds=20, index=0, name="NVIDIA H100 80GB HBM3", **cells):
+        values = [{**self.CELLS, **cells}[figure.field] for figure in monitor_trial.FIGURES]
+        times = [datetime.datetime.fromtimestamp(self.BEGIN + half / 2) for half in range(2 * seconds + 1)]
+        return "".join(", ".join([at.strftime("%Y/%m/%d %H:%M:%S.%f")[:-3], str(index), name, *values]) + "\n" for at in times)
+
+    def monitor(self, seconds=20, index=0, name="NVIDIA H100 80GB HBM3", **said):
+        gpu = {"index": index, "name": name, **{key: value for key, value in {**self.SAID, **said}.items() if value is not None}}
+        times = [datetime.datetime.fromtimestamp(self.BEGIN + at, datetime.timezone.utc) for at in range(seconds + 1)]
+        return "".join(json.dumps({"time": at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z", "gpus": [gpu]}) + "\n" for at in times)
+
+    def state(self, ours, theirs):
+        rows = monitor_trial.compare(monitor_trial.of_monitor(ours), monitor_trial.of_nvidia_smi(theirs))
+        outcome = {"step": "monitor", "state": "done", "why": "", "commands": [{"label": "monitor", "exit": 0, "rows": rows}]}
+        found = next(v for v in claims.judge_all({"monitor": outcome}) if v.claim.startswith("`headrace monitor`"))
+        return found.state, found.found
+
+    def test_what_both_say_alike_is_held_and_each_figure_that_is_off_is_missed_by_its_name(self):
+        self.assertEqual(self.state(self.monitor(), self.nvidia_smi())[0], "held")
+        near = {"memory_used_bytes": 5200 * 2**20, "busy_share": 0.81, "temperature_c": 62.9, "power_w": 361, "sm_clock_mhz": 1600}
+        self.assertEqual(self.state(self.monitor(**near), self.nvidia_smi())[0], "held")
+        for what, off in (("memory used", {"memory_used_bytes": 5000 * 2**20}), ("memory in all", {"memory_total_bytes": 78000 * 2**20}),
+                          ("busy", {"busy_share": 0.79}), ("temperature", {"temperature_c": 63.5}), ("power", {"power_w": 355}),
+                          ("SM clock", {"sm_clock_mhz": 1500}), ("memory clock", {"memory_clock_mhz": 1400}), ("name", {"name": "another"}),
+                          ("power", {"power_w": None})):
+            state, found = self.state(self.monitor(**off), self.nvidia_smi())
+            self.assertEqual((state, f"GPU 0: {what}," in found), ("missed", True), found)
+
+    def test_means_of_the_same_seconds_are_compared(self):
+        before = self.nvidia_smi(seconds=12, **{"utilization.gpu": "0"}).splitlines(keepends=True)
+        later = self.nvidia_smi().splitlines(keepends=True)
+        late = "".join(line for line, at in zip(later, range(len(later))) if at > 2 * 8)
+        self.assertEqual(self.state(self.monitor(), late)[0], "held")  # twelve seconds are left
+        self.assertEqual(self.state(self.monitor(), "".join(before[:17]) + late)[0], "missed")  # idle in eight of them
+        self.assertEqual(self.state(self.monitor(seconds=9), self.nvidia_smi())[0], "not run")
+
+    def test_figures_that_nvidia_smi_does_not_tell_decide_nothing_and_torn_lines_are_left_out(self):
+        theirs = self.nvidia_smi(**{"power.draw": "[N/A]", "temperature.gpu": "[N/A]"})
+        self.assertEqual(self.state(self.monitor(power_w=None, temperature_c=None) + '{"time": "20', theirs + "2026/09/21 16:1")[0], "held")
+
+    def test_a_gpu_that_only_one_of_them_sees_is_missed_and_two_are_compared_apart(self):
+        both = self.nvidia_smi() + self.nvidia_smi(index=1, name="NVIDIA L4")
+        self.assertEqual(self.state(self.monitor(), both)[0], "missed")
+        self.assertEqual(self.state(self.monitor() + self.monitor(index=1, name="NVIDIA L4"), both)[0], "held")
+        self.assertIn("GPU 1: name", self.state(self.monitor() + self.monitor(index=1), both)[1])
+
+    def test_the_step_asks_both_and_keeps_what_they_said(self):
+        self.ours.write_text(self.monitor())
+        self.theirs.write_text(self.nvidia_smi())
+        self.assertEqual(self.run_check("--step", "monitor"), 0, self.said)
+        self.assertEqual(self.verdict("`headrace monitor`").state, "held")
+        self.assertIn("61 C, nvidia-smi: 61", (self.output / "logs" / "monitor-0.log").read_text())
+        self.ours.write_text(self.monitor(busy_share=0.1))
+        self.assertEqual(self.run_check("--step", "monitor"), 1)
+
+    def test_without_nvidia_smi_the_step_does_not_run(self):
+        (self.build / "tools" / "nvidia-smi").unlink()
+        if steps.find_tool("nvidia-smi"):
+            self.skipTest("nvidia-smi is on this machine")
+        self.run_check("--step", "monitor")
+        self.assertIn("nvidia-smi is not on this machine", self.steps()["monitor"]["why"])
 
 
 class Reading(unittest.TestCase):
