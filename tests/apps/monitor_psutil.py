@@ -47,21 +47,22 @@ while True:
 
 
 def figures_of(process):
-    """CPU seconds and resident bytes of a process and its descendants; none where one ended meanwhile."""
+    """CPU seconds, resident bytes and numbers of a process and its descendants; none where one ended meanwhile."""
     cpu = resident = 0
     try:
-        for one in [process, *process.children(recursive=True)]:
+        tree = [process, *process.children(recursive=True)]
+        for one in tree:
             times = one.cpu_times()
             cpu += times.user + times.system + times.children_user + times.children_system
             if one.status() != psutil.STATUS_ZOMBIE:
                 resident += one.memory_info().rss
     except psutil.NoSuchProcess:
         return None
-    return cpu, resident
+    return cpu, resident, {one.pid for one in tree}
 
 
 class Watch(threading.Thread):
-    """Samples of psutil: (unix time, CPU seconds, resident bytes)."""
+    """Samples of psutil: (unix time, CPU seconds, resident bytes, numbers of processes)."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -77,11 +78,11 @@ class Watch(threading.Thread):
             time.sleep(0.1)
 
     def at(self, moment):
-        """Figures between the samples before and behind, and how much memory changed there."""
-        for (t0, cpu0, rss0), (t1, cpu1, rss1) in zip(self.samples, self.samples[1:]):
+        """Figures between the samples before and behind, and whether the processes were the same and kept their memory."""
+        for (t0, cpu0, rss0, pids0), (t1, cpu1, rss1, pids1) in zip(self.samples, self.samples[1:]):
             if t0 <= moment <= t1:
                 share = (moment - t0) / (t1 - t0)
-                return cpu0 + share * (cpu1 - cpu0), rss0 + share * (rss1 - rss0), abs(rss1 - rss0)
+                return cpu0 + share * (cpu1 - cpu0), rss0 + share * (rss1 - rss0), pids0 == pids1 and abs(rss1 - rss0) < 0.01 * rss0
         return None
 
 
@@ -113,11 +114,12 @@ def main():
         beside = watch.at(datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp())
         if beside is None:
             continue
-        cpu, resident, change = beside
+        cpu, resident, steady = beside
         result["samples"] += 1
         result["cpu"] = max(result["cpu"], abs(row["process_cpu_s"] / cpu - 1))
-        # Workers that begin or end between two samples of psutil leave it open which of both it was.
-        if change < 0.01 * resident:
+        # Workers that begin or end between two samples of psutil leave it open which of both it was; where all ended and
+        # began again, the memory is the same and only their numbers tell.
+        if steady:
             memory.append(abs(row["memory_resident_bytes"] / resident - 1))
     result["cpu_s"] = rows[-1]["process_cpu_s"] - rows[0]["process_cpu_s"]
     result["memory_samples"] = len(memory)
