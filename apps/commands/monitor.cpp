@@ -3,6 +3,7 @@
 #include <headrace/apps/run/metrics_writer.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/live_block.h>
+#include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/watch/findings.h>
 #include <headrace/apps/watch/watch_plot.h>
 #include <headrace/apps/watch/watch_target.h>
@@ -29,6 +30,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -82,7 +85,7 @@ class Watching {
     if (output_ && !failure_) write(sample);
     if (target_.has_process() && !sample.tree.lives) ended_ = true;
     if (block_.due())
-      block_.update(watch_lines(target_, findings_, text_columns(2) - 1),
+      block_.update(watch_lines(target_, findings_, text_columns(STDERR_FILENO) - 1),
                     "monitor: " + watch_line(target_, findings_));
     if (ended_ || failure_) wake_.notify_all();
   }
@@ -161,7 +164,7 @@ ExitCode run(const MonitorOptions& options, const CommandCall&) {
     own_cpu_s = watch.cpu_seconds();
   }
   watching.end();
-  print(watch_report(target, watching.findings(), own_cpu_s));
+  print(watch_report(target, watching.findings(), own_cpu_s, text_columns(STDOUT_FILENO)));
   if (watching.ended()) print(fmt::format("\n{} has ended\n", target.words));
   write_plot(options, target, watching.findings());
   watching.throw_failure();

@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/run_glance_text.h>
 #include <headrace/apps/terminal/progress_bar.h>
 #include <headrace/apps/terminal/text_width.h>
+#include <headrace/apps/terminal/wrap.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
 
@@ -32,10 +33,16 @@ std::string line_of(const std::string& head, const Figures& figures, std::size_t
   return line == head ? std::string() : line;
 }
 
-std::string joined(std::initializer_list<std::string> parts) {
+// As many of the parts as fit, in any case the first.
+std::string joined(std::initializer_list<std::string> parts,
+                   std::size_t columns = std::string::npos) {
   std::string text;
-  for (const std::string& part : parts)
-    if (!part.empty()) text += (text.empty() ? "" : " · ") + part;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    const std::string more = (text.empty() ? "" : " · ") + part;
+    if (!text.empty() && text_width(text) + text_width(more) > columns) break;
+    text += more;
+  }
   return text;
 }
 
@@ -47,13 +54,14 @@ std::string stage_left(const RunGlance& glance) {
   return "stage done in about " + format_seconds(std::max(0.0, left));
 }
 
-std::string place_line(const RunGlance& glance) {
+std::string place_line(const RunGlance& glance, std::size_t columns) {
   if (!glance.progress) return "no step was told of yet";
   const ProgressLine& progress = *glance.progress;
   return joined({fmt::format("{}{}epoch {}/{} {} {}", progress.head,
                              progress.head.empty() ? "" : " ", progress.epoch, progress.epochs,
                              progress_bar(progress.share), format_share(progress.share)),
-                 glance.end == RunEnd::running ? progress.left : "", stage_left(glance)});
+                 glance.end == RunEnd::running ? progress.left : "", stage_left(glance)},
+                columns);
 }
 
 // The pace first.
@@ -93,32 +101,26 @@ std::string own_line(const RunGlance& glance) {
                      glance.machine->cores, monitor::format_bytes(glance.machine->memory.held()));
 }
 
-std::string busiest_line(const RunGlance& glance) {
+std::string busiest_line(const RunGlance& glance, std::size_t columns) {
   std::string text;
-  for (const monitor::ProcessUsage& process : glance.busiest)
-    text += fmt::format("{}{} {:.1f}{}", text.empty() ? "busiest, cores: " : ", ", process.name,
-                        process.cores, process.ours ? "" : " (not of the run)");
+  for (const monitor::ProcessUsage& process : glance.busiest) {
+    const std::string one =
+        fmt::format("{}{} {:.1f}{}", text.empty() ? "busiest, cores: " : ", ", process.name,
+                    process.cores, process.ours ? "" : " (not of the run)");
+    if (!text.empty() && text_width(text) + text_width(one) > columns) break;
+    text += one;
+  }
   return text;
 }
 
-// A long line over several; the words stay whole.
-void add_wrapped(const std::string& text, std::size_t columns, std::size_t most,
-                 std::vector<std::string>& lines) {
-  std::string line;
-  std::string rest = text;
-  for (std::size_t count = 0; !rest.empty() && count < most; ++count) {
-    std::size_t end = rest.size();
-    while (text_width(rest.substr(0, end)) > columns && end > 0) {
-      const auto blank = rest.rfind(' ', end - 1);
-      if (blank == std::string::npos || blank == 0) break;
-      end = blank;
-    }
-    const bool last = count + 1 == most;
-    lines.push_back(last ? rest : rest.substr(0, end));
-    if (last) return;
-    rest.erase(0, std::min(end + 1, rest.size()));
-    if (!rest.empty()) rest = "  " + rest;
-  }
+// A long line over several; the last of them has the rest.
+void add_folded(const std::string& text, std::size_t columns, std::size_t most,
+                std::vector<std::string>& lines) {
+  std::vector<std::string> all = folded(text, columns);
+  for (std::size_t i = most; i < all.size(); ++i)
+    all[most - 1] += all[i].substr(1);
+  all.resize(std::min(all.size(), most));
+  if (!text.empty()) lines.insert(lines.end(), all.begin(), all.end());
 }
 
 }  // namespace
@@ -162,19 +164,19 @@ std::vector<std::string> glance_lines(const RunGlance& glance, std::size_t colum
       glance.process && glance.end == RunEnd::running
           ? fmt::format("process {}, {}", glance.process->pid, format_seconds(glance.running_s))
           : "";
-  add(joined({glance.name, glance.kind, pid}));
-  add_wrapped(state_text(glance), columns, 2, lines);
+  add(joined({glance.name, glance.kind, pid}, columns));
+  add_folded(state_text(glance), columns, 2, lines);
   if (glance.end == RunEnd::failed || glance.end == RunEnd::stopped)
-    add_wrapped(glance.last_word, columns, 4, lines);
-  add(place_line(glance));
+    add_folded(glance.last_word, columns, 4, lines);
+  add(place_line(glance, columns));
   add(steps_line(glance, columns));
   add(glance.step_budget);
   if (glance.epochs_done > 0) add(line_of(epoch_head(glance), glance.epoch_figures, columns));
   add(machine_line(glance, columns));
   add(own_line(glance));
-  add(busiest_line(glance));
-  if (!glance.verdict.empty()) add_wrapped(glance.verdict, columns, 2, lines);
-  if (!glance.advice.empty()) add_wrapped("advice: " + glance.advice, columns, 3, lines);
+  add(busiest_line(glance, columns));
+  if (!glance.verdict.empty()) add_folded(glance.verdict, columns, 2, lines);
+  if (!glance.advice.empty()) add_folded("advice: " + glance.advice, columns, 3, lines);
   add(bad_line(glance));
   if (lines.size() > most_lines) lines.resize(most_lines);
   return lines;

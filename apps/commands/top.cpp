@@ -1,22 +1,24 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/run_glance_text.h>
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/terminal/text_width.h>
 
-#include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace headrace::inline v1::app {
@@ -42,13 +44,6 @@ void add(CLI::App& line, TopOptions& options) {
   line.add_flag("--once", options.once, "Look once");
 }
 
-// A block must leave a row for the cursor.
-std::size_t most_lines() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2) return 20;
-  return std::min<std::size_t>(20, size.ws_row - 1U);
-}
-
 bool may_go_on(const RunGlance& glance) {
   return glance.end == RunEnd::running || glance.end == RunEnd::elsewhere ||
          glance.end == RunEnd::unknown;
@@ -58,6 +53,12 @@ void print_block(const RunGlance& glance) {
   const std::size_t columns = text_columns(STDOUT_FILENO);
   for (const std::string& line : glance_lines(glance, columns - 1))
     fmt::print("{}\n", clean_text(line, columns));
+}
+
+void wait_for(std::chrono::duration<double> time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait_for(lock, stop, time, [] { return false; });
 }
 
 ExitCode run(const TopOptions& options, const CommandCall&) {
@@ -72,13 +73,19 @@ ExitCode run(const TopOptions& options, const CommandCall&) {
                    .interval = std::chrono::milliseconds(0),
                    .redraw = std::chrono::milliseconds(0),
                    .most_lines = 20});
-  for (;; glance = read_run_glance(options.run)) {
-    std::vector<std::string> lines = glance_lines(glance, terminal_columns(STDOUT_FILENO) - 1);
-    if (lines.size() > most_lines()) lines.resize(most_lines());
-    block.update(lines, glance_line(glance));
-    if (!may_go_on(glance)) return ExitCode::done;
-    std::this_thread::sleep_for(interval);
+  const StopSignals signals;
+  const std::stop_token stop = signals.token();
+  for (;;) {
+    // The last drawing takes the terminal's ^C away.
+    const bool ends = stop.stop_requested();
+    block.update(glance_lines(glance, terminal_columns(STDOUT_FILENO) - 1),
+                 ends ? "" : glance_line(glance));
+    if (ends || !may_go_on(glance)) break;
+    wait_for(interval, stop);
+    glance = read_run_glance(options.run);
   }
+  // Ctrl-C is how a look ends: nothing was broken off.
+  return signals.received() == SIGINT ? ExitCode::done : signals.exit_code();
 }
 
 }  // namespace

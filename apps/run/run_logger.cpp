@@ -21,7 +21,7 @@ class BlockSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    block_->print({line.data(), line.size()});
+    block_->say({line.data(), line.size()});
   }
   void flush_() override {}
 

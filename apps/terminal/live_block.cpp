@@ -1,6 +1,7 @@
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/terminal/utc.h>
+#include <headrace/apps/terminal/wrap.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,12 +13,13 @@
 namespace headrace::inline v1::app {
 namespace {
 
-// Several lines cleaned one by one, each ending in a line end.
-std::string clean_lines(std::string_view text) {
+// Several lines cleaned one by one and folded, each ending in a line end.
+std::string clean_lines(std::string_view text, std::size_t columns = std::string::npos) {
   std::string result;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    result += clean_text(text.substr(0, end)) + '\n';
+    for (const std::string& line : folded(clean_text(text.substr(0, end)), columns))
+      result += line + '\n';
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
@@ -40,10 +42,11 @@ bool LiveBlock::due() const {
   return line_due(now) || (options_.mode == TerminalMode::live && redraw_due(now));
 }
 
-void LiveBlock::update(const std::vector<std::string>& lines, std::string_view plain) {
+bool LiveBlock::update(const std::vector<std::string>& lines, std::string_view plain) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  if (line_due(now)) {
+  const bool says = !plain.empty() && line_due(now);
+  if (says) {
     said_ = true;
     last_line_ = now;
     const std::string line = clean_text(plain);
@@ -58,16 +61,24 @@ void LiveBlock::update(const std::vector<std::string>& lines, std::string_view p
     const std::string old_rows = erasure();  // by the widths that drawing() replaces
     write(old_rows + drawing());
   }
+  return says;
 }
 
 void LiveBlock::print(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  if (options_.mode == TerminalMode::lines) {
-    write(clean_lines(text));
-    return;
-  }
-  const std::string above = erasure();
-  write(above + clean_lines(text) + drawing());
+  write_above(clean_lines(text));
+}
+
+void LiveBlock::say(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const bool live = options_.mode == TerminalMode::live;
+  write_above(live ? clean_lines(text, terminal_columns(options_.file_descriptor) - 1)
+                   : clean_lines(text));
+}
+
+void LiveBlock::write_above(const std::string& text) {
+  const std::string old_rows = erasure();
+  write(old_rows + text + drawing());
 }
 
 void LiveBlock::clear() {
@@ -78,21 +89,25 @@ void LiveBlock::clear() {
   drawn_widths_.clear();
 }
 
-// A terminal made narrower has wrapped what was drawn: each line then takes several rows.
+// A terminal made narrower has wrapped what was drawn: each line then takes several rows. The first
+// row goes by itself: what is erased from the first place of the screen on, tmux keeps in its
+// history, redraw by redraw.
 std::string LiveBlock::erasure() const {
   if (drawn_widths_.empty()) return {};
   const std::size_t columns = terminal_columns(options_.file_descriptor);
   std::size_t rows = 0;
   for (const std::size_t width : drawn_widths_)
     rows += std::max<std::size_t>(1, (width + columns - 1) / columns);
-  return fmt::format("\x1b[{}A\r\x1b[J", rows);
+  const std::string to_second = rows > 1 ? fmt::format("\x1b[{}A", rows - 1) : "";
+  return to_second + "\r\x1b[J\x1b[1A\x1b[2K";
 }
 
 std::string LiveBlock::drawing() {
   const std::size_t columns = terminal_columns(options_.file_descriptor);
+  const std::size_t room = std::max<std::size_t>(2, terminal_rows(options_.file_descriptor)) - 1;
   drawn_widths_.clear();
   std::string text;
-  for (std::size_t i = 0; i < std::min(lines_.size(), options_.most_lines); ++i) {
+  for (std::size_t i = 0; i < std::min({lines_.size(), options_.most_lines, room}); ++i) {
     const std::string line = clean_text(lines_[i], columns - 1);
     drawn_widths_.push_back(text_width(line));
     text += line + '\n';

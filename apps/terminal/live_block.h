@@ -25,7 +25,8 @@ struct LiveBlockOptions {
 
 /// What a run is doing: on a terminal a short block that is redrawn in place, elsewhere one whole
 /// line an interval. The cursor stands below the block and is visible whenever nothing is being
-/// written, so any end of the process, SIGKILL too, leaves the terminal as it should be.
+/// written, so any end of the process, SIGKILL too, leaves the terminal as it should be. On a low
+/// terminal the block has as many lines as leave a row for the cursor.
 /// Thread-safe.
 class LiveBlock {
  public:
@@ -36,14 +37,17 @@ class LiveBlock {
   ~LiveBlock() = default;
 
   /// Shows the lines (terminal) or the plain line (elsewhere), unless it is too soon. Cheap when it
-  /// is: one clock read.
-  void update(const std::vector<std::string>& lines, std::string_view plain);
+  /// is: one clock read. Gives whether the plain line was said; an empty one never is.
+  bool update(const std::vector<std::string>& lines, std::string_view plain);
 
   /// Whether an update would show anything; saves making the text.
   bool due() const;
 
   /// A whole text above the block, at once, in both modes. Line ends in it are kept.
   void print(std::string_view text);
+
+  /// A message, as by print(); on a terminal lines that are wider are broken at blanks.
+  void say(std::string_view text);
 
   /// Takes the block away (terminal); nothing elsewhere.
   void clear();
@@ -56,6 +60,7 @@ class LiveBlock {
   std::string erasure() const;
   std::string drawing();
   void write(const std::string& text) const;
+  void write_above(const std::string& text);
   bool redraw_due(Clock::time_point now) const;
   bool line_due(Clock::time_point now) const;
 

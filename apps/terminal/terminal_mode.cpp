@@ -16,10 +16,14 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view{} : value;
 }
 
-// 0 where it is not known.
-std::size_t columns_by_terminal(int file_descriptor) {
+// Zeros where it is not known.
+winsize size_of(int file_descriptor) {
   winsize size{};
-  return ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 ? size : winsize{};
+}
+
+std::size_t columns_by_terminal(int file_descriptor) {
+  return size_of(file_descriptor).ws_col;
 }
 
 // 0 where COLUMNS says nothing of use.
@@ -44,6 +48,11 @@ TerminalMode terminal_mode(int file_descriptor) {
 std::size_t terminal_columns(int file_descriptor) {
   const std::size_t columns = columns_by_terminal(file_descriptor);
   return columns == 0 ? 80 : columns;
+}
+
+std::size_t terminal_rows(int file_descriptor) {
+  const std::size_t rows = size_of(file_descriptor).ws_row;
+  return rows == 0 ? 24 : rows;
 }
 
 std::size_t text_columns(int file_descriptor) {

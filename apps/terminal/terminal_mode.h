@@ -17,6 +17,9 @@ TerminalMode terminal_mode(int file_descriptor);
 /// Columns of the terminal at this moment; 80 if it does not say.
 std::size_t terminal_columns(int file_descriptor);
 
+/// Rows of the terminal at this moment; 24 if it does not say.
+std::size_t terminal_rows(int file_descriptor);
+
 /// Columns for text that must not wrap: those of the terminal, or 100 where there is none; fewer
 /// on a terminal, and any number elsewhere, where COLUMNS says so.
 std::size_t text_columns(int file_descriptor);

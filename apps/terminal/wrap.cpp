@@ -49,4 +49,23 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   return lines;
 }
 
+std::vector<std::string> folded(std::string_view line, std::size_t columns) {
+  if (text_width(line) <= columns) return {std::string(line)};
+  std::vector<std::string> lines(1);
+  for (std::size_t from = 0; from < line.size();) {
+    const std::size_t blank = std::min(line.find(' ', from), line.size());
+    const std::string word(line.substr(from, blank - from));
+    from = blank + 1;
+    if (word.empty()) continue;
+    std::string& last = lines.back();
+    if (last.empty())
+      last = word;
+    else if (text_width(last) + 1 + text_width(word) <= columns)
+      last += ' ' + word;
+    else
+      lines.push_back("  " + word);
+  }
+  return lines;
+}
+
 }  // namespace headrace::inline v1::app

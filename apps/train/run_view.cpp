@@ -181,7 +181,7 @@ void RunView::Impl::show(const StepFacts& report) {
                                    .budget = meter_.summary().sentence(),
                                    .machine = system_->status(columns)},
                                   columns);
-  voice_.block().update(text.lines, text.plain);
+  voice_.show(text.lines, text.plain, report.step);
 }
 
 void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatch& memory) {

@@ -6,15 +6,30 @@
 #include <sstream>
 
 namespace headrace::inline v1::app {
+namespace {
+
+constexpr std::int64_t steps_a_line = 32;
+
+}  // namespace
 
 // The block tells the log file of its plain lines, the logger prints above the block.
-RunVoice::RunVoice(const std::filesystem::path& folder, LogLevel level)
+RunVoice::RunVoice(const std::filesystem::path& folder, LogLevel level,
+                   std::chrono::milliseconds interval)
     : level_(level), file_log_(make_run_logger(folder, nullptr, level)) {
   LiveBlockOptions options;
+  options.interval = interval;
   options.plain_lines = level <= LogLevel::info;
   options.on_line = [file = file_log_](const std::string& line) { log_to_file_only(*file, line); };
   block_ = std::make_shared<LiveBlock>(options);
   log_ = make_run_logger(folder, block_, level);
+}
+
+void RunVoice::show(const std::vector<std::string>& lines, const std::string& plain,
+                    std::int64_t step) {
+  if (step + steps_a_line < next_line_) next_line_ = step;  // of another stage
+  const bool line_may_come = step >= next_line_;
+  if (block_->update(lines, line_may_come ? plain : std::string()))
+    next_line_ = step + steps_a_line;
 }
 
 void RunVoice::tell(const std::string& line) {

@@ -3,9 +3,12 @@
 #include <headrace/apps/run/log_level.h>
 #include <headrace/apps/terminal/live_block.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <spdlog/logger.h>
 
@@ -15,8 +18,9 @@ namespace headrace::inline v1::app {
 /// Thread-safe.
 class RunVoice {
  public:
-  /// Throws ResourceError.
-  RunVoice(const std::filesystem::path& folder, LogLevel level);
+  /// `interval`: least time between two plain lines. Throws ResourceError.
+  RunVoice(const std::filesystem::path& folder, LogLevel level,
+           std::chrono::milliseconds interval = std::chrono::seconds(10));
 
   LogLevel level() const { return level_; }
   LiveBlock& block() { return *block_; }
@@ -26,6 +30,9 @@ class RunVoice {
   /// The one or, from that level on, the other.
   spdlog::logger& log_from(LogLevel level) { return level_ <= level ? *log_ : *file_log_; }
 
+  /// A step, in the live block or as a plain line. Of 32 steps one at most is a line, so that ten
+  /// thousand are less than 100 KB however slow they are. Used by one thread.
+  void show(const std::vector<std::string>& lines, const std::string& plain, std::int64_t step);
   /// A line that a person needs whatever the level.
   void tell(const std::string& line);
   /// Lines of a table: on the terminal they have no time before them, since they would not line up
@@ -34,6 +41,7 @@ class RunVoice {
 
  private:
   LogLevel level_;
+  std::int64_t next_line_ = 0;  // the step from which on there may be one
   std::shared_ptr<LiveBlock> block_;
   std::shared_ptr<spdlog::logger> log_;
   std::shared_ptr<spdlog::logger> file_log_;

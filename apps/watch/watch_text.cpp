@@ -1,6 +1,7 @@
 #include <headrace/apps/terminal/table.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/terminal/utc.h>
+#include <headrace/apps/terminal/wrap.h>
 #include <headrace/apps/watch/remarks.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/monitor/format.h>
@@ -33,10 +34,15 @@ std::string named(const ProcessUsage& process) {
   return fmt::format("{} {}{}", process.name, process.pid, process.ours ? " (watched)" : "");
 }
 
-std::string list_of(const std::vector<ProcessUsage>& processes, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, processes.size()); ++i)
-    text += fmt::format("{}{} {:.2f}", i > 0 ? ", " : "", named(processes[i]), processes[i].cores);
+// As many as fit, in any case the first.
+std::string busiest_line(const std::vector<ProcessUsage>& processes, std::size_t columns) {
+  std::string text = "busiest: ";
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, processes.size()); ++i) {
+    const std::string one =
+        fmt::format("{}{} {:.2f}", i > 0 ? ", " : "", named(processes[i]), processes[i].cores);
+    if (i > 0 && text_width(text) + text_width(one) > columns) break;
+    text += one;
+  }
   return text;
 }
 
@@ -148,7 +154,7 @@ std::vector<std::string> watch_lines(const WatchTarget& target, const Findings& 
   if (target.has_process())
     lines.push_back(fmt::format("{}: {}", target.words, tree_words(sample)));
   const auto busiest = findings.processes().busiest();
-  if (!busiest.empty()) lines.push_back("busiest: " + list_of(busiest, 5));
+  if (!busiest.empty()) lines.push_back(busiest_line(busiest, columns));
   const auto spikes = findings.spikes().count(0.70);
   lines.push_back(fmt::format("{} watched, {}{}", format_seconds(findings.seconds()),
                               plural(spikes, "CPU spike"),
@@ -165,7 +171,8 @@ std::string watch_line(const WatchTarget& target, const Findings& findings) {
   return line;
 }
 
-std::string watch_report(const WatchTarget& target, const Findings& findings, double own_cpu_s) {
+std::string watch_report(const WatchTarget& target, const Findings& findings, double own_cpu_s,
+                         std::size_t columns) {
   if (findings.samples() == 0)
     return fmt::format("watched {}: no sample was taken\n", target.words);
   std::string text = head(target, findings, own_cpu_s);
@@ -181,7 +188,8 @@ std::string watch_report(const WatchTarget& target, const Findings& findings, do
                          .watches_process = target.has_process()});
   if (!sentences.empty()) text += '\n';
   for (const std::string& sentence : sentences)
-    text += fmt::format("- {}\n", sentence);
+    for (const std::string& line : folded("- " + sentence, columns))
+      text += line + '\n';
   return clean_message(text);
 }
 

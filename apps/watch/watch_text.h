@@ -17,7 +17,9 @@ std::vector<std::string> watch_lines(const WatchTarget& target, const Findings& 
 std::string watch_line(const WatchTarget& target, const Findings& findings);
 
 /// The report at the end, lines with a line end each: the window, statistics, spikes with their
-/// processes, the busiest, what stands out. `own_cpu_s`: what watching itself took.
-std::string watch_report(const WatchTarget& target, const Findings& findings, double own_cpu_s);
+/// processes, the busiest, what stands out in sentences of at most `columns` columns. `own_cpu_s`:
+/// what watching itself took.
+std::string watch_report(const WatchTarget& target, const Findings& findings, double own_cpu_s,
+                         std::size_t columns = 100);
 
 }  // namespace headrace::inline v1::app

@@ -52,6 +52,8 @@ class Screen {
   std::size_t column() const { return column_; }
   std::size_t unknown_escapes() const { return unknown_; }
   bool wrapped() const { return wrapped_; }
+  // Times that it was erased from its first place on, which some terminals keep in their history.
+  std::size_t erased_whole() const { return erased_whole_; }
 
  private:
   std::size_t escape(const std::string& text, std::size_t i) {
@@ -59,9 +61,12 @@ class Screen {
     while (end < text.size() && !std::isalpha(static_cast<unsigned char>(text[end])))
       ++end;
     const std::string body = text.substr(i + 2, end - i - 2);
-    if (text[end] == 'A') {
+    if (text[end] == 'K' && body == "2") {
+      if (row_ < rows_.size()) rows_[row_].clear();
+    } else if (text[end] == 'A') {
       row_ -= std::min<std::size_t>(row_, std::stoul(body));
     } else if (text[end] == 'J' && body.empty()) {
+      if (row_ == 0 && column_ == 0) ++erased_whole_;
       if (row_ < rows_.size()) {
         rows_.resize(row_ + 1);
         rows_[row_].resize(std::min(rows_[row_].size(), column_));
@@ -89,6 +94,7 @@ class Screen {
   std::size_t row_ = 0;
   std::size_t column_ = 0;
   std::size_t unknown_ = 0;
+  std::size_t erased_whole_ = 0;
   bool wrapped_ = false;
 };
 
@@ -199,11 +205,65 @@ TEST_CASE("a terminal that becomes narrower is filled no wider than it is, and t
   block.update({std::string(39, 'a'), "b"}, "");
   const std::string text = terminal.drain();
   // 39 columns wrapped into two rows of 20, and one: three rows up.
-  CHECK(text.starts_with("\x1b[3A"));
+  CHECK(text.starts_with("\x1b[2A\r\x1b[J\x1b[1A\x1b[2K"));
   Screen screen(20);
   screen.feed("\n\n\n" + text);
   CHECK_FALSE(screen.wrapped());
   CHECK(screen.lines().size() == 2);
+}
+
+TEST_CASE("a block at the top of the screen is redrawn without erasing the screen as a whole") {
+  for (const std::size_t lines : {1U, 4U}) {
+    const Ends terminal = make_terminal(40);
+    LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+    const std::vector<std::string> drawn(lines, "line");
+    block.update(drawn, "");
+    block.update(drawn, "");
+    block.print("above");
+    block.clear();
+    Screen screen(40);
+    screen.feed(terminal.drain());
+    CHECK(screen.erased_whole() == 0);
+    CHECK(screen.unknown_escapes() == 0);
+    CHECK(screen.lines() == std::vector<std::string>{"above"});
+    CHECK(screen.row() == 1);
+  }
+}
+
+TEST_CASE("on a low terminal a block leaves a row for the cursor") {
+  const Ends terminal = make_terminal(40);
+  LiveBlock block({.file_descriptor = terminal.write, .mode = TerminalMode::live, .redraw = 0ms});
+  for (const unsigned short rows : {3, 1}) {
+    const winsize low{.ws_row = rows, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+    REQUIRE(ioctl(terminal.read, TIOCSWINSZ, &low) == 0);
+    block.update({"one", "two", "three"}, "");
+    Screen screen(40);
+    screen.feed(terminal.drain());
+    CHECK(screen.lines().size() == std::max(1, rows - 1));
+    block.clear();
+    terminal.drain();
+  }
+}
+
+TEST_CASE("a message is broken at blanks on a terminal, and whole elsewhere") {
+  const Ends terminal = make_terminal(12);
+  const Ends pipe = make_pipe();
+  for (const Ends* ends : {&terminal, &pipe})
+    LiveBlock({.file_descriptor = ends->write,
+               .mode = ends == &pipe ? TerminalMode::lines : TerminalMode::live})
+        .say("one two three\n/a/path/that/is/long ok\n");
+  CHECK(pipe.drain() == "one two three\n/a/path/that/is/long ok\n");
+  CHECK(terminal.drain() == "one two\r\n  three\r\n/a/path/that/is/long\r\n  ok\r\n");
+}
+
+TEST_CASE("an empty plain line is not said and takes no other's time") {
+  const Ends pipe = make_pipe();
+  LiveBlock block({.file_descriptor = pipe.write, .mode = TerminalMode::lines, .interval = 1h});
+  CHECK_FALSE(block.update({}, ""));
+  CHECK(block.due());
+  CHECK(block.update({}, "step"));
+  CHECK_FALSE(block.update({}, "step"));
+  CHECK(pipe.drain().ends_with("Z step\n"));
 }
 
 TEST_CASE("only a terminal that understands is drawn on") {

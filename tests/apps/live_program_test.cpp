@@ -3,6 +3,7 @@
 #include <headrace/tests/apps/pseudo_terminal.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
+#include <headrace/tests/support/temporary_folder.h>
 #include <headrace/tests/support/trace_check.h>
 
 #include <algorithm>
@@ -193,6 +194,24 @@ TEST_CASE("top shows a run that lives, one that has ended and one that was kille
   CHECK(ended.status == 0);  // nothing to wait for
   CHECK(std::ranges::count(ended.out, '\n') == 1);
   CHECK_FALSE(contains(ended.out, "\x1b"));
+}
+
+TEST_CASE("Ctrl-C ends top in good order, and the training goes on") {
+  const Job job;
+  StartedProgram program = job.start({"training.epochs=40", "delay.transfer=20ms", "log_every=1"});
+  REQUIRE(program.wait_until([&] { return logs(job.path() / "runs", "samples/s"); }));
+  const headrace::test::TemporaryFolder elsewhere;
+  StartedProgram top(HEADRACE_PROGRAM,
+                     {"top", fs::absolute(job.only_run()).string(), "--interval", "100ms"},
+                     {.folder = elsewhere.path()});
+  REQUIRE(top.wait_until([&] { return contains(top.out(), "fold 0 epoch "); }));
+  top.signal(SIGINT);
+  CHECK(top.wait() == 0);
+  CHECK(top.out().ends_with('\n'));
+  CHECK(top.err().empty());
+  CHECK(program.running());
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
 }
 
 TEST_CASE("top refuses what is no run, and an interval that is none") {

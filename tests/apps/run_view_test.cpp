@@ -110,8 +110,8 @@ std::vector<std::string> table_lines(const std::string& shown) {
   std::istringstream stream(shown);
   for (std::string line; std::getline(stream, line);) {
     line.erase(std::remove(line.begin(), line.end(), '\r'), line.end());
-    if (const auto escape = line.rfind("\x1b[J"); escape != std::string::npos)
-      line.erase(0, escape + 3);
+    if (const auto escape = line.rfind("\x1b[2K"); escape != std::string::npos)
+      line.erase(0, escape + 4);
     if (line.find("Z ") == std::string::npos) lines.push_back(line);
   }
   return lines;

@@ -147,6 +147,21 @@ TEST_CASE("the report has window, statistics, spikes with their processes, and t
   CHECK(watch_report(python, Findings{}, 0.0) == "watched python 7: no sample was taken\n");
 }
 
+TEST_CASE("sentences of the report are broken at blanks where they are wider than the terminal") {
+  Findings findings;
+  for (int i = 1; i <= 20; ++i)
+    findings.add(sample_at(i, 0.99));
+  const std::string text = watch_report(python, findings, 0.02, 50);
+  const std::size_t remark = text.find("\n- ");
+  REQUIRE(remark != std::string::npos);
+  CHECK(text.find("\n  ", remark) != std::string::npos);
+  for (std::size_t from = remark + 1; from < text.size();) {
+    const std::size_t end = text.find('\n', from);
+    CHECK(text_width(text.substr(from, end - from)) <= 50);
+    from = end + 1;
+  }
+}
+
 TEST_CASE("what is shown while it is watched fits the terminal") {
   Findings findings;
   for (int i = 1; i <= 3; ++i)

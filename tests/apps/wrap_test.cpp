@@ -28,3 +28,11 @@ TEST_CASE("wide characters take two columns, and none is cut in pieces") {
 TEST_CASE("control characters do not reach the terminal") {
   CHECK(wrapped("a\x1b[31mb", 20) == Lines{"a?[31mb"});
 }
+
+TEST_CASE("a folded line keeps its words whole, and what comes behind the first line is indented") {
+  CHECK(folded("one two three", 13) == Lines{"one two three"});
+  CHECK(folded("one two three", 9) == Lines{"one two", "  three"});
+  CHECK(folded("one /a/long/path two", 8) == Lines{"one", "  /a/long/path", "  two"});
+  CHECK(folded("  as it   is", 12) == Lines{"  as it   is"});
+  CHECK(folded("", 10) == Lines{""});
+}
