@@ -104,7 +104,8 @@ TEST_CASE("doctor names the stage in which a delay was planted, and its key") {
   CHECK(decode.at("prep_stall_share").get<double>() > 0.3);
   CHECK(contains(decode.at("to_do").get<std::string>(), "raise threads.loader 1 -> "));
   // As the training itself is told.
-  job.done(Job::train({"delay.decode=5ms", "training.epochs=1"}));
+  job.done(Job::train(
+      {"delay.decode=5ms", "training.epochs=1", "training.schedule.cosine.warmup_epochs=0"}));
   std::istringstream lines(content_of(job.only_run() / "advice.jsonl"));
   std::string line;
   REQUIRE(std::getline(lines, line));

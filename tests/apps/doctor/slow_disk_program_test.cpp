@@ -4,6 +4,7 @@
 #include <headrace/tests/apps/doctor/planted_job.h>
 #include <headrace/tests/support/skip.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -121,5 +122,11 @@ TEST_CASE("doctor names a disk that is slower than the step, and brings the data
   if (found.at("ceilings").at("storage").contains("io_pressure_share"))
     CHECK(found.at("advice").at("rule") == "faster-storage");
   CHECK(contains(found.at("to_do"), "data.resident 1MiB -> "));
-  CHECK(contains(slow.out, "for the step"));
+  const auto& environment = found.at("environment");
+  const auto speed = std::ranges::find_if(environment, [](const nlohmann::json& finding) {
+    return finding.at("what") == "read speed of the data";
+  });
+  REQUIRE(speed != environment.end());
+  CHECK(speed->at("severity") == "warning");
+  CHECK(contains(speed->at("wanted"), "for the step"));
 }
