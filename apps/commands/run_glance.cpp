@@ -133,8 +133,8 @@ void read_epochs(const fs::path& file, RunGlance& glance) {
     if (row["improved"] == "1") glance.best_epoch = number(row["epoch"]) + 1;
 }
 
-// Lines of the log come each ten seconds, rows each five; an epoch that is done has a row of its
-// own.
+// Lines of the log come each ten seconds or 32 steps, rows each five; an epoch that is done has a
+// row of its own.
 void bring_up_to_date(RunGlance& glance) {
   if (!glance.progress) return;
   ProgressLine& progress = *glance.progress;

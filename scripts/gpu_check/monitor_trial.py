@@ -6,6 +6,7 @@ import argparse
 import csv
 import datetime
 import json
+import os
 import pathlib
 import shlex
 import statistics
@@ -180,7 +181,8 @@ class Trial:
                 asked = subprocess.Popen([self.options.nvidia_smi, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits", "-lms", "500"],
                                          stdout=out)
             try:
-                return subprocess.run(monitor).returncode
+                # It shows what CUDA_VISIBLE_DEVICES does, nvidia-smi all.
+                return subprocess.run(monitor, env={name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}).returncode
             finally:
                 if asked:
                     asked.terminate()
