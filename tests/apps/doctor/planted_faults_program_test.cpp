@@ -64,9 +64,9 @@ TEST_CASE("doctor names the stage that a delay was planted into, and its key, an
 
 TEST_CASE("doctor tells one slow record in 64 from a stage that is slow") {
   const PlantedJob job;
-  const std::vector<std::string> slow{"delay.read=40ms", "delay.read_every=64", "threads.io=4",
-                                      "delay.consumer=1ms"};
-  check_named(job.doctor(slow), {slow, "slow-sample", "read", "set data.prefetch 4 -> "});
+  const std::vector<std::string> slow{"delay.read=200ms", "delay.read_every=64", "threads.io=4",
+                                      "delay.consumer=5ms"};
+  check_named(job.doctor(slow, 0, "0.5"), {slow, "slow-sample", "read", "set data.prefetch 4 -> "});
 }
 
 TEST_CASE("doctor names chunks that rows in any order do not fit, in order it does not") {
