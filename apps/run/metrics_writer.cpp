@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -50,6 +51,14 @@ void open_for_appending(std::ofstream& stream, const fs::path& file) {
   if (!stream)
     throw ResourceError(
         fmt::format("[run folder] {}: cannot be opened for writing", file.string()));
+}
+
+// A process that was killed may have left its last line without an end.
+bool ends_within_line(const fs::path& file) {
+  std::error_code none;
+  if (!fs::is_regular_file(file, none)) return false;
+  std::ifstream stream(file, std::ios::binary);
+  return stream.seekg(-1, std::ios::end) && stream.get() != '\n';
 }
 
 void write_line(std::ofstream& stream, const std::string& line, const fs::path& file) {
@@ -106,7 +115,11 @@ void JsonLinesWriter::write(const MetricRow& row) {
 }
 
 void JsonLinesWriter::write_json(const std::string& object) {
-  if (!stream_.is_open()) open_for_appending(stream_, file_);
+  if (!stream_.is_open()) {
+    const bool cut = ends_within_line(file_);
+    open_for_appending(stream_, file_);
+    if (cut) stream_ << '\n';
+  }
   write_line(stream_, object, file_);
 }
 

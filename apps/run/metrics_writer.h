@@ -38,7 +38,8 @@ class CsvWriter {
   std::vector<std::string> columns_;
 };
 
-/// One JSON object a line. Non-finite numbers become null. Not thread-safe.
+/// One JSON object a line, behind what a file that is there holds. Non-finite numbers become null.
+/// Not thread-safe.
 class JsonLinesWriter {
  public:
   /// Opens for appending on the first line.

@@ -1,7 +1,10 @@
 #include <headrace/apps/train/system_log.h>
 #include <headrace/monitor/status_line.h>
 
+#include <exception>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -32,11 +35,16 @@ MetricRow system_row(const SystemWindow& window) {
 
 SystemLog::SystemLog(std::filesystem::path file, SystemLogOptions options,
                      std::function<void(const std::string&)> warn)
-    : file_(std::move(file)),
-      warn_(std::move(warn)),
-      watch_({.sampler = {.allocator = std::move(options.allocator)},
-              .period = options.period,
-              .on_sample = [this](const monitor::SystemSample& sample) { take(sample); }}) {}
+    : warn_(std::move(warn)), rows_(std::move(file)) {
+  try {
+    watch_.emplace(monitor::SystemWatchOptions{
+        .sampler = {.allocator = std::move(options.allocator)},
+        .period = options.period,
+        .on_sample = [this](const monitor::SystemSample& sample) { take(sample); }});
+  } catch (const std::exception& error) {
+    warn_(fmt::format("[system] the machine is not watched, the run goes on: {}", error.what()));
+  }
+}
 
 void SystemLog::enter(const monitor::RunMoment& moment) {
   const std::lock_guard lock(mutex_);
@@ -69,12 +77,12 @@ void SystemLog::write(const monitor::SystemSample& sample) {
     const std::lock_guard lock(mutex_);
     moment = moment_;
   }
-  if (!stream_.is_open()) stream_.open(file_, std::ios::app);
-  stream_ << monitor::system_line(sample, moment) << std::endl;
-  if (stream_) return;
-  broken_ = true;
-  warn_("[system] a row of " + file_.string() +
-        " must be written, got an error of its file system: the file ends here, the run goes on");
+  try {
+    rows_.write_json(monitor::system_line(sample, moment));
+  } catch (const std::exception& error) {
+    broken_ = true;
+    warn_(fmt::format("[system] rows of the machine end here, the run goes on: {}", error.what()));
+  }
 }
 
 SystemWindow SystemLog::window() const {
@@ -93,7 +101,7 @@ SystemTotals SystemLog::totals() const {
 }
 
 std::string SystemLog::status(std::size_t columns) const {
-  const std::optional<monitor::SystemSample> last = watch_.last();
+  const std::optional<monitor::SystemSample> last = watch_ ? watch_->last() : std::nullopt;
   return last ? monitor::status_line(*last, columns) : std::string();
 }
 

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -43,11 +42,11 @@ struct SystemLogOptions {
 };
 
 /// Samples the machine while a run trains, from a thread of its own: a row of system.jsonl each,
-/// and facts for windows. A row that cannot be written ends the file with a warning, not the run.
-/// Thread-safe.
+/// and facts for windows. A row that cannot be written ends the file with a warning, not the run;
+/// where it cannot watch at all, a warning says so. Thread-safe.
 class SystemLog {
  public:
-  /// `warn` is called once, by the watch's thread.
+  /// `warn` is called once, by the watch's thread or here.
   SystemLog(std::filesystem::path file, SystemLogOptions options,
             std::function<void(const std::string&)> warn);
 
@@ -63,9 +62,8 @@ class SystemLog {
   void take(const monitor::SystemSample& sample);
   void write(const monitor::SystemSample& sample);
 
-  std::filesystem::path file_;
   std::function<void(const std::string&)> warn_;
-  std::ofstream stream_;  // of the watch's thread alone
+  JsonLinesWriter rows_;  // of the watch's thread alone
   bool broken_ = false;   // likewise
   mutable std::mutex mutex_;
   monitor::RunMoment moment_{.phase = "other"};
@@ -75,7 +73,8 @@ class SystemLog {
   monitor::CpuSpikes spikes_;
   double busy_sum_ = 0.0;
   std::size_t busy_samples_ = 0;
-  monitor::SystemWatch watch_;  // the last: its thread calls take(), which needs all else
+  // The last: its thread calls take(), which needs all else. None where it could not begin.
+  std::optional<monitor::SystemWatch> watch_;
 };
 
 }  // namespace headrace::inline v1::app

@@ -113,3 +113,13 @@ TEST_CASE("a file that cannot be written is a matter of resources") {
   JsonLinesWriter full("/dev/full");
   CHECK_THROWS_AS(full.write({{"a", 1.0}}), headrace::ResourceError);
 }
+
+TEST_CASE(
+    "rows go on in a line of their own behind one that a killed process left without an end") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "m.jsonl";
+  std::ofstream(file) << "{\"step\":1}\n{\"step\":";
+  JsonLinesWriter(file).write({{"step", std::int64_t{2}}});
+  JsonLinesWriter(file).write({{"step", std::int64_t{3}}});
+  CHECK(content_of(file) == "{\"step\":1}\n{\"step\":\n{\"step\":2}\n{\"step\":3}\n");
+}

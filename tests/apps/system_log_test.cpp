@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -114,4 +115,44 @@ TEST_CASE("a run without a GPU has no busy share to be judged by, and knows its 
   REQUIRE(comes([&] { return log.window().machine.has_value(); }));
   if (log.window().mean->gpus.empty()) CHECK_FALSE(log.totals().gpu_busy);
   CHECK(log.totals().cpu_spikes <= log.window().machine->samples);
+}
+
+TEST_CASE("a row that a killed run has begun costs no row of the run that goes on") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "system.jsonl";
+  const std::string begun = R"({"at_s":1.0,"machi)";
+  std::ofstream(file) << begun;
+  {
+    SystemLog log(file, quick(), no_warning);
+    REQUIRE(comes([&] { return lines_of(content_of(file)).size() > 2; }));
+  }
+  const std::vector<std::string> rows = lines_of(content_of(file));
+  CHECK(rows.front() == begun);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    CHECK_MESSAGE(monitor::read_system_line(rows[i]), rows[i]);
+}
+
+TEST_CASE("a folder that is removed while a run writes to it does not end its samples") {
+  const test::TemporaryFolder folder;
+  const auto inner = folder.path() / "run";
+  std::filesystem::create_directory(inner);
+  SystemLog log(inner / "system.jsonl", quick(), [](const std::string&) {});
+  log.enter({.phase = "train", .epoch = 1});
+  REQUIRE(comes([&] { return log.window().machine.has_value(); }));
+  std::filesystem::remove_all(inner);
+  const std::size_t before = log.window().machine->samples;
+  CHECK(comes([&] { return log.window().machine->samples > before + 2; }));
+}
+
+TEST_CASE("a watch that cannot begin is told, and the run goes on without it") {
+  const test::TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+  SystemLog log(folder.path() / "system.jsonl",
+                {.allocator = {}, .period = std::chrono::milliseconds(0)}, warn);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings.front().starts_with("[system] "));
+  log.enter({.phase = "train", .epoch = 1});
+  CHECK_FALSE(log.window().machine);
+  CHECK(log.status(80).empty());
 }
