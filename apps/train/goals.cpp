@@ -54,6 +54,8 @@ GoalOutcome judge(const Question& question, std::optional<double> came, const st
   const bool reached = question.most ? *came <= question.wanted : *came >= question.wanted;
   outcome.came = came;
   outcome.came_text = question.verb + ' ' + question.text(*came);
+  if (!reached && question.text(*came) == question.text(question.wanted))
+    outcome.came_text += question.most ? ", a little more" : ", a little less";
   outcome.state = reached ? GoalState::pass : GoalState::fail;
   return outcome;
 }

@@ -191,3 +191,12 @@ TEST_CASE("result.json says the goals beside what it said before") {
   std::ofstream(folder / "result.json") << "nothing";
   CHECK_THROWS_AS(write_goals(folder.path(), judge_goals(goals, facts)), headrace::DataError);
 }
+
+TEST_CASE("a goal that was missed by less than its text shows says so") {
+  CHECK(line_of("data_wait: 0.05", {.data_wait = 0.050001}) ==
+        "goal data_wait: at most 5 %, came 5 %, a little more: FAIL\n");
+  CHECK(goals_text(judge_goals({.ram = Bytes{10ULL << 30}}, {.ram = (10ULL << 30) + 4096})) ==
+        "goal ram: at most 10.0 GiB, held 10.0 GiB, a little more: FAIL\n");
+  CHECK(line_of("gpu_busy: 0.9", {.gpu_memory = 1, .gpu_busy = 0.899999}) ==
+        "goal gpu_busy: at least 90 %, came 90 %, a little less: FAIL\n");
+}
