@@ -89,6 +89,15 @@ class MemberRun {
                       "start from its last");
   }
 
+  RunResult run_trainer(Trainer& trainer, const std::stop_token& stop) const {
+    try {
+      return trainer.run(stop);
+    } catch (...) {
+      if (callbacks_.on_stage_lost) callbacks_.on_stage_lost();
+      throw;
+    }
+  }
+
   RunResult run_stage(std::size_t number, const std::optional<Checkpoint>& last,
                       const std::stop_token& stop) {
     const Stage& stage = stages_[number];
@@ -119,7 +128,7 @@ class MemberRun {
                            .stages = static_cast<std::int64_t>(stages_.size()),
                            .samples_per_epoch = train.samples_per_epoch(),
                            .train = train});
-    const RunResult result = trainer.run(stop);
+    const RunResult result = run_trainer(trainer, stop);
     const bool last_stage = number + 1 == stages_.size();
     if (last_stage && result.status != RunStatus::interrupted && trainer.average() != nullptr)
       trainer.average()->swap();  // what is kept where no evaluation has selected any

@@ -23,13 +23,16 @@ struct StageStart {
   std::int64_t number = 0;  ///< of the stage, from 0
   std::int64_t stages = 1;
   std::int64_t samples_per_epoch = 0;
-  Loader& train;  ///< lives until `on_stage_end`
+  Loader& train;  ///< lives until `on_stage_end`, or `on_stage_lost`
 };
 
 struct MemberCallbacks {
   TrainerCallbacks trainer = {};
   std::function<void(const StageStart& start)> on_stage = {};
   std::function<void()> on_stage_end = {};
+  /// In its place where an error ends the stage: whoever looks at the loader from another thread
+  /// lets go of it. Must not throw.
+  std::function<void()> on_stage_lost = {};
   /// Of the test, with the weights that were selected.
   std::function<void(const Evaluation& test)> on_test = {};
 };

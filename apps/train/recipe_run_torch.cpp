@@ -5,6 +5,7 @@
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/gallery_torch.h>
+#include <headrace/apps/train/live_run.h>
 #include <headrace/apps/train/recipe_run_torch.h>
 #include <headrace/apps/train/smoke_torch.h>
 #include <headrace/apps/train/trainer_callbacks_torch.h>
@@ -107,6 +108,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                     start.train);
   };
   callbacks.on_stage_end = [&view] { view.end_fold(); };
+  callbacks.on_stage_lost = [&view] { view.live().end_fold(); };
   tell_phases(phases_, view, callbacks);
   if (trial_ != nullptr)
     also_tell(*trial_, callbacks, members_.size() > 1 ? shown_name(one.name) : std::string());

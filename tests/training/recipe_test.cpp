@@ -135,6 +135,23 @@ TEST_CASE("a stop while the test is evaluated is one, and the run goes on with t
   CHECK((train_member(recipe, member, in(folder)).test == expected.test));
 }
 
+TEST_CASE("a stage that an error ends is told of while its loader is there") {
+  const OneThread one_thread;
+  const PatternRecipe recipe(two_stages());
+  const TemporaryFolder folder;
+  headrace::Loader* loader = nullptr;
+  std::int64_t samples = -1;
+  bool ended = false;
+  MemberCallbacks callbacks;
+  callbacks.on_stage = [&](const StageStart& start) { loader = &start.train; };
+  callbacks.on_stage_end = [&] { ended = true; };
+  callbacks.on_stage_lost = [&] { samples = loader->stats().samples; };
+  callbacks.trainer.on_step = [](const StepReport&) { throw std::runtime_error("disk"); };
+  CHECK_THROWS_WITH(train_member(recipe, recipe.members().front(), in(folder), callbacks), "disk");
+  CHECK(samples > 0);
+  CHECK_FALSE(ended);
+}
+
 TEST_CASE("a member without validation keeps its last weights, one without a test has no figures") {
   PatternRecipe recipe({{.epochs = 2, .batch = 8}});
   recipe.without = {Split::validation};
