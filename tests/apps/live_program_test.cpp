@@ -124,7 +124,7 @@ TEST_CASE("what is learnt is the same with a trace") {
 
 TEST_CASE("SIGUSR2 writes down what a training does, twice, and ends nothing") {
   const Job job;
-  StartedProgram program = job.start({"training.epochs=40", "delay.transfer=20ms"});
+  StartedProgram program = job.start({"training.epochs=1000", "delay.transfer=20ms"});
   const fs::path runs = job.path() / "runs";
   REQUIRE(program.wait_until([&] { return logs(runs, "samples/s"); }));
   program.signal(SIGUSR2);
