@@ -44,6 +44,8 @@ void describe(Fields& fields, Goals& goals) {
   fields.key("cpu_spikes", goals.cpu_spikes,
              {.doc = "most times in the run that the machine's CPUs go over 90 %, all together",
               .min = 0.0});
+  fields.key("time", goals.time,
+             {.doc = "most time that the run takes, 2h say; of one that goes on, since then"});
   fields.key("accuracy", goals.accuracy,
              {.doc = "least accuracy of the results: of the vote where members vote, else the "
                      "members' mean; of the test, else of the validation"});

@@ -18,6 +18,7 @@ struct Goals {
   std::optional<double> gpu_busy{};          ///< least share of the time in which the GPU works
   std::optional<double> data_wait{};         ///< most of a step's time that waits for data, a share
   std::optional<std::int64_t> cpu_spikes{};  ///< most times that the machine's CPUs go over 90 %
+  std::optional<Duration> time{};            ///< most that the run takes
   std::optional<double> accuracy{};          ///< least value of that figure
   Node figures{};                            ///< of other figures, see figure_goals()
 };

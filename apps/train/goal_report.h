@@ -12,7 +12,7 @@ namespace headrace::inline v1::app {
 class RunView;
 class TrainingRun;
 
-/// What a run that has been trained came to, but for its figures.
+/// What a run that has been trained came to, but for its figures and its time.
 GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory);
 
 /// Sets the figures that goals are judged by: those of the vote that decides where members voted,

@@ -93,6 +93,12 @@ void judge_machine(std::vector<GoalOutcome>& outcomes, const Goals& goals, const
                               .wanted = static_cast<double>(*goals.cpu_spikes),
                               .text = count_text},
                              as_double(facts.cpu_spikes), "the CPUs were not watched"));
+  if (goals.time)
+    outcomes.push_back(judge({.goal = "time",
+                              .wanted = goals.time->seconds,
+                              .verb = "took",
+                              .text = monitor::format_seconds},
+                             facts.seconds, "it was not timed"));
 }
 
 std::string names_of(const std::map<std::string, double>& figures) {

@@ -17,6 +17,7 @@ struct GoalFacts {
   std::optional<double> gpu_busy{};           ///< mean share over the training
   std::optional<double> data_wait{};          ///< share of the steps' time, after warm-up
   std::optional<std::int64_t> cpu_spikes{};   ///< times over 90 % of the machine's CPUs
+  std::optional<double> seconds{};            ///< since the program was asked to train
   std::map<std::string, double> figures{};    ///< of the results, by name
   std::string figures_of = "results";         ///< whose figures: "test, mean of 5"
 };
@@ -27,7 +28,7 @@ enum class GoalState : unsigned char { pass, fail, not_judged };
 struct GoalOutcome {
   std::string goal{};            ///< "data_wait"; of a figure its name
   bool most = false;             ///< whether it may be `wanted` at most, else at least
-  double wanted = 0.0;           ///< bytes, a share, a count, or a figure
+  double wanted = 0.0;           ///< bytes, a share, a count, seconds, or a figure
   std::optional<double> came{};  ///< likewise
   GoalState state = GoalState::not_judged;
   std::string why{};          ///< it was not judged

@@ -86,6 +86,7 @@ RunAdviserOptions adviser_options(const PlannedTraining& training, const RunStar
                             .data_bytes = [yaml = training.job.yaml, name = training.job.name] {
                               return find_data_files(parse_document(yaml, name)).bytes;
                             }};
+  if (const auto& time = training.job.config->goals.time) options.seconds_wanted = time->seconds;
   if (start.goes_on) return options;
   for (const PlannedStage& stage : training.planned.plan.stages)
     options.epochs += stage.epochs;

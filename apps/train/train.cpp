@@ -185,6 +185,7 @@ class TrainCommand {
     else
       tell_figures(results_text(outcomes, review->votes), review->gallery, place);
     GoalFacts facts = goal_facts(run, view, guard.watch());
+    facts.seconds = seconds_since(began_);
     add_figures(facts, outcomes, review->votes);
     return tell_goals(facts, place);
   }

@@ -112,3 +112,17 @@ TEST_CASE("a training on rows in any order out of long chunks is told of them, o
   short_chunks.done(Job::train({"training.batch=4", "training.evaluation_batch=64"}));
   CHECK(short_chunks.advice("chunk-shape").empty());
 }
+
+TEST_CASE("a run that will take longer than it may is told so, and its goal fails") {
+  const Job job;
+  const Finished late = job.done(Job::train({"goals.time=1ms", "runs=late"}));
+  CHECK(contains(late.out, "goal time: at most 1.00 ms, took "));
+  CHECK(contains(late.out, ": FAIL\n"));
+  const auto advice = job.advice("time-budget", "late");
+  REQUIRE(advice.size() == 1);
+  CHECK(advice.front().at("setting") == "training.epochs");
+  const Finished in_time = job.done(Job::train({"goals.time=10h", "runs=in-time"}));
+  CHECK(contains(in_time.out, "goal time: at most 10 h 0 min, took "));
+  CHECK(contains(in_time.out, ": pass\n"));
+  CHECK(job.advice("time-budget", "in-time").empty());
+}

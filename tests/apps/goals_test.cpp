@@ -76,6 +76,14 @@ TEST_CASE("a GPU is to be busy at least so long") {
         "goal gpu_busy: at least 80 %, not judged: its driver did not tell\n");
 }
 
+TEST_CASE("a run is to take no longer than so long") {
+  CHECK(line_of("time: 2h", {.seconds = 7200.0}) ==
+        "goal time: at most 2 h 0 min, took 2 h 0 min: pass\n");
+  CHECK(line_of("time: 90s", {.seconds = 95.0}) ==
+        "goal time: at most 1 min 30 s, took 1 min 35 s: FAIL\n");
+  CHECK(line_of("time: 2h", {}) == "goal time: at most 2 h 0 min, not judged: it was not timed\n");
+}
+
 TEST_CASE("spikes of the CPU are counted, and none is a goal, too") {
   CHECK(line_of("cpu_spikes: 0", {.cpu_spikes = 0}) ==
         "goal cpu_spikes: at most 0, came 0: pass\n");
