@@ -1,5 +1,6 @@
 #include <headrace/monitor/advice.h>
 
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +44,7 @@ std::string Advice::json() const {
 }
 
 bool AdviceMemory::should_say(const Advice& advice) {
+  // Numbers in a command are of processes, which come and go: no other advice.
   std::string key = advice.rule + '\n' + advice.setting;
   std::erase_if(key, [](char c) { return c >= '0' && c <= '9'; });
   const auto [place, first] = said_.try_emplace(key, Said{advice.severity, advice.weight});

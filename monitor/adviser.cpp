@@ -10,6 +10,12 @@
 namespace headrace::inline v1::monitor {
 namespace {
 
+// A GPU that the run neither wants nor uses is no fact of it.
+RunFacts of_the_run(RunFacts facts) {
+  if (facts.gpu && !facts.gpu_wanted && !facts.gpu->our_context) facts.gpu.reset();
+  return facts;
+}
+
 std::vector<Advice> all_that_hold(const RunFacts& facts, const AdviceThresholds& thresholds) {
   std::vector<Advice> all;
   for (const AdviceRule& rule : advice_rules()) {
@@ -31,16 +37,17 @@ void finish(const RunFacts& facts, const AdviceThresholds& thresholds, std::vect
 }  // namespace
 
 std::vector<Advice> advise(const RunFacts& window, const AdviceThresholds& thresholds) {
-  std::vector<Advice> all = all_that_hold(window, thresholds);
+  const RunFacts facts = of_the_run(window);
+  std::vector<Advice> all = all_that_hold(facts, thresholds);
   detail::drop_contradicted(all);
-  finish(window, thresholds, all);
+  finish(facts, thresholds, all);
   return all;
 }
 
 Adviser::Adviser(const AdviceThresholds& thresholds) : thresholds_(thresholds) {}
 
 std::vector<Advice> Adviser::look(const RunFacts& window) {
-  RunFacts facts = window;
+  RunFacts facts = of_the_run(window);
   if (facts.gpu) {
     facts.gpu->busy_before = std::max(facts.gpu->busy_before, best_busy_);
     best_busy_ = std::max(best_busy_, facts.gpu->busy_share);

@@ -50,7 +50,11 @@ Sentence gpu_waits(const Seen& seen) {
         "the GPU is {} busy while the CPUs are {} busy: more threads or workers will not help; "
         "make the input cheaper: cache what is decoded, decode smaller, or on the GPU",
         busy, cpu);
-  if (seen.machine.machine_share >= calm_cpu) return std::nullopt;
+  if (seen.machine.machine_share >= calm_cpu)
+    return fmt::format(
+        "the GPU is {} busy and the CPUs are {} busy, neither calm nor full: too few threads for "
+        "the input, or one slow thread; headrace doctor tells them apart",
+        busy, cpu);
   const double io = seen.machine.io_pressure;
   return fmt::format(
       "the GPU is {} busy and the CPUs are {}: something waits{}; more threads or workers for "

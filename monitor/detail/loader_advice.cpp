@@ -95,8 +95,7 @@ Advice cheaper(const Case& c, std::string rule, std::string action) {
 bool has_pace_already(const Case& c) {
   if (!c.has_demand() || c.load.slabs == 0) return false;
   const bool threads = c.stage.role != StageRole::transfer && !c.stage.own_limit;
-  return c.stage.headroom >= reserve ||
-         (threads && pool_occupancy(c.verdict, c.stage) < c.limits.full_pool);
+  return c.stage.headroom >= reserve || (threads && lacks_reserve(c.verdict, c.stage, c.limits));
 }
 
 Advice raise_prefetch(const Case& c) {
@@ -107,8 +106,11 @@ Advice raise_prefetch(const Case& c) {
   advice.new_value = fmt::format("{} slabs", 2 * c.load.slabs);
   advice.action =
       fmt::format("keep {} more batches ready, at the price of their memory", c.load.slabs);
-  advice.effect = fmt::format("data stall {} -> below 5 % if bursts last less than {} batches",
-                              format_share(c.verdict.data_stall_fraction), 2 * c.load.slabs);
+  // A full pool gives its pace, not what is asked beyond it.
+  const double left = std::max(c.limits.moderate_stall, 1.0 - c.stage.headroom);
+  advice.effect = fmt::format("data stall {} -> below {} if bursts last less than {} batches",
+                              format_share(c.verdict.data_stall_fraction), format_share(left),
+                              2 * c.load.slabs);
   return advice;
 }
 
@@ -220,6 +222,12 @@ constexpr std::array<Rule, 7> rules{{
 
 double pool_occupancy(const Verdict& verdict, const StageCapacity& stage) {
   return stage.capacity > 0 ? verdict.delivered_per_s / stage.capacity : 0.0;
+}
+
+bool lacks_reserve(const Verdict& verdict, const StageCapacity& stage,
+                   const AdviceThresholds& limits) {
+  const double busy = pool_occupancy(verdict, stage);
+  return busy < limits.full_pool && busy <= stage.headroom;
 }
 
 LoaderLoad with_service(LoaderLoad load, const std::string& name, double service_s) {

@@ -23,4 +23,8 @@ LoaderLoad with_service(LoaderLoad load, const std::string& stage, double servic
 /// Share of its threads' time that a stage's pool was busy.
 double pool_occupancy(const Verdict& verdict, const StageCapacity& stage);
 
+/// Whether its threads are not full, and filling them would give more than making them faster.
+bool lacks_reserve(const Verdict& verdict, const StageCapacity& stage,
+                   const AdviceThresholds& limits);
+
 }  // namespace headrace::inline v1::monitor::detail

@@ -120,8 +120,9 @@ RuleAdvice slow_sample(const RunFacts& facts, const AdviceThresholds& limits) {
   const double wait_s = facts.load.consumer_wait_s;
   if (!waits_for_data(facts, limits) || facts.verdict.stages.empty() || !(wait_s > 0)) return {};
   const double share = facts.reorder_wait_s / wait_s;
-  const double busy = pool_occupancy(facts.verdict, facts.verdict.stages.front());
-  if (!(share > limits.reorder_share) || busy >= limits.full_pool) return {};
+  const StageCapacity& stage = facts.verdict.stages.front();
+  const double busy = pool_occupancy(facts.verdict, stage);
+  if (!(share > limits.reorder_share) || !lacks_reserve(facts.verdict, stage, limits)) return {};
   Advice advice{.rule = "slow-sample",
                 .severity = Severity::warning,
                 .verdict = "one slow sample holds the line: batches behind it are ready and wait",

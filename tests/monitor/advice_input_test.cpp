@@ -65,13 +65,18 @@ TEST_CASE("rule 2 is silent below 5 % of waiting and speaks from there on") {
 TEST_CASE("rule 2 takes threads that are below 90 % busy for a missing reserve") {
   RunFacts facts = slow_decode();
   const double capacity = facts.verdict.stages.front().capacity;
-  const auto with_occupancy = [&](double share) {
+  const auto with_occupancy = [&](double share, double stall) {
     RunFacts changed = facts;
     changed.load.delivered = static_cast<std::uint64_t>(share * capacity * 100.0);
-    return with_stall(changed, 0.25);
+    return with_stall(changed, stall);
   };
-  CHECK(said(2, with_occupancy(0.88))->rule == "raise-prefetch");
-  CHECK(said(2, with_occupancy(0.91))->rule == "raise-threads");
+  CHECK(said(2, with_occupancy(0.88, 0.1))->rule == "raise-prefetch");
+  CHECK(said(2, with_occupancy(0.91, 0.1))->rule == "raise-threads");
+  // A full pool would give 1 / 0.86 times as much, a fast one 0.86 / 0.75 times.
+  CHECK(said(2, with_occupancy(0.86, 0.25))->rule == "raise-prefetch");
+  CHECK(said(2, with_occupancy(0.87, 0.25))->rule == "raise-threads");
+  CHECK(said(2, with_occupancy(0.78, 0.94))->rule == "raise-threads");
+  CHECK(has(whole(2, with_occupancy(0.5, 0.6)).effect, "data stall 60 % -> below 20 %"));
 }
 
 TEST_CASE("rule 2 leaves the workers to rule 3 from 90 % of the CPU on") {

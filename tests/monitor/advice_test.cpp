@@ -161,6 +161,10 @@ TEST_CASE("the same advice is said again only when it gets clearly worse") {
   CHECK(memory.should_say(advice));
   advice.setting = "limit of decode";
   CHECK(memory.should_say(advice));
+  advice.setting = "renice -n 19 -p 4711";
+  CHECK(memory.should_say(advice));
+  advice.setting = "renice -n 19 -p 4712";  // another process each epoch is the same advice
+  CHECK_FALSE(memory.should_say(advice));
 }
 
 TEST_CASE("where the cores are not known, nobody says that more threads will not help") {

@@ -57,6 +57,18 @@ TEST_CASE("a healthy run on a CPU is told nothing") {
     CHECK(adviser.look(facts).empty());
 }
 
+TEST_CASE("a GPU beside a training on the CPU is nothing to tell it of") {
+  RunFacts facts = window({.gpu_busy = 0.0});
+  facts.gpu_wanted = false;
+  facts.gpu->our_context = false;
+  facts.budget.on_gpu = false;
+  facts.allocator.reset();
+  CHECK(rules_of(advise(facts)).empty());
+  CHECK(rules_of(Adviser().look(facts)).empty());
+  facts.gpu->our_context = true;
+  CHECK_FALSE(rules_of(advise(facts)).empty());
+}
+
 TEST_CASE("an advice carries the number of its rule") {
   const std::vector<Advice> all = advise(slow_decode());
   REQUIRE(rules_of(all) == Rules{"raise-threads"});

@@ -1,6 +1,7 @@
 // Plays NVML to the tests: two GPUs, of which the second tells less. HEADRACE_NVML_PLAYS says which
 // library it is: 2, one of today; 1, an old driver's, without counters of multiprocessors and newer
-// functions; 0, one whose driver does not run.
+// functions; 0, one whose driver does not run. The variable HEADRACE_STAND_IN_BUSY says how many
+// percent the first GPU is busy; unset, it is 85.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -109,7 +110,9 @@ int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
 
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_and_memory) {
   if (!is_first(device)) return not_supported;
-  gpu_and_memory[0] = nonsense != 0 ? ~0U : 85;
+  const char* busy = std::getenv("HEADRACE_STAND_IN_BUSY");
+  const unsigned told = busy != nullptr ? static_cast<unsigned>(std::atoi(busy)) : 85;
+  gpu_and_memory[0] = nonsense != 0 ? ~0U : told;
   gpu_and_memory[1] = 40;
   return success;
 }
