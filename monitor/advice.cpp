@@ -1,6 +1,5 @@
 #include <headrace/monitor/advice.h>
 
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include <headrace/apps/doctor/labelled.h>
 #include <headrace/apps/doctor/tune.h>
 #include <headrace/apps/jobs/apply_preset.h>
+#include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/measure_pace.h>
 #include <headrace/engine/base/error.h>
@@ -44,6 +45,16 @@ fs::path output_of(const TuneOptions& options) {
   return beside.replace_extension(".tuned.yaml");
 }
 
+// A signal of a terminal ends the trial too, perhaps before this process is told.
+PaceResult paced(const std::string& yaml, const PaceQuestion& question, StopSignals& signals) {
+  PaceResult pace = pace_apart(yaml, question, signals.token());
+  const bool interrupted = pace.ended_with == ExitCode::interrupted ||
+                           pace.ended_with == ExitCode::terminated ||
+                           pace.ended_with == ExitCode::warned;
+  if (interrupted) signals.request();
+  return pace;
+}
+
 // What is read back must be what was found; the file of a person is not written over.
 void write_configuration(const fs::path& file, const Tuned& tuned, const CommandCall& call) {
   const std::string text = tuned.configuration.yaml();
@@ -70,24 +81,25 @@ ExitCode tune(const TuneOptions& options, const CommandCall& call) {
   const WholeConfiguration configuration =
       read_whole_configuration(call.jobs, options.config, settings);
   const TuneBudget budget = budget_of(options);
+  StopSignals signals;
   const auto measure = [&](const WholeConfiguration& whole, PaceInput input) {
-    return pace_apart(whole.yaml(), {.input = input,
-                                     .seconds = options.seconds,
-                                     .cores = budget.cores,
-                                     .memory = budget.memory});
+    const PaceQuestion question{
+        .input = input, .seconds = options.seconds, .cores = budget.cores, .memory = budget.memory};
+    return paced(whole.yaml(), question, signals);
   };
   const Tuned tuned = tune_configuration(
       configuration, {.jobs = call.jobs,
                       .budget = budget,
                       .seconds = 60.0 * options.minutes,
                       .measure = measure,
-                      .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }});
+                      .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); },
+                      .stop = signals.token()});
   write_configuration(output, tuned, call);
   const std::size_t columns = text_columns(STDOUT_FILENO);
   fmt::print("{}{}", tuned_text(tuned, columns), labelled("written", output.string(), columns));
   if (!options.json.empty())
     write_file_atomically(options.json, tuned_json(tuned, options.config.string()));
-  return ExitCode::done;
+  return signals.exit_code();
 }
 
 }  // namespace headrace::inline v1::app

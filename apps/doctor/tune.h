@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ struct Tuned {
   std::vector<TunedStep> steps{};
   PaceInput input = PaceInput::memory;  ///< that was tried with
   double device_per_s = 0.0;            ///< samples/s; 0: without a model
-  double before = 0.0;                  ///< samples/s of what was given, in its first trial
+  double before = 0.0;                  ///< samples/s of what was given, first trial; 0: unknown
   double after = 0.0;                   ///< of the best, in its last trial
   std::string ended{};                  ///< why no more was tried
 };
@@ -65,12 +66,14 @@ struct TuneSearch {
   double seconds = 600.0;  ///< for all
   MeasurePace measure{};
   std::function<void(const std::string&)> tell{};  ///< a line a trial; may be empty
+  std::stop_token stop{};                          ///< once it is requested nothing more is tried
 };
 
 /// Tries changes one by one, each beside the configuration without it, and keeps what gains 2 % and
 /// fits the budget; what is learnt stays. Ends when two in a row gained less and the model sees
-/// nothing more, with the step's own pace, or with the time. Throws a Failure with the code of the
-/// trial where the configuration itself has no pace.
+/// nothing more, with the step's own pace, with the time, or when it is to stop: what was being
+/// tried is left out then. Throws a Failure with the code of the trial where the configuration
+/// itself has no pace.
 Tuned tune_configuration(const WholeConfiguration& configuration, const TuneSearch& search);
 
 /// A line for each trial, predicted beside got, and the changes; no line is wider than `columns`,
@@ -78,7 +81,8 @@ Tuned tune_configuration(const WholeConfiguration& configuration, const TuneSear
 std::string tuned_text(const Tuned& tuned, std::size_t columns = 100);
 std::string tuned_json(const Tuned& tuned, const std::string& configuration);
 
-/// Tunes a configuration file and writes the best beside it.
+/// Tunes a configuration file and writes the best beside it; a signal to stop ends the search, and
+/// what was kept until then is written.
 ExitCode tune(const TuneOptions& options, const CommandCall& call);
 
 }  // namespace headrace::inline v1::app

@@ -1,10 +1,10 @@
 #include <headrace/apps/config/units.h>
+#include <headrace/apps/doctor/pace_model.h>
 #include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/monitor/stage_load.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,77 +12,20 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using monitor::LoaderLoad;
 using monitor::StageLoad;
 using monitor::StageRole;
 
 constexpr double reserve = 1.1;           // aim a tenth above what is asked
-constexpr double idle_below = 0.7;        // of the cores: threads sleep more than they work
 constexpr int most_threads_per_core = 4;  // where they sleep
 constexpr int most_io_threads = 64;
 constexpr int most_prefetch = 64;
 constexpr double waits_from = 0.05;  // of a step
 constexpr double full_from = 0.85;   // of the cores
 
-// Samples/s that a load's stages and the cores allow.
-class Model {
- public:
-  Model(const TunePoint& point, const TuneBudget& budget)
-      : point_(point), cores_(budget.cores), load_(monitor::loader_load(point.pace.stats)) {
-    const double samples = static_cast<double>(point.pace.samples);
-    cpu_s_ = samples > 0 ? point.pace.process_cores * point.pace.budget.wall_s / samples : 0.0;
-    device_per_s_ = step_rate();
-    const double expected = limit(load_, 0.0);
-    if (expected > 0.0)
-      efficiency_ = std::clamp(point.pace.samples_per_s() / expected, least_efficiency, 1.0);
-  }
-
-  const LoaderLoad& load() const { return load_; }
-  // Samples/s that the step, or another consumer, would take; 0: there is none.
-  double device_per_s() const { return device_per_s_; }
-  // Of all that the process does for a sample, in seconds of a core.
-  double cpu_s() const { return cpu_s_; }
-
-  // Where `saved_s` of work a sample are no longer done.
-  double predict(const LoaderLoad& changed, double saved_s = 0.0) const {
-    return efficiency_ * limit(changed, saved_s);
-  }
-  // The same without what bursts cost.
-  double without_bursts() const { return limit(load_, 0.0); }
-
- private:
-  static constexpr double least_efficiency = 0.5;
-
-  // Beside a loader a step takes longer than alone, and while it waits not as long as when it does
-  // not: it lies between what it takes alone and what it took here.
-  double step_rate() const {
-    const double here = monitor::consumer_demand(load_);
-    if (point_.device_per_s <= 0.0) return here;
-    if (here <= 0.0 || here > point_.device_per_s) return point_.device_per_s;
-    return std::sqrt(here * point_.device_per_s);
-  }
-
-  double limit(const LoaderLoad& load, double saved_s) const {
-    double rate = device_per_s_ > 0 ? device_per_s_ : std::numeric_limits<double>::infinity();
-    const auto stages = monitor::stage_capacities(load);
-    if (!stages.empty()) rate = std::min(rate, stages.front().capacity);
-    const double cpu_s = std::max(0.0, cpu_s_ - saved_s);
-    if (cpu_s > 0.0) rate = std::min(rate, static_cast<double>(cores_) / cpu_s);
-    return std::isfinite(rate) ? rate : point_.pace.samples_per_s();
-  }
-
-  const TunePoint& point_;
-  int cores_;
-  LoaderLoad load_;
-  double cpu_s_ = 0.0;
-  double device_per_s_ = 0.0;  // samples/s that the step takes; 0: nothing consumes
-  double efficiency_ = 1.0;
-};
-
 class Proposer {
  public:
   Proposer(const TunePoint& point, const TuneBudget& budget)
-      : point_(point), budget_(budget), model_(point, budget) {}
+      : point_(point), budget_(budget), model_(point.pace, point.device_per_s, budget.cores) {}
 
   std::vector<TuneCandidate> propose() {
     loader_threads();
@@ -103,7 +46,6 @@ class Proposer {
  private:
   double rate() const { return point_.pace.samples_per_s(); }
   double waits() const { return point_.pace.budget.data_stall_fraction(); }
-  bool sleeps() const { return point_.pace.process_share < idle_below; }
 
   void add(const std::string& key, const std::string& value, double predicted,
            bool explores = false) {
@@ -136,17 +78,13 @@ class Proposer {
     return std::max(count, static_cast<int>(std::min<double>(wanted, most)));
   }
 
-  double with_threads(int threads, bool io) const {
-    LoaderLoad changed = model_.load();
-    (io ? changed.io_threads : changed.threads) = static_cast<unsigned>(threads);
-    return model_.predict(changed);
-  }
-
   void loader_threads() {
     const int now = static_cast<int>(model_.load().threads);
-    const int most = budget_.cores * (sleeps() ? most_threads_per_core : 1);
+    const bool sleeps = model_.sleeps(StageRole::worker);
+    const int most = std::max(now, budget_.cores * (sleeps ? most_threads_per_core : 1));
     const auto propose = [&](int threads, bool explores) {
-      if (threads != now) add("threads.loader", threads, with_threads(threads, false), explores);
+      if (threads != now)
+        add("threads.loader", threads, model_.predict({.threads = threads}), explores);
     };
     if (works(StageRole::worker) && waits() >= waits_from) {
       propose(scaled(now, factor(StageRole::worker), most), false);
@@ -161,27 +99,16 @@ class Proposer {
     const int now = static_cast<int>(model_.load().io_threads);
     for (const int threads :
          {scaled(now, factor(StageRole::io), most_io_threads), std::min(2 * now, most_io_threads)})
-      if (threads != now) add("threads.io", threads, with_threads(threads, true));
+      if (threads != now) add("threads.io", threads, model_.predict({.io_threads = threads}));
   }
 
   void prefetch() {
     if (waits() < waits_from) return;
     const int now = point_.configuration.number("data.prefetch").value_or(0);
-    const int more = std::min(std::max(2 * now, 4), most_prefetch);
-    if (now > 0) add("data.prefetch", more, std::max(model_.without_bursts(), rate()));
-  }
-
-  // Work that is no longer done: of stages in these places of the graph.
-  double without(std::initializer_list<std::string_view> places) const {
-    LoaderLoad changed = model_.load();
-    double saved_s = 0.0;
-    for (StageLoad& stage : changed.stages) {
-      const std::string& place = stage.stage.empty() ? stage.name : stage.stage;
-      if (std::ranges::find(places, place) == places.end() || stage.items == 0) continue;
-      saved_s += stage.busy_s / static_cast<double>(stage.items);
-      stage.busy_s = 0.0;
-    }
-    return model_.predict(changed, std::min(saved_s, most_saved * model_.cpu_s()));
+    const int wanted = std::max({2 * now, 4, now + model_.batches_in_long_wait()});
+    const int ahead = std::min(wanted, most_prefetch);
+    if (now > 0 && ahead > now)
+      add("data.prefetch", ahead, model_.predict({.more_ahead = ahead - now}));
   }
 
   bool fits(std::uint64_t bytes) const {
@@ -200,14 +127,15 @@ class Proposer {
     if (!memory || !disk || parse_bytes(*disk).value_or(Bytes{}).value > 0) return;
     if (parse_bytes(*memory).value_or(Bytes{}).value >= point_.bytes.decoded) return;
     if (fits(point_.bytes.decoded))
-      add("data.cache.memory", size_for(point_.bytes.decoded), without({"read", "decode"}));
+      add("data.cache.memory", size_for(point_.bytes.decoded),
+          model_.predict({.spared = {"read", "decode"}}));
   }
 
   void resident() {
     const auto now = point_.configuration.value("data.resident");
     if (!now || parse_bytes(*now).value_or(Bytes{}).value >= point_.bytes.rows) return;
     if (fits(point_.bytes.rows))
-      add("data.resident", size_for(point_.bytes.rows), without({"read"}));
+      add("data.resident", size_for(point_.bytes.rows), model_.predict({.spared = {"read"}}));
   }
 
   void on_device() {
@@ -216,7 +144,7 @@ class Proposer {
     if (point_.configuration.value("data.residence") == "host")
       add("data.residence", "device", most);
     if (budget_.decode && point_.configuration.value("image.decode") == "cpu")
-      add("image.decode", "cuda", without({"decode"}), true);
+      add("image.decode", "cuda", model_.predict({.spared = {"decode"}}), true);
   }
 
   void torch_threads() {
@@ -234,11 +162,9 @@ class Proposer {
     if (const auto now = point_.configuration.number(key)) add(key, 2 * *now, rate(), true);
   }
 
-  static constexpr double most_saved = 0.9;  // of the process's work
-
   const TunePoint& point_;
   const TuneBudget& budget_;
-  Model model_;
+  PaceModel model_;
   std::vector<TuneCandidate> found_;
 };
 

@@ -49,9 +49,7 @@ struct TunePoint {
 };
 
 /// Changes of one key each that may raise the pace under the budget, most promising first. What a
-/// kind has no key for is not there. Prediction: the work of each stage as it was measured, on the
-/// threads that it would have, at most what the cores have time for and the device takes, by the
-/// efficiency that the pace at hand has.
+/// kind has no key for is not there. Predictions are those of PaceModel.
 std::vector<TuneCandidate> tune_candidates(const TunePoint& point, const TuneBudget& budget);
 
 }  // namespace headrace::inline v1::app

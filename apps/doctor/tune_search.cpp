@@ -37,7 +37,7 @@ class Search {
 
   Tuned run() {
     measure_ceilings();
-    while (tuned_.ended.empty()) {
+    while (!is_over()) {
       const std::optional<TuneCandidate> next = next_candidate();
       if (!next) break;
       try_candidate(*next);
@@ -52,10 +52,13 @@ class Search {
   using Clock = std::chrono::steady_clock;
 
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  bool time_is_up() {
-    if (elapsed_s() < search_.seconds) return false;
-    tuned_.ended = "the time is up";
-    return true;
+  bool stopped() const { return search_.stop.stop_requested(); }
+  bool is_over() {
+    if (stopped())
+      tuned_.ended = "it was stopped";
+    else if (elapsed_s() >= search_.seconds)
+      tuned_.ended = "the time is up";
+    return !tuned_.ended.empty();
   }
 
   void tell(const std::string& line) const {
@@ -68,7 +71,7 @@ class Search {
 
   PaceResult require(PaceInput input) const {
     PaceResult pace = measured(first_, input);
-    if (pace.failed.empty() && pace.samples_per_s() > 0.0) return pace;
+    if (stopped() || (pace.failed.empty() && pace.samples_per_s() > 0.0)) return pace;
     throw Failure(
         pace.failed.empty() ? ExitCode::data : pace.ended_with,
         fmt::format("[tune] the configuration must have a pace with input from {}, got "
@@ -80,8 +83,9 @@ class Search {
   void measure_ceilings() {
     Ceilings ceilings;
     if (first_.trains) ceilings.device = require(PaceInput::device_only);
-    ceilings.storage = measured(first_, PaceInput::storage);
-    ceilings.memory = require(PaceInput::memory);
+    if (!stopped()) ceilings.storage = measured(first_, PaceInput::storage);
+    if (!stopped()) ceilings.memory = require(PaceInput::memory);
+    if (stopped()) return;
     if (ceilings.device) tuned_.device_per_s = ceilings.device->samples_per_s();
     const bool cold = diagnose(ceilings, {}, {}).limit == Limit::storage;
     tuned_.input = cold ? PaceInput::storage : PaceInput::memory;
@@ -100,7 +104,6 @@ class Search {
 
   // Of those that were not tried with this configuration.
   std::optional<TuneCandidate> next_candidate() {
-    if (time_is_up()) return std::nullopt;
     const double rate = pace_.samples_per_s();
     const bool waits = pace_.budget.data_stall_fraction() >= least_stall;
     const double alone = tuned_.device_per_s;
@@ -147,6 +150,7 @@ class Search {
     const std::optional<WholeConfiguration> whole = changed(step);
     std::optional<PaceResult> pace;
     if (whole) pace = compare(*whole, step);
+    if (stopped()) return;
     tell(fmt::format("{} {} -> {}: predicted {}, got {} beside {} samples/s: {}",
                      candidate.change.key, candidate.change.old_value, candidate.change.new_value,
                      monitor::format_rate(candidate.predicted), monitor::format_rate(step.got),
@@ -182,7 +186,7 @@ class Search {
       const double gain = median(ratios) - 1.0;
       const bool clear = gain > clear_gain || gain < -least_gain;
       const bool said_twice = pair > 0 && (gain < 0.0 || gain > 2 * least_gain);
-      if (clear || said_twice || elapsed_s() >= search_.seconds) break;
+      if (clear || said_twice || stopped() || elapsed_s() >= search_.seconds) break;
     }
     step.trials = static_cast<int>(got.size());
     step.got = median(got);

@@ -30,6 +30,15 @@ std::string gain_of(double before, double after) {
   return before > 0.0 ? fmt::format(" ({:.2f} times)", after / before) : "";
 }
 
+std::string pace_of(const Tuned& tuned) {
+  const std::string alone =
+      tuned.device_per_s > 0.0 ? fmt::format("; the step alone {}", format_rate(tuned.device_per_s))
+                               : "";
+  return fmt::format("{} -> {} samples/s{}, input from {}{}", format_rate(tuned.before),
+                     format_rate(tuned.after), gain_of(tuned.before, tuned.after),
+                     to_string(tuned.input), alone);
+}
+
 std::string change_text(const KeyChange& change) {
   return fmt::format("{} {} -> {}", change.key, change.old_value, change.new_value);
 }
@@ -86,12 +95,7 @@ std::string tuned_text(const Tuned& tuned, std::size_t columns) {
     if (!step.why.empty())
       add(to_string(step.outcome), fmt::format("{} -> {}: {}", step.candidate.change.key,
                                                step.candidate.change.new_value, step.why));
-  add("pace", fmt::format("{} -> {} samples/s{}, input from {}{}", format_rate(tuned.before),
-                          format_rate(tuned.after), gain_of(tuned.before, tuned.after),
-                          to_string(tuned.input),
-                          tuned.device_per_s > 0.0
-                              ? fmt::format("; the step alone {}", format_rate(tuned.device_per_s))
-                              : ""));
+  if (tuned.before > 0.0) add("pace", pace_of(tuned));
   add("ended", tuned.ended);
   for (const KeyChange& change : tuned.changes)
     add("changed", change_text(change));

@@ -2,6 +2,7 @@
 #include <headrace/engine/base/error.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
@@ -35,6 +36,17 @@ std::string read_all(int descriptor) {
   }
 }
 
+// Until it has ended and before it is asked about: its number is nobody else's meanwhile.
+std::string output_of(pid_t child, int descriptor, const std::stop_token& stop) {
+  const std::stop_callback end(stop, [child] { ::kill(child, SIGKILL); });
+  std::string output = read_all(descriptor);
+  siginfo_t ended;
+  while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0 &&
+         errno == EINTR) {
+  }
+  return output;
+}
+
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -45,7 +57,7 @@ int wait_for(pid_t child) {
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& arguments,
-                      const std::filesystem::path& folder) {
+                      const std::filesystem::path& folder, const std::stop_token& stop) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw ResourceError(std::string("[run ") + arguments.front() +
@@ -68,7 +80,7 @@ ChildResult run_child(const std::vector<std::string>& arguments,
   if (failed != 0) {
     result = {.status = 127, .output = std::strerror(failed)};
   } else {
-    result.output = read_all(ends[0]);
+    result.output = output_of(child, ends[0], stop);
     result.status = wait_for(child);
   }
   ::close(ends[0]);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ struct ChildResult {
 };
 
 /// Runs a program found on PATH to its end, without a shell; `folder` is its working directory when
-/// given. Throws ResourceError when no process or pipe can be had.
+/// given; a request to stop kills it. Throws ResourceError when no process or pipe can be had.
 ChildResult run_child(const std::vector<std::string>& arguments,
-                      const std::filesystem::path& folder = {});
+                      const std::filesystem::path& folder = {}, const std::stop_token& stop = {});
 
 }  // namespace headrace::inline v1::app

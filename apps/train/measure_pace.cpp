@@ -149,12 +149,13 @@ class Trial {
 
 }  // namespace
 
-PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question) {
+PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question,
+                      const std::stop_token& stop) {
   const SharedText asked("headrace-job");
   const SharedText answer("headrace-pace");
   std::ofstream(asked.path()) << yaml;
   const CoreLimit limit(question.cores);
-  const ChildResult child = run_child(words_of(question, asked, answer));
+  const ChildResult child = run_child(words_of(question, asked, answer), {}, stop);
   if (child.status == 0) return parse_pace_result(read_whole_text(answer.path(), "pace"));
   const auto is = [&](ExitCode code) { return child.status == static_cast<int>(code); };
   return {.input = question.input,

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <stop_token>
 #include <string>
-#include <vector>
 
 namespace headrace::inline v1::app {
 
@@ -26,8 +26,9 @@ struct PaceQuestion {
 constexpr const char* pace_command = "doctor";
 
 /// Measures by a process of its own, this program: what runs out of memory there, or crashes, is in
-/// `failed`. Throws ResourceError where no process or file can be had.
-PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question);
+/// `failed`. A request to stop kills it. Throws ResourceError where no process or file can be had.
+PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question,
+                      const std::stop_token& stop = {});
 
 /// In that process: measures, and writes the result. Throws what the configuration, the data and
 /// training throw.

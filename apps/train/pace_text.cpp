@@ -171,6 +171,14 @@ monitor::GpuFacts gpu_of(const ordered_json& json) {
           .our_context = json.at("our_context")};
 }
 
+ordered_json to_json(const ThreadTime& time) {
+  return {{"cpu_s", time.cpu_s}, {"queued_s", time.queued_s}};
+}
+
+ThreadTime time_of(const ordered_json& json) {
+  return {.cpu_s = json.at("cpu_s"), .queued_s = json.at("queued_s")};
+}
+
 PaceResult result_of(const ordered_json& json) {
   PaceResult result{.stage = json.at("stage"),
                     .samples = json.at("samples"),
@@ -197,6 +205,9 @@ PaceResult result_of(const ordered_json& json) {
                     .refused = json.at("refused")};
   const std::string input = json.at("input");
   result.input = parse_pace_input(input).value_or(PaceInput::memory);
+  if (const auto threads = json.find("threads"); threads != json.end())
+    result.threads = LoaderThreadTimes{.workers = time_of(threads->at("workers")),
+                                       .io = time_of(threads->at("io"))};
   if (json.contains("io_pressure_share")) result.io_pressure = json.at("io_pressure_share");
   if (json.contains("gpu")) result.gpu = gpu_of(json.at("gpu"));
   if (json.contains("reads")) result.reads = parse_reads(json.at("reads").dump());
@@ -232,6 +243,9 @@ std::string to_json(const PaceResult& result) {
                     {"refused", result.refused},
                     {"budget", to_json(result.budget)},
                     {"loader", to_json(result.stats)}};
+  if (result.threads)
+    json["threads"] = {{"workers", to_json(result.threads->workers)},
+                       {"io", to_json(result.threads->io)}};
   if (result.io_pressure) json["io_pressure_share"] = *result.io_pressure;
   if (result.gpu) json["gpu"] = to_json(*result.gpu);
   if (result.reads) json["reads"] = ordered_json::parse(to_json(*result.reads));

@@ -2,6 +2,7 @@
 
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/feed/read_window.h>
+#include <headrace/apps/train/thread_times.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/step_budget.h>
@@ -61,6 +62,7 @@ struct PaceResult {
   unsigned cores = 1;                           ///< that the trial could use
   double process_cores = 0.0;                   ///< CPU time / time, of the window
   double process_share = 0.0;                   ///< the same, of `cores`
+  std::optional<LoaderThreadTimes> threads{};   ///< of the window; nothing without schedstat
   std::optional<double> io_pressure{};          ///< share of the window; nothing without PSI
   double machine_share = 0.0;                   ///< busy share of all CPUs
   double read_per_s = 0.0;                      ///< bytes that the trial asked for
@@ -128,6 +130,7 @@ class PaceWindow {
   monitor::SystemSampler sampler_;
   monitor::SystemFacts facts_;  // of the samples since the window began
   ReadWindow reads_;
+  std::optional<LoaderThreadTimes> threads_;  // as the window began
   struct Step {
     monitor::StepTimes times{};
     std::int64_t samples = 0;

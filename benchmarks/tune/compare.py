@@ -1,6 +1,7 @@
 """Does headrace tune come to the best of an exhaustive grid? Five jobs, each with one key set badly. The grid is
 measured in rounds, every point in turn, by the trials that tune itself makes; then tune; then the grid's best, what tune
-wrote and the job as it was, in turn. Goal: 0.95 of the grid's best, predictions within 20 %."""
+wrote and the job as it was, in turn. Goal: 0.95 of the grid's best by that key, predictions of what was kept within
+20 %."""
 
 import argparse
 import copy
@@ -17,8 +18,11 @@ import h5py
 import numpy
 from PIL import Image
 
+LATE_EVERY = 24  # batches of prefetch-1, of which one has a picture that takes as long as 60 % of them do
+
 JOBS = {
     "one-thread": {
+        "fault": "threads.loader",
         "job": {
             "kind": "classification", "seed": 7, "device": "cpu",
             "data": {"train": "{source: npy, file: x.npy, labels: y.npy}"}, "array": {"normalise": "none"},
@@ -28,13 +32,16 @@ JOBS = {
         "grid": {"threads.loader": [1, 2, 4, 8], "data.prefetch": [1, 4, 16]},
     },
     "prefetch-1": {
+        "fault": "data.prefetch",
         "job": {
-            "kind": "loader", "data": {"source": "images", "folder": "pictures", "prefetch": 1}, "image": {"side": 64},
-            "batch": 8, "threads": {"loader": 2}, "delay": {"consumer": "12ms"},
+            "kind": "loader", "shuffle": "false",
+            "data": {"source": "manifest", "file": "late.csv", "prefetch": 1}, "image": {"side": 64},
+            "batch": 8, "threads": {"loader": 2}, "delay": {"consumer": "5ms"},
         },
-        "grid": {"data.prefetch": [1, 2, 4, 8, 16], "threads.loader": [1, 2, 4]},
+        "grid": {"data.prefetch": [1, 2, 4, 8, 16, 32], "threads.loader": [1, 2, 4]},
     },
     "per-row-reads": {
+        "fault": "data.resident",
         "job": {
             "kind": "loader", "batch": 1024,
             "data": {"source": "hdf5", "file": "rows.h5", "datasets": "[/rows, /labels]", "resident": "1KiB"},
@@ -43,6 +50,7 @@ JOBS = {
         "grid": {"data.resident": ["1KiB", "1GiB"], "threads.io": [1, 4, 16], "threads.loader": [1, 2]},
     },
     "chunks-against-order": {
+        "fault": "data.resident",
         "job": {
             "kind": "loader", "batch": 256,
             "data": {"source": "hdf5", "file": "chunks.h5", "datasets": "[/rows, /labels]", "resident": "1MiB"},
@@ -51,10 +59,11 @@ JOBS = {
         "grid": {"data.resident": ["1MiB", "1GiB"], "threads.io": [1, 4], "threads.loader": [1, 2]},
     },
     "cache-off": {
+        "fault": "data.cache.memory",
         "job": {
-            "kind": "loader", "data": {"source": "images", "folder": "pictures"},
-            "image": {"side": 64, "resize": 72}, "augment": "[random_resized_crop]", "batch": 16,
-            "threads": {"loader": 1}, "delay": {"consumer": "3ms"},
+            "kind": "loader", "data": {"source": "images", "folder": "photos"},
+            "image": {"side": 96, "resize": 112}, "augment": "[random_resized_crop]", "batch": 16,
+            "threads": {"loader": 2}, "delay": {"consumer": "4ms"},
         },
         "grid": {"data.cache.memory": ["0B", "64MiB"], "threads.loader": [1, 2, 4], "data.prefetch": [1, 4]},
     },
@@ -80,16 +89,25 @@ def with_keys(job, point):
     return yaml_of(job)
 
 
+def picture(random, file, side):
+    noise = random.integers(0, 255, (side // 8, side // 8, 3), dtype=numpy.uint8)
+    Image.fromarray(noise).resize((side, side)).save(file, quality=90)
+
+
 def make_data():
     random = numpy.random.default_rng(7)
     numpy.save("x.npy", random.random((4000, 64), dtype=numpy.float32))
     numpy.save("y.npy", numpy.arange(4000, dtype=numpy.int32) % 2)
-    for i in range(400):
-        folder = f"pictures/{'ab'[i % 2]}"
-        os.makedirs(folder, exist_ok=True)
-        side = int(random.choice([160, 200, 700]))
-        noise = random.integers(0, 255, (side // 8, side // 8, 3), dtype=numpy.uint8)
-        Image.fromarray(noise).resize((side, side)).save(f"{folder}/{i}.jpg", quality=90)
+    picture(random, "early.jpg", 96)
+    picture(random, "late.jpg", 6000)
+    with open("late.csv", "w") as file:
+        print("path,label", file=file)
+        for i in range(4 * LATE_EVERY * 8):
+            print(f"{'late' if i % (LATE_EVERY * 8) == 0 else 'early'}.jpg,{i % 2}", file=file)
+    for folder in "ab":
+        os.makedirs(f"photos/{folder}")
+        for i in range(80):
+            picture(random, f"photos/{folder}/{i}.jpg", 1200)
     rows = random.integers(0, 64, (40_000, 1024), dtype=numpy.uint8)
     labels = numpy.zeros(len(rows), dtype=numpy.int64)
     with h5py.File("rows.h5", "w") as file:
@@ -146,14 +164,15 @@ def compare(name, job, trials, args):
         last["grid"].append(trials.pace(with_keys(job["job"], best)))
         last["tuned"].append(trials.pace(tuned_text))
     ratios = [tuned_pace / grid for tuned_pace, grid in zip(last["tuned"], last["grid"])]
-    errors = [step["predicted_per_s"] / step["got_per_s"] - 1 for step in tuned["steps"]
-              if step["outcome"] == "kept" and not step["explores"]]
+    errors = {outcome: [step["predicted_per_s"] / step["got_per_s"] - 1 for step in tuned["steps"]
+                        if step["outcome"] == outcome and not step["explores"]] for outcome in ("kept", "no gain")}
     return {
         "job": name,
         "points": len(points),
         "grid_s": grid_s,
         "tune_s": tune_s,
         "best": {key: value for key, value in best},
+        "fault": job["fault"],
         "changes": {one["key"]: one["new"] for one in tuned["changes"]},
         "as_it_was_per_s": statistics.median(last["as it was"]),
         "grid_per_s": statistics.median(last["grid"]),
@@ -162,17 +181,27 @@ def compare(name, job, trials, args):
         "ratio_low": min(ratios),
         "ratio_high": max(ratios),
         "noise": spread(last["grid"]),
-        "prediction_errors": errors,
+        "prediction_errors": errors["kept"],
+        "prediction_errors_without_gain": errors["no gain"],
         "ended": tuned["ended"],
     }
 
 
+def signed(errors):
+    return ", ".join(f"{100 * one:+.0f} %" for one in errors) or "-"
+
+
 def show(row):
-    errors = ", ".join(f"{100 * one:+.0f} %" for one in row["prediction_errors"]) or "-"
     print(f"{row['job']:<22} {row['as_it_was_per_s']:>9.0f} {row['grid_per_s']:>9.0f} {row['tuned_per_s']:>9.0f} "
           f"{row['ratio']:>6.2f} ({row['ratio_low']:.2f} to {row['ratio_high']:.2f}) noise {100 * row['noise']:.0f} % "
-          f"errors {errors}\n{'':<22} grid {row['best']} in {row['grid_s']:.0f} s, tune {row['changes']} in "
+          f"errors {signed(row['prediction_errors'])}; without gain {signed(row['prediction_errors_without_gain'])}\n"
+          f"{'':<22} grid {row['best']} in {row['grid_s']:.0f} s, tune {row['changes']} in "
           f"{row['tune_s']:.0f} s: {row['ended']}", flush=True)
+
+
+def reached(row):
+    return (row["ratio"] >= 0.95 and row["fault"] in row["changes"]
+            and all(abs(error) <= 0.2 for error in row["prediction_errors"]))
 
 
 def main():
@@ -201,7 +230,7 @@ def main():
                 with open(wanted, "w") as out:
                     json.dump(rows, out, indent=2)
         os.chdir("/")
-    sys.exit(0 if all(row["ratio"] >= 0.95 for row in rows) else 1)
+    sys.exit(0 if all(map(reached, rows)) else 1)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/tests/apps/classification/array_data.h>
 #include <headrace/tests/apps/glaucoma/data.h>
+#include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/apps/training_runs.h>
 #include <headrace/tests/support/content_of.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -199,4 +201,36 @@ TEST_CASE("tune keeps to the cores it was given and refuses what cannot be") {
   CHECK(status({"--allow", "loss"}) == 2);
   CHECK(status({"--memory", "20MiB"}) == 4);
   CHECK(status({"--set", "data.train.file=none.npy"}) == 2);
+}
+
+TEST_CASE("tune that SIGINT stops writes what it has kept, and ends its trial") {
+  const Job job;
+  headrace::test::StartedProgram program(
+      HEADRACE_PROGRAM,
+      {"tune", "job.yaml", "--seconds", "0.3", "--minutes", "100", "--set", "delay.decode=5ms"},
+      {.folder = job.path()});
+  REQUIRE(program.wait_until([&] { return contains(program.err(), ": kept\n"); }));
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
+  CHECK(contains(program.out(), "ended        it was stopped"));
+  CHECK(contains(program.out(), "changed      "));
+  const app::WholeConfiguration best = job.read("job.tuned.yaml");
+  CHECK(best.identity == job.read("job.yaml").identity);
+  CHECK(best.yaml() != job.read("job.yaml").yaml());
+  CHECK((best.number("threads.loader") > 1 || best.number("data.prefetch") > 4));
+}
+
+TEST_CASE("tune that SIGINT stops in a trial of hours does not wait for it") {
+  const Job job;
+  headrace::test::StartedProgram program(
+      HEADRACE_PROGRAM, {"tune", "job.yaml", "--seconds", "3600"}, {.folder = job.path()});
+  const fs::path children = fs::path("/proc") / std::to_string(program.pid()) / "task" /
+                            std::to_string(program.pid()) / "children";
+  REQUIRE(program.wait_until([&] { return !content_of(children).empty(); }));
+  const std::string child = content_of(children);
+  program.signal(SIGINT);
+  CHECK(program.wait() == 130);
+  CHECK_FALSE(fs::exists(fs::path("/proc") / child.substr(0, child.find(' '))));
+  CHECK(contains(program.out(), "changed      nothing"));
+  CHECK(job.read("job.tuned.yaml").yaml() == job.read("job.yaml").yaml());
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ struct Machine {
                      .wall_s = 100 * wall,
                      .data_wait_s = 100 * (wall - step),
                      .compute_s = 100 * step};
-    result.process_cores = 1.0;
+    result.process_cores = step / wall;
     result.peak_held = static_cast<std::uint64_t>(threads) * held_by_thread;
     if (!alone) add_stats(result, threads, io);
     return result;
@@ -252,6 +253,48 @@ TEST_CASE("the time that a search may take is kept") {
                 }});
   CHECK(found.ended == "the time is up");
   CHECK(found.steps.empty());
+}
+
+TEST_CASE("a search that is stopped keeps what it had kept, and nothing of what it was trying") {
+  Machine machine{.read_s = 0.02, .decode_s = 0.004};
+  std::stop_source stop;
+  std::vector<std::string> told;
+  app::TuneSearch search{
+      .jobs = app::jobs(),
+      .budget = {.cores = 8},
+      .measure =
+          [&](const app::WholeConfiguration& configuration, app::PaceInput input) {
+            if (!stop.stop_requested() && told.empty())
+              return machine.measure(configuration, input);
+            stop.request_stop();  // in the first trial behind a change that was kept
+            return app::PaceResult{.failed = "the trial was ended by signal 9"};
+          },
+      .tell = [&](const std::string& line) { told.push_back(line); },
+      .stop = stop.get_token()};
+  const app::Tuned found = app::tune_configuration(whole(), search);
+  CHECK(found.ended == "it was stopped");
+  REQUIRE(found.steps.size() == 1);
+  CHECK(found.steps[0].outcome == app::TuneOutcome::kept);
+  CHECK(found.changes.size() == 1);
+  CHECK(found.configuration.value(found.changes[0].key) == found.changes[0].new_value);
+  CHECK(found.after > found.before);
+}
+
+TEST_CASE("a search that is stopped before it has a pace gives what it was given") {
+  std::stop_source stop;
+  const app::Tuned found = app::tune_configuration(
+      whole(), {.jobs = app::jobs(),
+                .measure =
+                    [&](const app::WholeConfiguration&, app::PaceInput) {
+                      stop.request_stop();
+                      return app::PaceResult{.failed = "the trial was ended by signal 9"};
+                    },
+                .stop = stop.get_token()});
+  CHECK(found.ended == "it was stopped");
+  CHECK(found.configuration.yaml() == whole().yaml());
+  const std::string text = app::tuned_text(found);
+  CHECK_FALSE(contains(text, "samples/s"));
+  CHECK(contains(text, "changed      nothing"));
 }
 
 TEST_CASE("predicted stands beside got in text and JSON") {
