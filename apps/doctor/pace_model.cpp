@@ -40,9 +40,10 @@ PaceModel::PaceModel(const PaceResult& pace, double device_per_s, int cores)
     cpu_s_ = pace.process_cores * now_s_;
   }
   device_per_s_ = step_rate();
-  slowest_s_ = limit(load_, cpu_s_).slowest_s;
-  if (slowest_s_ > 0.0) loss_ = std::clamp(now_s_ / slowest_s_ - 1.0, 0.0, most_loss);
+  const LoaderLoad as_measured = load_;
   leave_queueing_out();
+  slowest_s_ = limit(as_measured, cpu_s_).slowest_s;
+  if (slowest_s_ > 0.0) loss_ = std::clamp(now_s_ / slowest_s_ - 1.0, 0.0, most_loss);
   limit_ = limit(load_, cpu_s_);
 }
 
@@ -63,10 +64,11 @@ double PaceModel::busy_in(StageRole role) const {
 }
 
 // The more of the cores the process has, the more of the queueing is for itself; what others have
-// they keep.
-void PaceModel::settle(Pool& pool, const ThreadTime& time) const {
+// they keep. Threads without work look for some for a while, on cores that nobody wants.
+void PaceModel::settle(Pool& pool, const ThreadTime& time) {
   const double samples = static_cast<double>(pace_.samples);
   pool.cpu_s = std::min(pool.busy_s, time.cpu_s / samples);
+  cpu_s_ = std::max(cpu_s_ - (time.cpu_s / samples - pool.cpu_s), pool.cpu_s);
   const double queued_s = std::min(time.queued_s / samples, pool.busy_s - pool.cpu_s);
   const double at_work_s = pool.busy_s - queued_s;
   pool.awake_share = at_work_s > 0.0 ? pool.cpu_s / at_work_s : 0.0;
@@ -117,8 +119,11 @@ PaceModel::Limit PaceModel::limit(const LoaderLoad& load, double cpu_s) const {
     double& need = needs.at(2 + static_cast<std::size_t>(stage.role));
     if (std::isfinite(stage.capacity)) need = std::max(need, 1.0 / stage.capacity);
   }
-  std::ranges::sort(needs, std::greater());
-  return {.slowest_s = needs[0], .next_s = needs[1]};
+  const auto most = std::ranges::max_element(needs);
+  Limit limit{.slowest = static_cast<std::size_t>(most - needs.begin()), .slowest_s = *most};
+  *most = 0.0;
+  limit.next_s = *std::ranges::max_element(needs);
+  return limit;
 }
 
 double PaceModel::step_busy_s() const {
@@ -157,6 +162,14 @@ double PaceModel::with_more_ahead(int batches) const {
   return 1.0 / (slowest_s_ + lost_s * (1.0 - hidden));
 }
 
+// What is lost where two are as slow as each other is not lost where the others are far behind, nor
+// what is lost between the pieces of a pool's work where that pool is not the slowest any more.
+double PaceModel::share_of_loss(const Limit& then, const PaceChange& change) const {
+  if (one_sample_holds_up(change)) return 1.0;
+  if (then.slowest != limit_.slowest) return then.closeness();
+  return then.closeness() < limit_.closeness() ? then.closeness() / limit_.closeness() : 1.0;
+}
+
 double PaceModel::predict(const PaceChange& change) const {
   if (!(limit_.slowest_s > 0.0)) return pace_.samples_per_s();
   if (change.more_ahead > 0) return with_more_ahead(change.more_ahead);
@@ -177,10 +190,7 @@ double PaceModel::predict(const PaceChange& change) const {
   }
   const Limit then = limit(changed, std::max(cpu_s, 0.0));
   if (!(then.slowest_s > 0.0)) return pace_.samples_per_s();
-  // What is lost where two are as slow as each other is not lost where one is far behind.
-  const double nearer = limit_.closeness() > 0.0 ? then.closeness() / limit_.closeness() : 1.0;
-  const double share = one_sample_holds_up(change) ? 1.0 : std::min(nearer, 1.0);
-  return 1.0 / (then.slowest_s * (1.0 + loss_ * share));
+  return 1.0 / (then.slowest_s * (1.0 + loss_ * share_of_loss(then, change)));
 }
 
 }  // namespace headrace::inline v1::app

@@ -3,6 +3,7 @@
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/monitor/stage_load.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class PaceModel {
  private:
   // Seconds a sample that the slowest needs, and the next.
   struct Limit {
+    std::size_t slowest = 0;  // of the step, the cores and the pools
     double slowest_s = 0.0;
     double next_s = 0.0;
     double closeness() const { return slowest_s > 0.0 ? next_s / slowest_s : 0.0; }
@@ -53,9 +55,10 @@ class PaceModel {
   };
 
   double step_rate() const;
+  double share_of_loss(const Limit& then, const PaceChange& change) const;
   double busy_in(monitor::StageRole role) const;
   void leave_queueing_out();
-  void settle(Pool& pool, const ThreadTime& time) const;
+  void settle(Pool& pool, const ThreadTime& time);
   void guess_cpu();
   const Pool& pool(monitor::StageRole role) const;
   bool one_sample_holds_up(const PaceChange& change) const;
@@ -68,7 +71,7 @@ class PaceModel {
   int cores_;
   monitor::LoaderLoad load_;
   double now_s_ = 0.0;  // a sample, as measured
-  double cpu_s_ = 0.0;  // of all that the process does for one
+  double cpu_s_ = 0.0;  // of all that the process has to do for one
   double device_per_s_ = 0.0;
   Pool workers_;
   Pool io_;

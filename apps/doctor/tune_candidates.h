@@ -44,7 +44,7 @@ struct TuneCandidate {
 struct TunePoint {
   const WholeConfiguration& configuration;
   const PaceResult& pace;
-  double device_per_s = 0.0;  ///< samples/s of the device alone; 0: nothing consumes
+  double device_per_s = 0.0;  ///< samples/s of the step or consumer alone; 0: unknown
   RecordBytes bytes{};
 };
 

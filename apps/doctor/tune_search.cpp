@@ -28,6 +28,14 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+// What the consumer of a pipeline without a model takes when nothing is in its way; 0: there is
+// none.
+double consumer_alone(const WholeConfiguration& configuration) {
+  if (!configuration.loader || !(configuration.loader->delay.consumer.seconds > 0.0)) return 0.0;
+  return static_cast<double>(configuration.loader->batch) /
+         configuration.loader->delay.consumer.seconds;
+}
+
 class Search {
  public:
   Search(const WholeConfiguration& configuration, const TuneSearch& search)
@@ -112,10 +120,11 @@ class Search {
           alone > 0.0 ? "it has the pace of the step itself" : "its consumer never waits";
       return std::nullopt;
     }
-    const TunePoint point{.configuration = tuned_.configuration,
-                          .pace = pace_,
-                          .device_per_s = tuned_.device_per_s,
-                          .bytes = bytes_};
+    const TunePoint point{
+        .configuration = tuned_.configuration,
+        .pace = pace_,
+        .device_per_s = alone > 0.0 ? alone : consumer_alone(tuned_.configuration),
+        .bytes = bytes_};
     for (const TuneCandidate& candidate : tune_candidates(point, search_.budget)) {
       if (tried_.contains(name_of(candidate.change))) continue;
       if (flat_ >= flat_in_a_row && candidate.predicted < (1.0 + promising) * rate) {

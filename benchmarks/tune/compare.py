@@ -1,7 +1,7 @@
 """Does headrace tune come to the best of an exhaustive grid? Five jobs, each with one key set badly. The grid is
-measured in rounds, every point in turn, by the trials that tune itself makes; then tune; then the grid's best, what tune
-wrote and the job as it was, in turn. Goal: 0.95 of the grid's best by that key, predictions of what was kept within
-20 %."""
+measured in rounds, every point in turn, by the trials that tune itself makes; then tune; then the grid's best, what
+tune wrote and the job as it was, in turn. Goal: 0.95 of the grid's best by that key, predictions of what was kept
+within 20 %."""
 
 import argparse
 import copy
@@ -18,7 +18,7 @@ import h5py
 import numpy
 from PIL import Image
 
-LATE_EVERY = 24  # batches of prefetch-1, of which one has a picture that takes as long as 60 % of them do
+LATE_EVERY = 24  # batches of prefetch-1, of which one has a picture that takes as long as half of them do
 
 JOBS = {
     "one-thread": {
@@ -36,7 +36,7 @@ JOBS = {
         "job": {
             "kind": "loader", "shuffle": "false",
             "data": {"source": "manifest", "file": "late.csv", "prefetch": 1}, "image": {"side": 64},
-            "batch": 8, "threads": {"loader": 2}, "delay": {"consumer": "5ms"},
+            "batch": 8, "threads": {"loader": 2}, "delay": {"consumer": "3500us"},
         },
         "grid": {"data.prefetch": [1, 2, 4, 8, 16, 32], "threads.loader": [1, 2, 4]},
     },

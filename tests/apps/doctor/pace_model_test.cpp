@@ -111,6 +111,22 @@ TEST_CASE("reads from memory are work of the cores, however many threads read") 
   CHECK(predicted(asleep, {.io_threads = 16}) == doctest::Approx(16'000.0));
 }
 
+TEST_CASE("cores on which threads without work look for some are free") {
+  // Workers of whose CPU time a fifth is work; the rest of the process takes as much as that.
+  Work idle{.read_s = 0.002, .decode_s = 0.0001, .decode_cpu_s = 0.0005, .rest_cpu_s = 0.0001};
+  CHECK(predicted(idle, {.io_threads = 64}) == doctest::Approx(10'000.0));
+  // The same time in stages is work.
+  idle.decode_s = 0.0005;
+  idle.threads = 8;
+  CHECK(predicted(idle, {.io_threads = 64}) == doctest::Approx(2 / 0.0006));
+}
+
+TEST_CASE("what is lost between the reads is not lost where nothing is read") {
+  const Work pauses{.read_s = 0.001, .read_cpu_s = 0.0001, .step_s = 0.0001, .lost_s = 0.0005};
+  CHECK(predicted(pauses, {.spared = {"read"}}) == doctest::Approx(10'000.0).epsilon(0.01));
+  CHECK(predicted(pauses, {.io_threads = 2}) == doctest::Approx(2000.0 / 1.5).epsilon(0.01));
+}
+
 TEST_CASE("what two that are as slow as each other lose is not lost where one is far behind") {
   const Work close{.read_s = 0.001, .decode_s = 0.001, .step_s = 0.0001, .lost_s = 0.0005};
   CHECK(predicted(close, {.spared = {"read", "decode"}}) ==

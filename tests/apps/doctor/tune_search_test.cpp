@@ -255,6 +255,30 @@ TEST_CASE("the time that a search may take is kept") {
   CHECK(found.steps.empty());
 }
 
+TEST_CASE("a planted consumer that is slowed at hand is faster without what slows it") {
+  // It takes 2 ms a sample at hand, and 1 ms alone; four workers could make 1000 samples/s.
+  const auto promised = [](const char* delay) {
+    Machine machine{.decode_s = 0.004};
+    const std::string loader =
+        "kind: loader\nbatch: 16\ndata: {source: synthetic, prefetch: 4}\nthreads: {loader: 1}\n";
+    const app::Tuned found = app::tune_configuration(
+        whole(loader + delay),
+        {.jobs = app::jobs(),
+         .budget = {.cores = 8},
+         .measure = [&](const app::WholeConfiguration& configuration, app::PaceInput input) {
+           app::PaceResult pace = machine.measure(configuration, input);
+           pace.stage.clear();
+           pace.process_cores = 0.01;
+           pace.stats.step.total_s *= 2.0;
+           return pace;
+         }});
+    REQUIRE_FALSE(found.steps.empty());
+    return found.steps[0].candidate.predicted;
+  };
+  CHECK(promised("delay: {consumer: 16ms}\n") == doctest::Approx(707.0).epsilon(0.01));
+  CHECK(promised("") == doctest::Approx(500.0).epsilon(0.01));
+}
+
 TEST_CASE("a search that is stopped keeps what it had kept, and nothing of what it was trying") {
   Machine machine{.read_s = 0.02, .decode_s = 0.004};
   std::stop_source stop;
