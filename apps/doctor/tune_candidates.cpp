@@ -105,7 +105,9 @@ class Proposer {
   void prefetch() {
     if (waits() < waits_from) return;
     const int now = point_.configuration.number("data.prefetch").value_or(0);
-    const int wanted = std::max({2 * now, 4, now + model_.batches_in_long_wait()});
+    const double late = reserve * model_.batches_in_long_wait();
+    const int hides = now + static_cast<int>(std::min(std::ceil(late), 1.0 * most_prefetch));
+    const int wanted = std::max({2 * now, 4, hides});
     const int ahead = std::min(wanted, most_prefetch);
     if (now > 0 && ahead > now)
       add("data.prefetch", ahead, model_.predict({.more_ahead = ahead - now}));
