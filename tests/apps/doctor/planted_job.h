@@ -29,11 +29,11 @@ class PlantedJob {
   const std::filesystem::path& path() const { return folder_.path(); }
 
   /// What doctor found, as its JSON has it; CHECKs that evidence and check stand below the one
-  /// thing. `file_limit` is that of open files; 0: as it is.
-  nlohmann::json doctor(const std::vector<std::string>& settings,
-                        std::size_t file_limit = 0) const {
+  /// thing. `file_limit` is that of open files; 0: as it is. A trial takes `seconds`.
+  nlohmann::json doctor(const std::vector<std::string>& settings, std::size_t file_limit = 0,
+                        const std::string& seconds = "0.2") const {
     std::vector<std::string> words{"doctor", "loader.yaml", "--seconds",
-                                   "0.2",    "--json",      "doctor.json"};
+                                   seconds,  "--json",      "doctor.json"};
     for (const std::string& setting : settings)
       words.insert(words.end(), {"--set", setting});
     // The shell lowers the soft limit and becomes the program.
