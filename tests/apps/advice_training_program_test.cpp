@@ -115,7 +115,7 @@ TEST_CASE("a training on rows in any order out of long chunks is told of them, o
 
 TEST_CASE("a run that will take longer than it may is told so, and its goal fails") {
   const Job job;
-  const Finished late = job.done(Job::train({"goals.time=1ms", "runs=late"}));
+  const Finished late = job.done(Job::train({"goals.time=1ms", "training.epochs=3", "runs=late"}));
   CHECK(contains(late.out, "goal time: at most 1.00 ms, took "));
   CHECK(contains(late.out, ": FAIL\n"));
   const auto advice = job.advice("time-budget", "late");

@@ -36,9 +36,9 @@ class PlantedJob {
                                    seconds,  "--json",      "doctor.json"};
     for (const std::string& setting : settings)
       words.insert(words.end(), {"--set", setting});
-    // The shell lowers the soft limit and becomes the program.
+    // The shell lowers both limits, of which the program raises the soft one, and becomes it.
     if (file_limit > 0)
-      words.insert(words.begin(), {"-c", "ulimit -S -n \"$0\" && exec \"$@\"",
+      words.insert(words.begin(), {"-c", "ulimit -n \"$0\" && exec \"$@\"",
                                    std::to_string(file_limit), HEADRACE_PROGRAM});
     const Finished finished =
         run_program(file_limit > 0 ? "/bin/sh" : HEADRACE_PROGRAM, words, {.folder = path()});
