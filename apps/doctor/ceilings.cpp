@@ -72,6 +72,15 @@ std::optional<monitor::Advice> advice_of(Limit limit, const Ceilings& ceilings,
   return std::nullopt;
 }
 
+// What is wrong with the machine, as a training is told where a rule speaks of it, too.
+std::optional<monitor::Advice> advice_of(const Finding& finding, const Ceilings& ceilings,
+                                         const CeilingFacts& facts) {
+  if (finding.what != "open files") return std::nullopt;
+  for (monitor::Advice& advice : monitor::advise(pace_facts(ceilings.memory, facts)))
+    if (advice.rule == "file-limit") return std::move(advice);
+  return std::nullopt;
+}
+
 std::string shared_cores(const Ceilings& ceilings, const CeilingFacts& facts) {
   const std::string why = fmt::format(
       "the step computes {} alone and {} beside the loader, which waits for nothing",
@@ -154,8 +163,10 @@ Diagnosis diagnose(const Ceilings& ceilings, const CeilingFacts& facts,
   }
   if (const Finding* finding = worst(environment)) {
     diagnosis.limit = Limit::environment;
+    diagnosis.advice = advice_of(*finding, ceilings, facts);
+    const std::string& way_out = finding->way_out.empty() ? finding->found : finding->way_out;
     diagnosis.to_do = fmt::format("environment: {}: {}", finding->what,
-                                  finding->way_out.empty() ? finding->found : finding->way_out);
+                                  diagnosis.advice ? to_do_of(*diagnosis.advice) : way_out);
   } else if (!paced || (ceilings.device && !has_pace(*ceilings.device))) {
     diagnosis.to_do = missing(ceilings);
   } else {

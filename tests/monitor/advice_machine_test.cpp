@@ -75,9 +75,9 @@ TEST_CASE("rule 19 is no warning where the loader's threads sleep: nobody takes 
   for (const StageLoad& stage : facts.load.stages)
     busy_s += stage.busy_s;
   const double at_once = busy_s / facts.load.elapsed_s;
-  facts.machine->process_share = 0.14 * at_once / facts.machine->cores;
+  facts.machine->process_share = 0.04 * at_once / facts.machine->cores;
   CHECK(whole(19, facts).severity == Severity::notice);
-  facts.machine->process_share = 0.16 * at_once / facts.machine->cores;
+  facts.machine->process_share = 0.06 * at_once / facts.machine->cores;
   CHECK(whole(19, facts).severity == Severity::warning);
 }
 

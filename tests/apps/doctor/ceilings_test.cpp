@@ -221,6 +221,20 @@ TEST_CASE("an error of the environment goes before all else, a warning does not"
   CHECK(found.to_do == "environment: open files: raise the limit of open files: ulimit -n 65536");
 }
 
+TEST_CASE("a hard limit of open files that is too low is said as a training says it") {
+  const app::Finding finding{.severity = headrace::monitor::Severity::error,
+                             .what = "open files",
+                             .found = "at most 24",
+                             .way_out = "prlimit"};
+  const app::CeilingFacts facts{.files = headrace::monitor::RunFacts::Files{
+                                    .open = 5, .limit = 24, .hard_limit = 24, .needed = 32}};
+  const app::Diagnosis found = diagnosis_of(ceilings_of({}, {}), facts, {finding});
+  CHECK(found.limit == app::Limit::environment);
+  CHECK(found.to_do.starts_with("environment: open files: ulimit -n 24 -> 32: "));
+  REQUIRE(found.advice);
+  CHECK(found.advice->rule == "file-limit");
+}
+
 TEST_CASE("too few steps give no verdict but the way to one") {
   app::Ceilings ceilings = ceilings_of({}, {});
   ceilings.memory.budget.steps = 2;
