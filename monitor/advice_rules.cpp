@@ -10,8 +10,9 @@ std::vector<AdviceRule> input_rules() {
   return {
       {.number = 2,
        .names = {"raise-threads", "raise-io-threads", "raise-limit", "raise-prefetch"},
-       .when = "the trainer waits for data, the slowest stage's threads are full and the process "
-               "has CPU to spare; or they are not full and only the reserve is missing",
+       .when = "the trainer waits for data, the slowest stage's threads are full, and process and "
+               "machine have CPU to spare or the threads sleep; or they are not full and only the "
+               "reserve is missing",
        .says = "more of what that stage runs on: workers, I/O threads, its own limit, or batches "
                "ahead",
        .thresholds = {"moderate_stall", "high_stall", "full_pool", "spare_cpu", "full_cpu"},

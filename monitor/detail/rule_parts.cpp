@@ -84,6 +84,15 @@ bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits) {
   return knows_stall(facts) && facts.verdict.data_stall_fraction >= limits.moderate_stall;
 }
 
+bool loader_works(const RunFacts& facts, const AdviceThresholds& limits) {
+  if (!facts.machine) return false;
+  double busy_s = 0.0;
+  for (const StageLoad& stage : facts.load.stages)
+    busy_s += stage.busy_s;
+  const double cpu_s = facts.machine->process_share * facts.machine->cores * facts.load.elapsed_s;
+  return cpu_s >= limits.on_cpu * busy_s;
+}
+
 double gpu_busy(const RunFacts& facts) {
   return facts.gpu ? facts.gpu->busy_share : -1.0;
 }

@@ -38,6 +38,9 @@ std::int64_t most_records(const RunFacts& facts);
 /// Whether the verdict could say how much was waited for data.
 bool knows_stall(const RunFacts& facts);
 bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
+/// Whether the loader's threads need cores for what they do: nobody takes them from one that
+/// sleeps. False where the machine is not known.
+bool loader_works(const RunFacts& facts, const AdviceThresholds& limits);
 /// The GPU's busy share; negative where there is none or it is not told.
 double gpu_busy(const RunFacts& facts);
 /// The machine's side as the loader's rules look at it.

@@ -91,12 +91,19 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
   }
 }
 
+// Of a machine that others fill: workers wait for a core, which more of them do not bring.
+bool cores_are_taken(const RunFacts& facts, const AdviceThresholds& limits) {
+  return facts.machine && facts.machine->machine_share >= limits.full_cpu &&
+         loader_works(facts, limits);
+}
+
 }  // namespace
 
 RuleAdvice raise_concurrency(const RunFacts& facts, const AdviceThresholds& limits) {
   RuleAdvice advice =
       one_of(facts, limits, {"raise-threads", "raise-io-threads", "raise-limit", "raise-prefetch"});
   if (!advice) return advice;
+  if (advice->rule == "raise-threads" && cores_are_taken(facts, limits)) return std::nullopt;
   const StageCapacity& stage = facts.verdict.stages.front();
   advice->evidence.push_back(share_of("pool_occupancy", "its threads busy",
                                       std::min(1.0, pool_occupancy(facts.verdict, stage))));

@@ -26,15 +26,6 @@ double cores_of_others(const MachineFacts& machine) {
                          [](double sum, const ProcessUsage& one) { return sum + one.cores; });
 }
 
-// Whether the loader's threads need cores for what they do: nobody takes them from one that sleeps.
-bool loader_works(const RunFacts& facts, const AdviceThresholds& limits) {
-  double busy_s = 0.0;
-  for (const StageLoad& stage : facts.load.stages)
-    busy_s += stage.busy_s;
-  const double cpu_s = facts.machine->process_share * facts.machine->cores * facts.load.elapsed_s;
-  return cpu_s >= limits.on_cpu * busy_s;
-}
-
 std::string named(const ProcessUsage& one) {
   return fmt::format("{} {} ({:.1f} cores)", one.name, one.pid, one.cores);
 }

@@ -74,6 +74,7 @@ const StageCapacity* slowest(const RunFacts& facts, StageRole role) {
 
 std::string pace_of(const StageCapacity* stage) {
   if (stage == nullptr) return "nothing of it was seen";
+  if (!std::isfinite(stage->capacity)) return "it does next to nothing";
   return fmt::format("{} can do {} samples/s, {:.1f} times what is asked", stage->name,
                      format_rate(stage->capacity), stage->headroom);
 }

@@ -89,6 +89,17 @@ TEST_CASE("rule 2 leaves the workers to rule 3 from 90 % of the CPU on") {
   CHECK(speaks(3, facts));
 }
 
+TEST_CASE("rule 2 adds no workers to those that wait for cores that others have taken") {
+  RunFacts facts = slow_decode();
+  facts.machine->process_share = 0.4;
+  facts.machine->machine_share = 0.89;
+  CHECK(speaks(2, facts));
+  facts.machine->machine_share = 0.90;
+  CHECK_FALSE(speaks(2, facts));
+  facts.machine->process_share = 0.01;  // they sleep
+  CHECK(speaks(2, facts));
+}
+
 TEST_CASE("rule 3 keeps what is decoded, in memory or on disk by what there is room for") {
   RunFacts facts = slow_decode();
   facts.machine->process_share = 0.97;

@@ -59,7 +59,7 @@ bool Told::says(const std::string& rule) const {
 void Told::check_silent() const {
   CAPTURE(text());
   CHECK(std::ranges::none_of(advice, blames));
-  CHECK_FALSE(contains(err, "warning ·"));
+  CHECK_FALSE(contains(err, "Z warning "));
 }
 
 std::string Told::text() const {

@@ -93,6 +93,6 @@ TEST_CASE("a GPU below 30 % busy is warned of with its cause in the input") {
       CHECK(contains(verdict, "; not "));
     }
     CHECK(warned);
-    CHECK(contains(told.err, "warning · the GPU is busy 12 % of the time"));
+    CHECK(contains(told.err, "warning the GPU is busy 12 % of the time"));
   }
 }
