@@ -112,7 +112,7 @@ in_clean_debian() {
   [[ $status -eq 7 ]] || fail "a device that is not there must end with 7, got $status: $(cat "$WORK/no-device.txt")"
   # The check of a GPU: what it would run, and every step's form for a machine without one.
   inside './gpu-check --dry-run' >"$WORK/dry-run.txt"
-  ! grep -F '[not run' "$WORK/dry-run.txt" | grep -vE 'compute-sanitizer|ncu' || fail "a step of gpu-check cannot run from the bundle"
+  ! grep -F '[not run' "$WORK/dry-run.txt" | grep -vE 'compute-sanitizer|ncu|nvidia-smi' || fail "a step of gpu-check cannot run from the bundle"
   status=0
   inside './gpu-check' 2>"$WORK/no-gpu.txt" || status=$?
   [[ $status -eq 7 ]] || fail "gpu-check without a GPU must end with 7, got $status"
