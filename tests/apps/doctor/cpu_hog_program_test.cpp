@@ -1,57 +1,15 @@
 // A process that takes the cores: alone, so that nobody else is busier than it is.
 #include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/planted/cpu_hog.h>
 
 #include <algorithm>
-#include <csignal>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include <doctest/doctest.h>
-
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace headrace::test;
 
 namespace {
-
-constexpr const char* hog_name = "planted hog";
-
-[[noreturn]] void keep_busy() {
-  volatile unsigned count = 0;
-  for (;;) {
-    const unsigned next = count + 1;
-    count = next;
-  }
-}
-
-// Keeps twice as many threads busy as there are cores, of a process that is not doctor's.
-class CpuHog {
- public:
-  CpuHog() : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::alarm(120);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::prctl(PR_SET_NAME, hog_name);
-    const unsigned more = 2 * std::max(1U, std::thread::hardware_concurrency()) - 1;
-    for (unsigned i = 0; i < more; ++i)
-      std::thread(keep_busy).detach();
-    keep_busy();
-  }
-  ~CpuHog() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  CpuHog(const CpuHog&) = delete;
-  CpuHog& operator=(const CpuHog&) = delete;
-  std::string pid() const { return std::to_string(pid_); }
-  std::string name() const { return std::string(hog_name).append(" ").append(pid()); }
-
- private:
-  pid_t pid_;
-};
 
 // Who was busier than the hog, on a machine that others use, may stand before it.
 bool is_busiest(const nlohmann::json& found, const CpuHog& hog) {

@@ -2,81 +2,28 @@
 // long tier, for root alone.
 #include <headrace/loaders/hdf5/hdf5_writer.h>
 #include <headrace/tests/apps/doctor/planted_job.h>
+#include <headrace/tests/apps/planted/throttled_group.h>
 #include <headrace/tests/support/skip.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
-
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 using namespace headrace;
 using namespace headrace::test;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string disk_of(const fs::path& folder) {
-  struct stat found {};
-  if (::stat(folder.c_str(), &found) != 0) return {};
-  return std::to_string(major(found.st_dev)) + ":" + std::to_string(minor(found.st_dev));
-}
-
-bool write_line(const fs::path& file, const std::string& line) {
-  std::ofstream stream(file);
-  stream << line << std::flush;
-  return static_cast<bool>(stream);
-}
-
-// A group of processes that may read so many bytes/s of a disk, of either version of cgroups.
-class ThrottledGroup {
- public:
-  ThrottledGroup(const std::string& disk, std::size_t bytes_per_s) {
-    const std::string name = "headrace-slow-disk-" + std::to_string(::getpid());
-    const std::string rate = std::to_string(bytes_per_s);
-    const fs::path first = "/sys/fs/cgroup/blkio";
-    const fs::path second = "/sys/fs/cgroup";
-    if (fs::exists(first / "cgroup.procs"))
-      throttle(first / name, "blkio.throttle.read_bps_device", disk + " " + rate);
-    else if (fs::exists(second / "cgroup.subtree_control"))
-      throttle(second / name, "io.max", disk + " rbps=" + rate);
-  }
-  ~ThrottledGroup() {
-    if (!folder_.empty()) ::rmdir(folder_.c_str());
-  }
-  ThrottledGroup(const ThrottledGroup&) = delete;
-  ThrottledGroup& operator=(const ThrottledGroup&) = delete;
-
-  bool works() const { return works_; }
-  fs::path processes() const { return folder_ / "cgroup.procs"; }
-
- private:
-  void throttle(const fs::path& folder, const char* file, const std::string& line) {
-    if (::mkdir(folder.c_str(), 0755) != 0) return;
-    folder_ = folder;
-    works_ = write_line(folder / file, line);
-  }
-
-  fs::path folder_;
-  bool works_ = false;
-};
-
-// The program in the group; it enters before it becomes the program.
-Finished doctor_in(const ThrottledGroup& group, const fs::path& folder,
+Finished doctor_in(const ThrottledGroup& group, const std::filesystem::path& folder,
                    const std::vector<std::string>& more) {
-  std::vector<std::string> words{"-c", "echo $$ > \"$0\" && exec \"$@\"",
-                                 group.processes().string(), HEADRACE_PROGRAM, "doctor"};
+  std::vector<std::string> words = group.shell();
+  words.insert(words.end(), {HEADRACE_PROGRAM, "doctor"});
   words.insert(words.end(), more.begin(), more.end());
-  return run_program("/bin/sh", words, {.folder = folder});
+  return run_program(words.front(), {words.begin() + 1, words.end()}, {.folder = folder});
 }
 
 }  // namespace
@@ -108,7 +55,7 @@ TEST_CASE("doctor names a disk that is slower than the step, and brings the data
   const auto without = nlohmann::json::parse(content_of(job.path() / "doctor.json"));
   if (!without.at("ceilings").at("storage").at("cold").get<bool>())
     return skip("needs a temporary folder on a disk");
-  const ThrottledGroup group(disk_of(job.path()), 1 << 20);
+  const ThrottledGroup group(job.path(), 1 << 20);
   if (!group.works()) return skip("needs a disk that the kernel can hold back (root, cgroups)");
   const Finished slow = doctor_in(group, job.path(), from_file);
   REQUIRE_MESSAGE(slow.status == 0, slow.err);

@@ -19,6 +19,7 @@ class CpuHog {
     if (pid_ != 0) return;
     ::alarm(300);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_NAME, name_);
     const unsigned more = 2 * std::max(1U, std::thread::hardware_concurrency()) - 1;
     for (unsigned i = 0; i < more; ++i)
       std::thread(keep_busy).detach();
@@ -31,8 +32,12 @@ class CpuHog {
   CpuHog(const CpuHog&) = delete;
   CpuHog& operator=(const CpuHog&) = delete;
   std::string pid() const { return std::to_string(pid_); }
+  /// As advice shows a process: its name and number.
+  std::string name() const { return std::string(name_) + ' ' + pid(); }
 
  private:
+  static constexpr const char* name_ = "planted hog";
+
   [[noreturn]] static void keep_busy() {
     volatile unsigned count = 0;
     for (;;) {

@@ -1,19 +1,17 @@
 // A whole training whose disk is slow: the kernel holds back what its group of processes reads.
 // Part of the long tier, for root alone.
 #include <headrace/tests/apps/planted/planted_training.h>
+#include <headrace/tests/apps/planted/throttled_group.h>
 #include <headrace/tests/support/content_of.h>
 #include <headrace/tests/support/skip.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 using namespace headrace::test;
@@ -21,53 +19,6 @@ using namespace headrace::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-bool write_line(const fs::path& file, const std::string& line) {
-  std::ofstream stream(file);
-  stream << line << std::flush;
-  return static_cast<bool>(stream);
-}
-
-// A group of processes that may read so many bytes/s of a folder's disk, of either version of
-// cgroups. Its processes have ended when it goes.
-class ThrottledGroup {
- public:
-  ThrottledGroup(const fs::path& of, std::size_t bytes_per_s) {
-    struct stat found {};
-    if (::stat(of.c_str(), &found) != 0 || major(found.st_dev) == 0) return;
-    const std::string disk =
-        std::to_string(major(found.st_dev)) + ':' + std::to_string(minor(found.st_dev));
-    const std::string name = "headrace-training-" + std::to_string(::getpid());
-    const std::string rate = std::to_string(bytes_per_s);
-    const fs::path groups = "/sys/fs/cgroup";
-    if (fs::exists(groups / "blkio/cgroup.procs"))
-      throttle(groups / "blkio" / name, "blkio.throttle.read_bps_device", disk + ' ' + rate);
-    else if (fs::exists(groups / "cgroup.subtree_control"))
-      throttle(groups / name, "io.max", disk + " rbps=" + rate);
-  }
-  ~ThrottledGroup() {
-    if (!folder_.empty()) ::rmdir(folder_.c_str());
-  }
-  ThrottledGroup(const ThrottledGroup&) = delete;
-  ThrottledGroup& operator=(const ThrottledGroup&) = delete;
-
-  bool works() const { return works_; }
-  /// A shell that enters the group and becomes the program behind it.
-  std::vector<std::string> shell() const {
-    return {"/bin/sh", "-c", "echo $$ > \"$0\" && exec \"$@\"",
-            (folder_ / "cgroup.procs").string()};
-  }
-
- private:
-  void throttle(const fs::path& folder, const char* file, const std::string& line) {
-    if (::mkdir(folder.c_str(), 0755) != 0) return;
-    folder_ = folder;
-    works_ = write_line(folder / file, line);
-  }
-
-  fs::path folder_;
-  bool works_ = false;
-};
 
 // The pages of all files below it leave memory.
 void forget(const fs::path& folder) {
