@@ -52,6 +52,13 @@ Words watching(int pid, const Words& more) {
   return words;
 }
 
+bool has_sampled(StartedProgram& monitor, const fs::path& file) {
+  return monitor.wait_until([&] {
+    std::error_code none;
+    return fs::file_size(file, none) > 0 && !none;
+  });
+}
+
 std::vector<SystemSample> samples_in(const fs::path& file) {
   std::vector<SystemSample> samples;
   std::istringstream lines(content_of(file));
@@ -108,11 +115,15 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
 TEST_CASE("a process that ends while it is watched ends the watch, with success") {
   const TemporaryFolder folder;
   const TemporaryFolder elsewhere;
-  StartedProgram sleeper("/bin/sleep", {"0.7"}, {.folder = elsewhere.path()});
-  const Finished finished =
-      run_headrace(folder.path(), watching(sleeper.pid(), {"--interval", "100ms"}));
-  CHECK_MESSAGE(finished.status == 0, finished.err);
-  CHECK(contains(finished.out, "sleep " + std::to_string(sleeper.pid()) + " has ended"));
+  StartedProgram sleeper("/bin/sleep", {"600"}, {.folder = elsewhere.path()});
+  StartedProgram monitor(
+      HEADRACE_PROGRAM,
+      watching(sleeper.pid(), {"--interval", "100ms", "--output", "system.jsonl"}),
+      {.folder = folder.path()});
+  REQUIRE_MESSAGE(has_sampled(monitor, folder.path() / "system.jsonl"), monitor.err());
+  sleeper.signal(SIGTERM);
+  CHECK_MESSAGE(monitor.wait() == 0, monitor.err());
+  CHECK(contains(monitor.out(), "sleep " + std::to_string(sleeper.pid()) + " has ended"));
 }
 
 TEST_CASE("what cannot be watched is refused before anything is sampled") {
@@ -156,10 +167,7 @@ TEST_CASE("without a process the machine is watched, until Ctrl-C, which is no f
   StartedProgram monitor(HEADRACE_PROGRAM,
                          {"monitor", "--interval", "100ms", "--output", "system.jsonl"},
                          {.folder = folder.path()});
-  REQUIRE(monitor.wait_until([&] {
-    std::error_code none;
-    return fs::file_size(folder.path() / "system.jsonl", none) > 0 && !none;
-  }));
+  REQUIRE_MESSAGE(has_sampled(monitor, folder.path() / "system.jsonl"), monitor.err());
   monitor.signal(SIGINT);
   CHECK(monitor.wait() == 0);
   CHECK(contains(monitor.out(), "watched the machine for "));
