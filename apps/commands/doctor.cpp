@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/doctor.h>
+#include <headrace/apps/run/number_range.h>
 
 #include <string>
 
@@ -17,9 +18,10 @@ void add_trial(CLI::App& line, PaceQuestion& trial) {
     trial.input = *input;
   };
   line.add_option_function<std::string>("--input", read_input)->group("");
-  line.add_option("--trial-seconds", trial.seconds)->check(CLI::PositiveNumber)->group("");
+  line.add_option("--trial-seconds", trial.seconds)->check(number_range(0.0, 3600.0))->group("");
   line.add_option("--trial-steps", trial.steps)->check(CLI::PositiveNumber)->group("");
   line.add_option("--trial-memory", trial.memory)->group("");
+  line.add_option("--trial-parent", trial.parent)->group("");
 }
 
 void add(CLI::App& line, DoctorOptions& options) {
@@ -27,7 +29,7 @@ void add(CLI::App& line, DoctorOptions& options) {
                   "Configuration (YAML); without one the environment alone is looked at");
   add_settings(line, options.settings);
   line.add_option("--seconds", options.seconds, "Time of each measurement, behind its warm-up")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_range(0.1, 3600.0))
       ->capture_default_str();
   line.add_option("--json", options.json, "Write everything measured to this file");
   add_trial(line, options.trial);

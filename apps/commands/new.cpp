@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/inspect/propose.h>
+#include <headrace/apps/run/number_range.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
@@ -31,7 +32,7 @@ void add(CLI::App& line, NewOptions& options) {
   line.add_option("--gpu-memory", options.question.gpu_memory,
                   "Of volumes: GB that a training step may take (nnU-Net's GPU memory target; "
                   "default 8, without a GPU 0.25)")
-      ->check(CLI::Range(0.05, 1000.0));
+      ->check(number_range(0.05, 1000.0));
   add_preset(line, options.question.preset);
   line.add_option("--output", options.output, "File to write instead of standard output");
   add_threads(line, options.threads);

@@ -31,6 +31,7 @@ void add(CLI::App& line, ProfileMemoryOptions& options) {
   // How it starts itself.
   line.add_option("--measure", options.measure)->group("");
   line.add_option("--rows", options.rows)->delimiter(',')->group("");
+  line.add_option("--parent", options.parent)->group("");
   line.add_option("--limit", options.limit)->group("");
   line.add_option("--steps", options.steps)->check(CLI::PositiveNumber)->group("");
 }

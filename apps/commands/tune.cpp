@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/tune.h>
+#include <headrace/apps/run/number_range.h>
 
 #include <optional>
 #include <string>
@@ -25,10 +26,10 @@ void add(CLI::App& line, TuneOptions& options) {
   line.add_option_function<std::string>("--memory", read_memory,
                                         "Memory that the process may hold; else what is free");
   line.add_option("--minutes", options.minutes, "Time for all trials together")
-      ->check(CLI::Range(0.01, 1e5))
+      ->check(number_range(0.01, 1e5))
       ->capture_default_str();
   line.add_option("--seconds", options.seconds, "Time of each trial, behind its warm-up")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_range(0.1, 3600.0))
       ->capture_default_str();
   line.add_option("--allow", options.allow,
                   "Try what changes what is learnt, too: batch, or decode (on a GPU)")

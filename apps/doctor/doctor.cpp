@@ -5,13 +5,13 @@
 #include <headrace/apps/doctor/tune_candidates.h>
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/feed/make_loader_job.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/files_needed.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/file_limits.h>
 #include <headrace/monitor/process_memory.h>
 
@@ -82,10 +82,10 @@ bool is_wrong(const Finding& finding) {
   return finding.severity == monitor::Severity::error;
 }
 
-ExitCode look_at_environment(const DoctorOptions& options, const TrainingBackend& backend) {
+ExitCode look_at_environment(const ResultFile& json, const TrainingBackend& backend) {
   const Findings found = check({}, backend);
   fmt::print("{}", environment_text(found, text_columns(STDOUT_FILENO)));
-  if (!options.json.empty()) write_file_atomically(options.json, environment_json(found));
+  json.write(environment_json(found));
   return std::ranges::any_of(found, is_wrong) ? ExitCode::resources : ExitCode::done;
 }
 
@@ -109,7 +109,8 @@ PaceResult require_pace(PaceResult result) {
 
 ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   if (!options.trial.answer.empty()) return pace_here(options.config, options.trial, call);
-  if (options.config.empty()) return look_at_environment(options, *call.backend);
+  const ResultFile json(options.json, "[doctor] --json", {options.config});
+  if (options.config.empty()) return look_at_environment(json, *call.backend);
   const WholeConfiguration configuration =
       read_whole_configuration(call.jobs, options.config, options.settings);
   Ceilings ceilings;
@@ -126,9 +127,7 @@ ExitCode doctor(const DoctorOptions& options, const CommandCall& call) {
   if (const Findings lines = worth_a_line(environment); !lines.empty())
     fmt::print("{}\n", environment_text(lines, text_columns(STDOUT_FILENO)));
   fmt::print("{}", ceilings_text(ceilings, diagnosis, text_columns(STDOUT_FILENO)));
-  if (!options.json.empty())
-    write_file_atomically(options.json,
-                          ceilings_json(ceilings, diagnosis, options.config.string(), environment));
+  json.write(ceilings_json(ceilings, diagnosis, options.config.string(), environment));
   return ExitCode::done;
 }
 

@@ -56,14 +56,16 @@ struct Tuned {
   std::string ended{};                  ///< why no more was tried
 };
 
-/// Measures a configuration; a trial in a process of its own, but for tests.
+/// Measures a configuration; a trial in a process of its own, but for tests. One that it ends
+/// because the time is up is `stopped`.
 using MeasurePace = std::function<PaceResult(const WholeConfiguration&, PaceInput)>;
 
 /// What a search needs beside the configuration.
 struct TuneSearch {
   const std::vector<Job>& jobs;
   TuneBudget budget{};
-  double seconds = 600.0;  ///< for all
+  std::vector<KeyChange> given{};  ///< that the configuration has already; changes begin with them
+  double seconds = 600.0;          ///< for all
   MeasurePace measure{};
   std::function<void(const std::string&)> tell{};  ///< a line a trial; may be empty
   std::stop_token stop{};                          ///< once it is requested nothing more is tried
@@ -73,7 +75,7 @@ struct TuneSearch {
 /// fits the budget; what is learnt stays. Ends when two in a row gained less and the model sees
 /// nothing more, with the step's own pace, with the time, or when it is to stop: what was being
 /// tried is left out then. Throws a Failure with the code of the trial where the configuration
-/// itself has no pace.
+/// itself has no pace, ConfigError where the time is up before that is known.
 Tuned tune_configuration(const WholeConfiguration& configuration, const TuneSearch& search);
 
 /// A line for each trial, predicted beside got, and the changes; no line is wider than `columns`,
@@ -82,7 +84,7 @@ std::string tuned_text(const Tuned& tuned, std::size_t columns = 100);
 std::string tuned_json(const Tuned& tuned, const std::string& configuration);
 
 /// Tunes a configuration file and writes the best beside it; a signal to stop ends the search, and
-/// what was kept until then is written.
+/// what was kept until then is written. A file that is there stays where nothing was kept.
 ExitCode tune(const TuneOptions& options, const CommandCall& call);
 
 }  // namespace headrace::inline v1::app

@@ -60,11 +60,12 @@ class Search {
   using Clock = std::chrono::steady_clock;
 
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  bool stopped() const { return search_.stop.stop_requested(); }
+  // The last trial says nothing: somebody has ended it.
+  bool stopped() const { return search_.stop.stop_requested() || cut_short_; }
   bool is_over() {
-    if (stopped())
+    if (search_.stop.stop_requested())
       tuned_.ended = "it was stopped";
-    else if (elapsed_s() >= search_.seconds)
+    else if (cut_short_ || elapsed_s() >= search_.seconds)
       tuned_.ended = "the time is up";
     return !tuned_.ended.empty();
   }
@@ -73,11 +74,13 @@ class Search {
     if (search_.tell) search_.tell(line);
   }
 
-  PaceResult measured(const WholeConfiguration& configuration, PaceInput input) const {
-    return search_.measure(configuration, input);
+  PaceResult measured(const WholeConfiguration& configuration, PaceInput input) {
+    PaceResult pace = search_.measure(configuration, input);
+    cut_short_ = pace.stopped;
+    return pace;
   }
 
-  PaceResult require(PaceInput input) const {
+  PaceResult require(PaceInput input) {
     PaceResult pace = measured(first_, input);
     if (stopped() || (pace.failed.empty() && pace.samples_per_s() > 0.0)) return pace;
     throw Failure(
@@ -93,7 +96,12 @@ class Search {
     if (first_.trains) ceilings.device = require(PaceInput::device_only);
     if (!stopped()) ceilings.storage = measured(first_, PaceInput::storage);
     if (!stopped()) ceilings.memory = require(PaceInput::memory);
-    if (stopped()) return;
+    if (search_.stop.stop_requested()) return;
+    if (cut_short_)
+      throw ConfigError(fmt::format(
+          "[tune] the time must suffice for a first trial of each input, it was up after {:.1f} s; "
+          "raise --minutes, or see with headrace doctor whether a trial hangs",
+          elapsed_s()));
     if (ceilings.device) tuned_.device_per_s = ceilings.device->samples_per_s();
     const bool cold = diagnose(ceilings, {}, {}).limit == Limit::storage;
     tuned_.input = cold ? PaceInput::storage : PaceInput::memory;
@@ -165,9 +173,9 @@ class Search {
                      monitor::format_rate(candidate.predicted), monitor::format_rate(step.got),
                      monitor::format_rate(step.beside), to_string(step.outcome)));
     tuned_.steps.push_back(step);
-    const bool kept = step.outcome == TuneOutcome::kept;
-    if (whole) flat_ = kept ? 0 : flat_ + 1;
-    if (!kept) return;
+    if (step.outcome == TuneOutcome::no_gain) ++flat_;
+    if (step.outcome != TuneOutcome::kept) return;
+    flat_ = 0;
     tuned_.configuration = *whole;
     pace_ = *pace;
     // What helped nothing before may help now.
@@ -203,8 +211,15 @@ class Search {
     step.gain = median(ratios) - 1.0;
     const auto [least, most] = std::ranges::minmax(got);
     step.spread = step.got > 0.0 ? (most - least) / 2 / step.got : 0.0;
-    step.outcome = step.gain >= least_gain ? TuneOutcome::kept : TuneOutcome::no_gain;
+    settle(step);
     return last;
+  }
+
+  static void settle(TunedStep& step) {
+    const bool gained = step.gain >= least_gain;
+    const bool sure = step.trials > 1 || step.gain > clear_gain;
+    step.outcome = gained && sure ? TuneOutcome::kept : TuneOutcome::no_gain;
+    if (gained && !sure) step.why = "one pair of trials shows no gain so small";
   }
 
   bool fits(const PaceResult& pace, TunedStep& step) const {
@@ -224,7 +239,7 @@ class Search {
 
   // A key that was changed twice stands there once.
   std::vector<KeyChange> all_changes() const {
-    std::vector<KeyChange> changes;
+    std::vector<KeyChange> changes = search_.given;
     for (const TunedStep& step : tuned_.steps) {
       if (step.outcome != TuneOutcome::kept) continue;
       const KeyChange& change = step.candidate.change;
@@ -245,6 +260,7 @@ class Search {
   Tuned tuned_;
   PaceResult pace_;    // of the best so far
   bool fresh_ = true;  // it was measured just now
+  bool cut_short_ = false;
   std::set<std::string> tried_;
   int flat_ = 0;
 };

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 namespace headrace::inline v1::app {
 namespace {
 
@@ -40,7 +42,9 @@ std::vector<std::string> words_of(const MeasureOptions& options,
                                  "--limit",
                                  std::to_string(options.limit),
                                  "--steps",
-                                 std::to_string(options.steps)};
+                                 std::to_string(options.steps),
+                                 "--parent",
+                                 std::to_string(::getpid())};
   if (!options.stage.empty()) words.insert(words.end(), {"--stage", options.stage});
   if (!options.rows.empty())
     words.insert(words.end(), {"--rows", fmt::format("{}", fmt::join(options.rows, ","))});

@@ -22,7 +22,7 @@
 #include <opencv2/core/utility.hpp>
 
 #include <sched.h>
-#include <sys/prctl.h>
+#include <unistd.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -65,7 +65,9 @@ std::vector<std::string> words_of(const PaceQuestion& question, const SharedText
           "--trial-steps",
           std::to_string(question.steps),
           "--trial-memory",
-          std::to_string(question.memory)};
+          std::to_string(question.memory),
+          "--trial-parent",
+          std::to_string(::getpid())};
 }
 
 bool is_loader(const Node& document) {
@@ -162,13 +164,14 @@ PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question,
           .failed = "the trial " + ending_of(child),
           .without_resources = is(ExitCode::resources) || child.status == killed_status,
           .refused = is(ExitCode::configuration),
+          .stopped = child.status == killed_status && stop.stop_requested(),
           .ended_with = child.status == killed_status ? ExitCode::resources
                                                       : static_cast<ExitCode>(child.status)};
 }
 
 ExitCode pace_here(const std::filesystem::path& config, const PaceQuestion& question,
                    const CommandCall& call) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for what a parent that ended has asked for
+  end_with(question.parent);  // nobody waits for what a parent that ended has asked for
   std::ofstream(question.answer) << to_json(Trial(config, question, call).run());
   return ExitCode::done;
 }

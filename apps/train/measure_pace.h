@@ -19,6 +19,7 @@ struct PaceQuestion {
   int cores = 0;            ///< that the process may use; 0: all
   std::uint64_t memory = 0;        ///< bytes that it may hold; 0: what the machine offers
   std::filesystem::path answer{};  ///< of the process that measures: where its result goes
+  int parent = 0;                  ///< likewise: who waits for it
 };
 
 /// The command that a process for a trial is started with: its words, and behind them the file of
@@ -26,7 +27,8 @@ struct PaceQuestion {
 constexpr const char* pace_command = "doctor";
 
 /// Measures by a process of its own, this program: what runs out of memory there, or crashes, is in
-/// `failed`. A request to stop kills it. Throws ResourceError where no process or file can be had.
+/// `failed`. A request to stop kills it, which is said. Throws ResourceError where no process or
+/// file can be had.
 PaceResult pace_apart(const std::string& yaml, const PaceQuestion& question,
                       const std::stop_token& stop = {});
 

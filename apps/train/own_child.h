@@ -6,6 +6,8 @@
 #include <csignal>
 #include <string>
 
+#include <sys/types.h>
+
 namespace headrace::inline v1::app {
 
 /// For what this program and a child of it say to each other: a file in memory that the other
@@ -27,7 +29,11 @@ constexpr int killed_status = 128 + SIGKILL;
 /// This program's file, to start it again.
 std::string this_program_path();
 
-/// "ended with 4: headrace: [memory] ...", or by which signal.
+/// In a process that `parent` has started for itself: ends with it, also where that has ended
+/// already. To be called before any work; 0: nobody waits for this process.
+void end_with(pid_t parent);
+
+/// "ended with 4: headrace: [memory] ...", or by which signal, and where it hung.
 std::string ending_of(const ChildResult& child);
 
 }  // namespace headrace::inline v1::app

@@ -79,6 +79,7 @@ struct PaceResult {
   std::string failed{};                  ///< why there is no pace; empty: there is one
   bool without_resources = false;        ///< it was memory, threads or the like that were missing
   bool refused = false;                  ///< the configuration cannot be
+  bool stopped = false;                  ///< it has no pace because who started it has ended it
   ExitCode ended_with = ExitCode::done;  ///< of a trial that failed, known to who started it
 
   double samples_per_s() const {

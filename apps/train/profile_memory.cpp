@@ -3,6 +3,7 @@
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
+#include <headrace/apps/train/own_child.h>
 #include <headrace/apps/train/plan_run.h>
 #include <headrace/apps/train/profile_memory.h>
 #include <headrace/apps/train/profile_text.h>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <csignal>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -24,8 +24,6 @@
 
 #include <fmt/format.h>
 #include <opencv2/core/utility.hpp>
-
-#include <sys/prctl.h>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -46,7 +44,6 @@ TrainingJob read_job(const ProfileMemoryOptions& options, const std::vector<Job>
 // In this process, which another one of this program has started for it.
 ExitCode measure_here(const ProfileMemoryOptions& options, const TrainingJob& job,
                       const ChosenDevice& device, TrainingBackend& backend) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for what a parent that ended has asked for
   const auto run = backend.make_run(job, device);
   backend.limit_memory(device.device, options.limit);
   std::ofstream(options.measure) << to_json(run->measure({.stage = options.stage,
@@ -207,6 +204,7 @@ std::vector<PlannedStage> wanted_stages(const MemoryPlan& plan, const std::strin
 }  // namespace
 
 ExitCode profile_memory(const ProfileMemoryOptions& options, const CommandCall& call) {
+  end_with(options.parent);  // nobody waits for what a parent that ended has asked for
   cv::setNumThreads(0);
   TrainingBackend& backend = *call.backend;
   const TrainingJob job = read_job(options, call.jobs);

@@ -39,6 +39,7 @@ struct ProfileMemoryOptions {
   std::filesystem::path json{};         ///< what was measured is written there; empty: not
   /// How it starts itself: measures in this process, without a word, and writes it there.
   std::filesystem::path measure{};
+  int parent = 0;                    ///< who waits for that
   std::vector<std::int64_t> rows{};  ///< batch sizes; empty: by the configuration's
   std::uint64_t limit = 0;           ///< bytes of tensors; 0: no limit
   std::int64_t steps = 3;            ///< of the optimiser

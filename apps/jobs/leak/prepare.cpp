@@ -1,6 +1,7 @@
 #include <headrace/apps/jobs/leak/prepare.h>
 #include <headrace/apps/jobs/leak/write_file.h>
 #include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/run/number_range.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
@@ -35,13 +36,13 @@ struct PrepareOptions {
 void add_recipe(CLI::App& line, PrepareOptions& options) {
   line.add_option("--seed", options.seed, "Of levels and noise")->capture_default_str();
   line.add_option("--hop", options.hop_s, "Seconds from a recording's start to the next one's")
-      ->check(CLI::Range(0.25, 3600.0))
+      ->check(number_range(0.25, 3600.0))
       ->capture_default_str();
   line.add_option("--lowest-snr", options.lowest_snr, "Of background to leak, in dB")
-      ->check(CLI::Range(-60.0, 60.0))
+      ->check(number_range(-60.0, 60.0))
       ->capture_default_str();
   line.add_option("--highest-snr", options.highest_snr, "Likewise")
-      ->check(CLI::Range(-60.0, 60.0))
+      ->check(number_range(-60.0, 60.0))
       ->capture_default_str();
 }
 

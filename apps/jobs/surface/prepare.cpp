@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/surface/surface_label.h>
 #include <headrace/apps/jobs/surface/surface_volumes.h>
 #include <headrace/apps/run/make_folder.h>
+#include <headrace/apps/run/number_range.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
@@ -45,7 +46,7 @@ void add(CLI::App& line, PrepareOptions& options) {
   line.add_option("--seed", options.seed, "Of the blocks that count nowhere")
       ->capture_default_str();
   line.add_option("--ignored", options.ignored, "Their share of the training cases")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(number_range(0.0, 0.9))
       ->capture_default_str();
 }
 
