@@ -33,11 +33,10 @@ std::vector<AdviceRule> input_rules() {
        .look = detail::slow_storage},
       {.number = 5,
        .names = {"cold-pages"},
-       .when =
-           "a later epoch is as slow as the first and reads from storage, though the data would "
-           "fit in free memory",
+       .when = "a later epoch is as slow as the first and reads from storage, of which more than "
+               "all data were read before, though they would fit in free memory",
        .says = "the page cache is not used: why, and what keeps the data in memory",
-       .thresholds = {"moderate_stall", "same_epoch", "from_storage"},
+       .thresholds = {"moderate_stall", "same_epoch", "read_again", "from_storage"},
        .look = detail::cold_pages},
       {.number = 6,
        .names = {"chunk-shape"},
@@ -71,7 +70,9 @@ std::vector<AdviceRule> device_rules() {
   return {
       {.number = 1,
        .names = {"gpu-unused"},
-       .when = "a GPU is configured, steps were done, and they ran on the CPU or no kernel ran",
+       .when =
+           "a GPU is configured, or device: auto cannot use one that is there, steps were done, "
+           "and they ran on the CPU or no kernel ran",
        .says = "training runs on the CPU, and why",
        .severity = Severity::error,
        .thresholds = {"idle_gpu"},
@@ -150,12 +151,14 @@ std::vector<AdviceRule> memory_rules() {
        .names = {"process-grows"},
        .when = "what the process holds beside tensors grows over the epochs, beyond chance",
        .says = "whose part grew, and the epoch in which a limit is reached",
+       .patience = 2,
        .thresholds = {"growth"},
        .look = detail::process_grows},
       {.number = 14,
        .names = {"tensors-grow"},
        .when = "memory in tensors grows over the epochs, beyond chance",
        .says = "something keeps tensors, and the epoch in which a limit is reached",
+       .patience = 2,
        .thresholds = {"growth"},
        .look = detail::tensors_grow},
       {.number = 15,

@@ -27,6 +27,8 @@ constexpr std::array thresholds{
                     "time in which a task waited for storage / time", ours},
     AdviceThreshold{"from_storage", &T::from_storage, "bytes from storage / bytes asked for", ours},
     AdviceThreshold{"same_epoch", &T::same_epoch, "time of the newest epoch / of the first", ours},
+    AdviceThreshold{"read_again", &T::read_again,
+                    "bytes from storage since the stage began / bytes of the data", ours},
     AdviceThreshold{"read_amplification", &T::read_amplification, "bytes unpacked / bytes used",
                     ours},
     AdviceThreshold{"reorder_share", &T::reorder_share,

@@ -18,6 +18,7 @@ struct AdviceThresholds {
   double storage_pressure = 0.20;
   double from_storage = 0.50;
   double same_epoch = 0.95;
+  double read_again = 1.2;
   double read_amplification = 4.0;
   double reorder_share = 0.25;
   double batch_spread = 0.15;

@@ -27,8 +27,11 @@ std::vector<Advice> all_that_hold(const RunFacts& facts, const AdviceThresholds&
   return all;
 }
 
-void finish(const RunFacts& facts, const AdviceThresholds& thresholds, std::vector<Advice>& all) {
-  detail::explain_starved_gpu(facts, thresholds, all);
+// `explained`: the idle GPU is, by what is not yet said.
+void finish(const RunFacts& facts, const AdviceThresholds& thresholds, bool explained,
+            std::vector<Advice>& all) {
+  detail::drop_contradicted(all);
+  detail::explain_starved_gpu(facts, thresholds, explained, all);
   std::ranges::stable_sort(all, [](const Advice& a, const Advice& b) {
     return std::pair(a.severity, a.weight) > std::pair(b.severity, b.weight);
   });
@@ -39,8 +42,7 @@ void finish(const RunFacts& facts, const AdviceThresholds& thresholds, std::vect
 std::vector<Advice> advise(const RunFacts& window, const AdviceThresholds& thresholds) {
   const RunFacts facts = of_the_run(window);
   std::vector<Advice> all = all_that_hold(facts, thresholds);
-  detail::drop_contradicted(all);
-  finish(facts, thresholds, all);
+  finish(facts, thresholds, false, all);
   return all;
 }
 
@@ -57,13 +59,13 @@ std::vector<Advice> Adviser::look(const RunFacts& window) {
   for (const Advice& advice : all)
     now[advice.number] = in_a_row_[advice.number] + 1;
   in_a_row_ = std::move(now);
-  // What is not yet said contradicts all the same.
-  detail::drop_contradicted(all);
+  const bool explained = detail::explains_starved_gpu(facts, thresholds_, all);
+  // Before contradictions: what is not yet said contradicts nothing.
   std::erase_if(all, [&](const Advice& advice) {
     const AdviceRule& rule = advice_rules()[static_cast<std::size_t>(advice.number - 1)];
     return in_a_row_[advice.number] < rule.patience;
   });
-  finish(facts, thresholds_, all);
+  finish(facts, thresholds_, explained, all);
   std::erase_if(all, [&](const Advice& advice) { return !said_.should_say(advice); });
   return all;
 }

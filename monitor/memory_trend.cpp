@@ -13,6 +13,7 @@ constexpr std::size_t most_figures = 64;
 constexpr double share_that_matters = 0.01;
 constexpr double bytes_that_matter = 16.0 * 1024 * 1024;
 constexpr double share_that_goes_on = 0.5;
+constexpr double share_that_is_sure = 0.5;
 
 double slope_between(const EpochBytes& a, const EpochBytes& b) {
   return (static_cast<double>(b.bytes) - static_cast<double>(a.bytes)) /
@@ -73,12 +74,14 @@ std::optional<MemoryGrowth> MemoryTrend::growth() const {
   if (figures_.size() < 2) return std::nullopt;
   const MemoryGrowth growth{
       .slope = theil_sen(figures_), .first = figures_.front(), .last = figures_.back()};
-  if (growth.slope.low <= 0.0) return std::nullopt;
   const double newest = slope_between(figures_[figures_.size() - 2], growth.last);
   if (newest < share_that_goes_on * growth.slope.per_epoch) return std::nullopt;
   const double matters =
       std::max(bytes_that_matter, share_that_matters * static_cast<double>(growth.last.bytes));
-  return growth.bytes() > matters ? std::optional(growth) : std::nullopt;
+  const double sure =
+      growth.slope.low * static_cast<double>(growth.last.epoch - growth.first.epoch);
+  if (growth.bytes() <= matters || sure <= share_that_is_sure * matters) return std::nullopt;
+  return growth;
 }
 
 }  // namespace headrace::inline v1::monitor

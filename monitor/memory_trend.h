@@ -47,9 +47,9 @@ class HEADRACE_API MemoryTrend {
   /// Epochs in their order; one that is done again takes the place of what was said of it.
   void add(std::int64_t epoch, std::uint64_t bytes);
 
-  /// Growth that is no chance (the slope's interval lies above 0), that goes on (the newest epoch
-  /// brought at least half of the slope) and that matters: more than 1 % of the figure, and more
-  /// than 16 MiB. Nothing of fewer than four figures.
+  /// Growth that goes on (the newest epoch brought at least half of the slope), that matters (more
+  /// than 1 % of the figure, and more than 16 MiB) and that is no chance: by the lower end of the
+  /// slope's interval it is more than half of that. Nothing of fewer than four figures.
   std::optional<MemoryGrowth> growth() const;
 
  private:

@@ -29,6 +29,7 @@ struct MachineFacts {
   double read_from_disk_per_s = 0.0;   ///< bytes that storage had to give
   std::uint64_t memory_room = 0;       ///< bytes that can still be taken
   std::vector<ProcessUsage> others{};  ///< not of the run, busiest first, mean over the window
+  unsigned outside = 0;                ///< CPUs of the machine that the run may not use
 };
 
 /// A GPU over a window. Negative: not told.
@@ -119,8 +120,8 @@ struct RunFacts {
   double reorder_wait_s = 0.0;       ///< that finished batches waited for an earlier one
   double host_launch_wait_s = -1.0;  ///< the GPU had nothing queued though data were there
   std::optional<MachineFacts> machine{};
-  bool gpu_wanted = false;            ///< the run computes on a GPU, or was told to
-  std::string no_gpu{};               ///< why there is none: "no driver"
+  bool gpu_wanted = false;  ///< the run computes on a GPU, was told to, or could not use one
+  std::string no_gpu{};     ///< why it computes on none: "no driver"
   std::optional<bool> page_locked{};  ///< batches are copied to the device from page-locked memory
   std::optional<GpuFacts> gpu{};
   std::optional<ReadFacts> reads{};
@@ -138,6 +139,8 @@ struct RunFacts {
     std::int64_t first_epoch = 0;
     std::int64_t last_epoch = 0;
     std::uint64_t bytes = 0;  ///< at the last epoch
+    /// What was held at most in it of all that has the limit, not only of what grows; 0: unknown.
+    std::uint64_t most = 0;
   };
   std::optional<Growth> process_growth{};
   std::optional<Growth> tensor_growth{};
@@ -170,6 +173,8 @@ struct RunFacts {
   double seconds_left = -1.0;           ///< projected for the rest of the run
   double seconds_wanted = -1.0;         ///< budget of time for that; negative: none
   std::vector<double> epoch_seconds{};  ///< of the stage's epochs so far
+  /// That storage had to give since the stage began; negative: unknown.
+  double bytes_from_storage = -1.0;
   /// Of each rank the share of time with a batch ready; empty: one rank.
   std::vector<double> rank_readiness{};
   std::vector<std::string> rank_stages{};  ///< the slowest stage of each; may be empty

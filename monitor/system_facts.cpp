@@ -24,6 +24,7 @@ std::string words_of(const GpuProcess& process) {
 void SystemFacts::add(const SystemSample& sample) {
   ++samples_;
   cores_ = sample.cores;
+  outside_ = sample.outside;
   machine_.add(sample.machine_share);
   if (sample.tree.processes > 0) process_.add(share_of_cores(sample));
   if (sample.tree.reads_told) {
@@ -86,7 +87,8 @@ std::optional<MachineFacts> SystemFacts::machine() const {
                       .read_per_s = read_.value(0.0),
                       .read_from_disk_per_s = read_from_disk_.value(0.0),
                       .memory_room = room_.value_or(0),
-                      .others = processes_.others()};
+                      .others = processes_.others(),
+                      .outside = outside_};
 }
 
 std::vector<const SystemFacts::Gpu*> SystemFacts::chosen() const {

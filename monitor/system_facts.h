@@ -63,6 +63,7 @@ class HEADRACE_API SystemFacts {
 
   std::size_t samples_ = 0;
   unsigned cores_ = 0;
+  unsigned outside_ = 0;
   Mean machine_;
   Mean process_;
   Mean io_pressure_;

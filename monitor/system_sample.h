@@ -94,6 +94,7 @@ struct SystemSample {
   std::int64_t unix_ms = 0;  ///< UTC
   double interval_s = 0.0;
   unsigned cores = 1;          ///< that the watched process may use: affinity and quota
+  unsigned outside = 0;        ///< CPUs of the machine that it may not use
   double machine_share = 0.0;  ///< busy share of all CPUs
   double iowait_share = 0.0;
   double steal_share = 0.0;

@@ -168,6 +168,7 @@ SystemSample SystemSampler::sample() {
   sample.unix_ms = unix_ms();
   sample.interval_s = std::max(1e-6, seconds_between(std::exchange(parts.last, now), now));
   sample.cores = parts.cores;
+  sample.outside = std::max(static_cast<unsigned>(machine_cores()), parts.cores) - parts.cores;
   parts.add_machine(sample);
   if (parts.watches) parts.add_tree(sample);
   sample.gpus = parts.gpus.sample([&](int pid) { return parts.tree.contains(pid); });

@@ -28,7 +28,7 @@ const std::vector<Contradiction> contradictions{
     Contradiction{"gpu-unused",
                   {raise_threads, raise_io, raise_limit, raise_prefetch, cheaper, storage,
                    "launch-gaps", "compute-bound", "noisy-loader", "exposed-copies",
-                   "smaller-transfer", "gpu-memory-free", "time-budget"}},
+                   "smaller-transfer", "gpu-memory-free", "throttled", "time-budget"}},
     // The GPU has nothing to gain from the input.
     Contradiction{"compute-bound",
                   {raise_threads, raise_io, raise_limit, raise_prefetch, cheaper, storage,
@@ -42,7 +42,9 @@ const std::vector<Contradiction> contradictions{
     Contradiction{"noisy-loader", {raise_threads, "launch-gaps", "gpu-memory-free"}},
     Contradiction{"launch-gaps", {"gpu-memory-free"}},
     Contradiction{"gpu-nearly-full", {"gpu-memory-free"}},
-    Contradiction{"straggler", {"launch-gaps"}}};
+    Contradiction{"straggler", {"launch-gaps"}},
+    // It says the same, and what of it is felt.
+    Contradiction{"exposed-copies", {"locked-limit"}}};
 
 bool is_there(const std::vector<Advice>& all, const Contradiction& one) {
   const auto found = std::ranges::find(all, one.fundamental, &Advice::rule);

@@ -93,6 +93,12 @@ bool loader_works(const RunFacts& facts, const AdviceThresholds& limits) {
   return cpu_s >= limits.on_cpu * busy_s;
 }
 
+double least_busy_share(const MachineFacts& machine) {
+  if (machine.outside == 0 || machine.cores == 0) return machine.machine_share;
+  const double busy = machine.machine_share * (machine.cores + machine.outside) - machine.outside;
+  return std::max(busy, 0.0) / machine.cores;
+}
+
 double gpu_busy(const RunFacts& facts) {
   return facts.gpu ? facts.gpu->busy_share : -1.0;
 }

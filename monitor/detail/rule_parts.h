@@ -41,6 +41,8 @@ bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
 /// Whether the loader's threads need cores for what they do: nobody takes them from one that
 /// sleeps. False where the machine is not known.
 bool loader_works(const RunFacts& facts, const AdviceThresholds& limits);
+/// Of the run's own cores the share that is busy at least: as if all others were, too.
+double least_busy_share(const MachineFacts& machine);
 /// The GPU's busy share; negative where there is none or it is not told.
 double gpu_busy(const RunFacts& facts);
 /// The machine's side as the loader's rules look at it.

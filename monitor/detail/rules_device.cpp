@@ -73,7 +73,7 @@ std::string idle_parts(const RunFacts& facts) {
 
 // Fewer threads beside the launching one, else larger batches, else fewer launches.
 void fill_gaps(const RunFacts& facts, const AdviceThresholds& limits, double wait, Advice& advice) {
-  const bool contended = facts.machine && facts.machine->machine_share > limits.host_cpu;
+  const bool contended = facts.machine && least_busy_share(*facts.machine) > limits.host_cpu;
   if (contended)
     advice.evidence.push_back(
         share_of("machine_cpu_share", "CPU of the machine", facts.machine->machine_share));
@@ -96,7 +96,10 @@ void fill_gaps(const RunFacts& facts, const AdviceThresholds& limits, double wai
 }
 
 bool hide_copies(const RunFacts& facts, Advice& advice) {
-  const bool limited = !facts.files || facts.files->locked_limit != no_limit;
+  const bool limited =
+      !facts.files ||
+      (facts.files->locked_limit != no_limit &&
+       (facts.files->locked_needed == 0 || facts.files->locked_needed > facts.files->locked_limit));
   if (facts.page_locked && !*facts.page_locked && limited) {
     advice.verdict += ": the batches lie in memory that is not page-locked";
     advice.setting = "ulimit -l";
@@ -138,6 +141,22 @@ void cite_clocks(const GpuFacts& gpu, Advice& advice) {
       count_of("throttle_reasons", "reasons", static_cast<double>(gpu.throttled.size())));
 }
 
+void choose_cuda(const SettingFacts& settings, Advice& advice) {
+  if (settings.device == "cuda") {
+    advice.setting = "nvidia-smi";
+    advice.old_value = "GPU busy below 1 %";
+    advice.new_value = "this process among those of the GPU";
+    advice.action = "look whether the steps' tensors are on the GPU";
+    return;
+  }
+  advice.setting = "device";
+  advice.old_value = settings.device.empty() ? "auto" : settings.device;
+  advice.new_value = "cuda";
+  advice.action =
+      "with cuda a run ends before its first step and says what is missing: driver, "
+      "build, or tensors on the host";
+}
+
 RuleAdvice slow_transfer(const RunFacts& facts, const AdviceThresholds& limits) {
   RuleAdvice advice = loader_advice(facts.verdict, facts.load, host_facts(facts), limits);
   return advice && advice->rule == "smaller-transfer" ? advice : std::nullopt;
@@ -148,12 +167,15 @@ RuleAdvice slow_transfer(const RunFacts& facts, const AdviceThresholds& limits) 
 RuleAdvice gpu_unused(const RunFacts& facts, const AdviceThresholds& limits) {
   if (!facts.gpu_wanted || facts.budget.steps == 0) return {};
   const double busy = gpu_busy(facts);
+  // In a container the driver may list nobody; what holds tensors of ours is used.
+  const bool has_tensors = facts.allocator && facts.allocator->peak > 0;
   const bool no_kernel =
-      facts.gpu && !facts.gpu->our_context && busy >= 0 && busy < limits.idle_gpu;
+      facts.gpu && !facts.gpu->our_context && !has_tensors && busy >= 0 && busy < limits.idle_gpu;
   if (facts.budget.on_gpu && !no_kernel) return {};
   Advice advice{.rule = "gpu-unused",
                 .severity = Severity::error,
-                .verdict = fmt::format("training runs on the CPU though a GPU is configured{}{}",
+                .verdict = fmt::format("training runs on the CPU though a GPU is {}{}{}",
+                                       facts.no_gpu.empty() || !facts.gpu ? "configured" : "there",
                                        facts.no_gpu.empty() ? "" : ": ", facts.no_gpu),
                 .weight = 1.0};
   advice.evidence = {
@@ -161,12 +183,7 @@ RuleAdvice gpu_unused(const RunFacts& facts, const AdviceThresholds& limits) {
       seconds_of("step_s", "a step takes", per_step(facts, facts.budget.wall_s)),
       seconds_of("compute_s", "of it computing", per_step(facts, facts.budget.compute_s))};
   if (busy >= 0) advice.evidence.push_back(share_of("gpu_busy_share", "GPU busy", busy));
-  advice.setting = "device";
-  advice.old_value = facts.settings.device.empty() ? "auto" : facts.settings.device;
-  advice.new_value = "cuda";
-  advice.action =
-      "with cuda a run ends before its first step and says what is missing: driver, "
-      "build, or tensors on the host";
+  choose_cuda(facts.settings, advice);
   advice.effect = "GPU busy 0 % -> above 1 % from the first step on";
   advice.check = "nvidia-smi lists this process, and GPU busy is above 1 %";
   return advice;

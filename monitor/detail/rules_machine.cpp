@@ -21,9 +21,12 @@ int needed_workers(const RunFacts& facts) {
   return static_cast<int>(std::ceil(facts.settings.loader_threads * reserve / headroom));
 }
 
+// Of the run's: as many as others use beyond those that it may not use.
 double cores_of_others(const MachineFacts& machine) {
-  return std::accumulate(machine.others.begin(), machine.others.end(), 0.0,
-                         [](double sum, const ProcessUsage& one) { return sum + one.cores; });
+  const double all =
+      std::accumulate(machine.others.begin(), machine.others.end(), 0.0,
+                      [](double sum, const ProcessUsage& one) { return sum + one.cores; });
+  return std::max(0.0, all - machine.outside);
 }
 
 std::string named(const ProcessUsage& one) {
@@ -46,11 +49,12 @@ Advice cpu_shared(const RunFacts& facts, double share) {
                 .severity = Severity::notice,
                 .verdict = fmt::format("{} takes CPU that this run could use", named(busiest)),
                 .weight = std::min(1.0, share)};
-  advice.evidence = {{"other_cores", cores_of_others(machine),
-                      fmt::format("others use {:.1f} cores, this run may use {}",
-                                  cores_of_others(machine), machine.cores)},
-                     share_of("process_cpu_share", "this run's share", machine.process_share),
-                     share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
+  advice.evidence = {
+      {"other_cores", cores_of_others(machine),
+       fmt::format("others use {:.1f} cores{}, this run may use {}", cores_of_others(machine),
+                   machine.outside > 0 ? " of its own" : "", machine.cores)},
+      share_of("process_cpu_share", "this run's share", machine.process_share),
+      share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
   advice.setting = fmt::format("renice -n 19 -p {}", busiest.pid);
   advice.old_value = fmt::format("{:.1f} cores", busiest.cores);
   advice.new_value = "what this run leaves";
@@ -127,7 +131,7 @@ RuleAdvice noisy_loader(const RunFacts& facts, const AdviceThresholds& limits) {
     return {};
   const MachineFacts& machine = *facts.machine;
   const double fall = facts.gpu->busy_before - gpu_busy(facts);
-  if (!(machine.machine_share > limits.host_cpu) || fall < limits.busy_fall) return {};
+  if (!(least_busy_share(machine) > limits.host_cpu) || fall < limits.busy_fall) return {};
   const int threads = facts.settings.loader_threads;
   const int fair = static_cast<int>(threads * limits.host_cpu / machine.machine_share);
   const int fewer = std::max({1, fair, std::min(needed_workers(facts), threads)});
@@ -158,7 +162,7 @@ RuleAdvice shared_machine(const RunFacts& facts, const AdviceThresholds& limits)
       const double busy = gpu_busy(facts);
       const bool harm = waits_for_data(facts, limits) ? loader_works(facts, limits)
                                                       : busy >= 0 && busy < limits.starved_gpu;
-      if (harm && facts.machine->machine_share >= limits.spare_cpu)
+      if (harm && least_busy_share(*facts.machine) >= limits.spare_cpu)
         advice.severity = Severity::warning;
       else
         advice.weight /= 10;  // it is there, and in nobody's way

@@ -29,7 +29,8 @@ MemoryLimits limits_of(const RunFacts& facts) {
 // Epochs from now until `limit` is reached; negative: no limit is known.
 double epochs_left(const RunFacts::Growth& growth, std::uint64_t limit) {
   if (limit == 0 || !(growth.slope > 0)) return -1.0;
-  const double room = static_cast<double>(limit) - static_cast<double>(growth.bytes);
+  const double room =
+      static_cast<double>(limit) - static_cast<double>(std::max(growth.most, growth.bytes));
   return std::ceil(std::max(room, 0.0) / growth.slope);
 }
 
@@ -44,6 +45,8 @@ Advice growing(const RunFacts& facts, const RunFacts::Growth& growth, std::uint6
   const double all = static_cast<double>(facts.epochs - facts.epoch);
   advice.effect = fmt::format("+{} an epoch -> 0", format_bytes(whole_bytes(growth.slope)));
   if (left >= 0) {
+    if (growth.most > growth.bytes)
+      advice.evidence.push_back(bytes_of("most_bytes", "in all at most", growth.most));
     advice.evidence.push_back(bytes_of("limit_bytes", "limit", limit));
     advice.effect +=
         left > all ? fmt::format("; as it is the limit of {} is not reached in {} epochs",

@@ -64,7 +64,9 @@ RuleAdvice slow_storage(const RunFacts& facts, const AdviceThresholds& limits) {
 
 RuleAdvice cold_pages(const RunFacts& facts, const AdviceThresholds& limits) {
   const std::uint64_t data = facts.settings.data_bytes;
-  if (!facts.machine || data == 0 || facts.epoch_seconds.size() < 2 ||
+  // An epoch may draw but a part of the records: only more than all of them was read before.
+  const bool again = facts.bytes_from_storage > limits.read_again * static_cast<double>(data);
+  if (!facts.machine || data == 0 || !again || facts.epoch_seconds.size() < 2 ||
       !reads_hold_back(facts, limits))
     return {};
   const MachineFacts& machine = *facts.machine;
@@ -72,18 +74,19 @@ RuleAdvice cold_pages(const RunFacts& facts, const AdviceThresholds& limits) {
   const double ratio = facts.epoch_seconds.back() / facts.epoch_seconds.front();
   if (ratio < limits.same_epoch || from_disk < limits.from_storage || data >= machine.memory_room)
     return {};
-  Advice advice{
-      .rule = "cold-pages",
-      .severity = Severity::warning,
-      .verdict = fmt::format("epoch {} reads all from storage again though the data would "
-                             "fit in memory: the page cache is not used (direct I/O, or "
-                             "a limit of the cgroup)",
-                             facts.epoch),
-      .weight = facts.verdict.data_stall_fraction};
-  advice.evidence = {seconds_of("first_epoch_s", "first epoch", facts.epoch_seconds.front()),
-                     seconds_of("last_epoch_s", "newest", facts.epoch_seconds.back()),
-                     share_of("read_from_disk_share", "of the bytes from storage", from_disk),
-                     stall_of(facts)};
+  Advice advice{.rule = "cold-pages",
+                .severity = Severity::warning,
+                .verdict = fmt::format("epoch {} reads from storage again though the data would "
+                                       "fit in memory: the page cache is not used (direct I/O, or "
+                                       "a limit of the cgroup)",
+                                       facts.epoch),
+                .weight = facts.verdict.data_stall_fraction};
+  advice.evidence = {
+      seconds_of("first_epoch_s", "first epoch", facts.epoch_seconds.front()),
+      seconds_of("last_epoch_s", "newest", facts.epoch_seconds.back()),
+      share_of("read_from_disk_share", "of the bytes from storage", from_disk),
+      bytes_of("bytes_from_storage", "in all epochs", whole_bytes(facts.bytes_from_storage)),
+      stall_of(facts)};
   advice.setting = "cat /sys/fs/cgroup/memory.high";
   advice.old_value = "a limit below the data";
   advice.new_value = "max";

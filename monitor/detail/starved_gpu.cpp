@@ -19,8 +19,11 @@ struct Explanation {
   Cause cause;
 };
 
+// An exposed copy of a smaller share of the idle time is not its cause.
+constexpr double least_of_idle = 0.5;
+
 // Who explains it first, if several hold.
-constexpr std::array<Explanation, 16> explanations{{{"cpu-shared", Cause::cpu},
+constexpr std::array<Explanation, 15> explanations{{{"cpu-shared", Cause::cpu},
                                                     {"chunk-shape", Cause::storage},
                                                     {"cold-pages", Cause::storage},
                                                     {"faster-storage", Cause::storage},
@@ -34,8 +37,7 @@ constexpr std::array<Explanation, 16> explanations{{{"cpu-shared", Cause::cpu},
                                                     {"exposed-copies", Cause::other},
                                                     {"noisy-loader", Cause::cpu},
                                                     {"launch-gaps", Cause::launches},
-                                                    {"straggler", Cause::other},
-                                                    {"gpu-shared", Cause::other}}};
+                                                    {"straggler", Cause::other}}};
 
 bool is_starved(const RunFacts& facts, const AdviceThresholds& limits) {
   const double busy = gpu_busy(facts);
@@ -44,15 +46,30 @@ bool is_starved(const RunFacts& facts, const AdviceThresholds& limits) {
   return idle_samples < 0 || idle_samples > 0.5;
 }
 
-Cause cause_of(const RunFacts& facts, const AdviceThresholds& limits, const Advice& advice,
-               Cause usual) {
-  // Where the trainer does not wait for data, those rules of the input do not explain an idle GPU.
-  const bool waits = waits_for_data(facts, limits);
-  if (usual == Cause::launches)
-    return advice.setting == batch_key(facts.settings) ? Cause::batch
-           : advice.setting == "threads.torch"         ? Cause::cpu
-                                                       : Cause::launches;
-  return advice.rule == "chunk-shape" && !waits ? Cause::other : usual;
+// Whether what it tells of is what the GPU waits for, not only there as well.
+bool explains(const RunFacts& facts, const AdviceThresholds& limits, const Advice& advice) {
+  if (advice.rule == "cpu-shared") return advice.severity >= Severity::warning;
+  if (advice.rule == "chunk-shape") return waits_for_data(facts, limits);
+  if (advice.rule != "exposed-copies") return true;
+  const StepBudget& budget = facts.budget;
+  return budget.copy_s >= least_of_idle * (1.0 - gpu_busy(facts)) * budget.wall_s;
+}
+
+// The first that explains it.
+const Explanation* explanation_of(const RunFacts& facts, const AdviceThresholds& limits,
+                                  const std::vector<Advice>& all) {
+  const auto* const found = std::ranges::find_if(explanations, [&](const Explanation& one) {
+    const auto advice = std::ranges::find(all, one.rule, &Advice::rule);
+    return advice != all.end() && explains(facts, limits, *advice);
+  });
+  return found == explanations.end() ? nullptr : found;
+}
+
+Cause cause_of(const RunFacts& facts, const Advice& advice, Cause usual) {
+  if (usual != Cause::launches) return usual;
+  return advice.setting == batch_key(facts.settings) ? Cause::batch
+         : advice.setting == "threads.torch"         ? Cause::cpu
+                                                     : Cause::launches;
 }
 
 std::string_view name_of(Cause cause) {
@@ -165,19 +182,22 @@ void put_at_head(const RunFacts& facts, const AdviceThresholds& limits, Advice& 
 
 }  // namespace
 
-void explain_starved_gpu(const RunFacts& facts, const AdviceThresholds& limits,
+bool explains_starved_gpu(const RunFacts& facts, const AdviceThresholds& limits,
+                          const std::vector<Advice>& all) {
+  return is_starved(facts, limits) && explanation_of(facts, limits, all) != nullptr;
+}
+
+void explain_starved_gpu(const RunFacts& facts, const AdviceThresholds& limits, bool explained,
                          std::vector<Advice>& all) {
-  const auto is = [&](std::string_view rule) {
+  const auto find = [&](std::string_view rule) {
     return std::ranges::find(all, rule, &Advice::rule);
   };
-  if (!is_starved(facts, limits) || is("gpu-unused") != all.end()) return;
-  for (const Explanation& one : explanations) {
-    const auto found = is(one.rule);
-    // Who takes CPU of which enough is left is no cause.
-    if (found == all.end() || (one.rule == "cpu-shared" && found->severity < Severity::warning))
-      continue;
-    return put_at_head(facts, limits, *found, cause_of(facts, limits, *found, one.cause));
+  if (!is_starved(facts, limits) || find("gpu-unused") != all.end()) return;
+  if (const Explanation* one = explanation_of(facts, limits, all)) {
+    Advice& advice = *find(one->rule);
+    return put_at_head(facts, limits, advice, cause_of(facts, advice, one->cause));
   }
+  if (explained) return;
   all.push_back(unexplained(facts));
   put_at_head(facts, limits, all.back(), Cause::other);
 }

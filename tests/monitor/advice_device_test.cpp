@@ -1,4 +1,5 @@
 // Rules 1, 7, 8, 10, 18: the GPU.
+#include <headrace/monitor/adviser.h>
 #include <headrace/monitor/file_limits.h>
 #include <headrace/tests/monitor/run_window.h>
 
@@ -46,7 +47,8 @@ TEST_CASE("rule 1 is an error: the training runs on the CPU, and why") {
 
 TEST_CASE("rule 1 speaks of a card below 1 % without a process of ours, after the first step") {
   RunFacts facts = window({.gpu_busy = 0.01});
-  facts.gpu->our_context = false;  // a container: the driver does not list us
+  facts.gpu->our_context = false;
+  facts.allocator.reset();
   CHECK_FALSE(speaks(1, facts));
   facts.gpu->busy_share = 0.0099;
   CHECK(speaks(1, facts));
@@ -55,6 +57,28 @@ TEST_CASE("rule 1 speaks of a card below 1 % without a process of ours, after th
   facts.gpu->our_context = false;
   facts.budget.steps = 0;
   CHECK_FALSE(speaks(1, facts));
+}
+
+TEST_CASE("rule 1 believes the allocator where the driver lists no process of ours") {
+  RunFacts facts = window({.gpu_busy = 0.005});
+  facts.gpu->our_context = false;  // as in a container
+  CHECK_FALSE(speaks(1, facts));
+  CHECK(has(advise(facts).front().verdict, "the GPU is busy 0.5 % of the time; the cause"));
+  facts.allocator->peak = 0;
+  CHECK(speaks(1, facts));
+}
+
+TEST_CASE("rule 1 proposes no cuda to who has it, and says why auto took the CPU") {
+  RunFacts facts = window({.gpu_busy = 0.0});
+  facts.gpu->our_context = false;
+  facts.allocator.reset();
+  facts.settings.device = "cuda";
+  CHECK(whole(1, facts).setting == "nvidia-smi");
+  facts.settings.device = "auto";
+  facts.budget.on_gpu = false;
+  facts.no_gpu = "LibTorch finds no GPU it can use";
+  const std::string verdict = whole(1, facts).verdict;
+  CHECK_MESSAGE(has(verdict, "though a GPU is there: LibTorch finds no GPU it can use"), verdict);
 }
 
 TEST_CASE("rule 7 doubles a batch whose launches cost more than its kernels") {
@@ -201,6 +225,11 @@ TEST_CASE("rule 10 raises no limit of locked memory that is not set") {
   facts.page_locked = false;
   facts.files->locked_limit = no_limit;
   CHECK(whole(10, facts).setting == "data.prefetch");
+  facts.files->locked_limit = 8 * mib;
+  facts.files->locked_needed = 8 * mib;
+  CHECK(whole(10, facts).setting == "data.prefetch");
+  facts.files->locked_needed = 9 * mib;
+  CHECK(whole(10, facts).setting == "ulimit -l");
 }
 
 TEST_CASE("rule 10 predicts no pace from steps that were too few, and none without an end") {

@@ -184,3 +184,19 @@ TEST_CASE("rule 19 says nothing of memory that the driver does not tell") {
   CHECK(advice.rule == "gpu-shared");
   CHECK_FALSE(has(advice.line(), "0 B"));
 }
+
+TEST_CASE("rule 19 leaves others the cores that the run may not use") {
+  RunFacts facts = with_stall(with_hog(50.0), 0.3);
+  facts.machine->cores = 8;
+  facts.machine->outside = 56;
+  facts.machine->machine_share = 0.95;
+  CHECK_FALSE(speaks(19, facts));
+  facts.machine->others.front().cores = 57.0;
+  CHECK_FALSE(speaks(19, facts));
+  facts.machine->others.front().cores = 58.0;
+  const std::string line = whole(19, facts).line();
+  CHECK_MESSAGE(has(line, "others use 2.0 cores of its own, this run may use 8"), line);
+  CHECK(whole(19, facts).severity == Severity::notice);  // of its own at least 60 % are busy
+  facts.machine->machine_share = 0.97;
+  CHECK(whole(19, facts).severity == Severity::warning);
+}

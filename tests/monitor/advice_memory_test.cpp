@@ -82,6 +82,14 @@ TEST_CASE("rule 14 tells tensors that are kept from what grows beside them") {
   CHECK_FALSE(speaks(14, facts));
 }
 
+TEST_CASE("what does not grow is no room for what does") {
+  RunFacts facts = leaking();
+  facts.process_growth->most = 52 * gib;
+  const Advice advice = whole(13, facts);
+  CHECK(has(advice.effect, "the limit of 64.0 GiB is reached in epoch 18"));
+  CHECK(has(advice.line(), "in all at most 52.0 GiB"));
+}
+
 TEST_CASE("growth that ends before its limit says so") {
   RunFacts facts = leaking();
   facts.epochs = 20;

@@ -18,6 +18,7 @@ RunFacts cold_again() {
   RunFacts facts = slow_disk();
   facts.epoch_seconds = {100.0, 98.0};
   facts.epoch = 2;
+  facts.bytes_from_storage = 16.0 * gib;  // of 8 GiB
   return facts;
 }
 
@@ -99,6 +100,19 @@ TEST_CASE("rule 5 speaks of an epoch at 95 % of the first, and of data smaller t
   facts.machine->memory_room += 1;
   CHECK(speaks(5, facts));
   facts.epoch_seconds = {100.0};
+  CHECK_FALSE(speaks(5, facts));
+}
+
+TEST_CASE("rule 5 waits until more was read from storage than all data") {
+  RunFacts facts = cold_again();
+  facts.settings.data_bytes = 10 * gib;
+  facts.bytes_from_storage = 2.0 * gib;  // two epochs of 1 GiB each: other records
+  CHECK_FALSE(speaks(5, facts));
+  facts.bytes_from_storage = 12.0 * gib;
+  CHECK_FALSE(speaks(5, facts));
+  facts.bytes_from_storage = 12.1 * gib;
+  CHECK(speaks(5, facts));
+  facts.bytes_from_storage = -1.0;
   CHECK_FALSE(speaks(5, facts));
 }
 

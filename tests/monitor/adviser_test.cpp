@@ -122,6 +122,17 @@ TEST_CASE("who takes the CPU is said in place of threads and dear steps") {
   CHECK(rules_of(advise(spare)) == Rules{"raise-threads", "cpu-shared"});
 }
 
+TEST_CASE("threads are added to a run whose own cores are free, however full the others") {
+  RunFacts facts = slow_decode();
+  facts.machine->cores = 8;
+  facts.machine->outside = 56;
+  facts.machine->others = {{.pid = 4711, .name = "python", .cores = 50.0}};
+  facts.machine->machine_share = 0.95;
+  CHECK(rules_of(advise(facts)) == Rules{"raise-threads"});
+  facts.machine->machine_share = 0.99;
+  CHECK(rules_of(advise(facts)).empty());
+}
+
 TEST_CASE("no threads are added to a full CPU") {
   RunFacts full = slow_decode();
   full.machine->process_share = 0.95;
@@ -147,6 +158,7 @@ TEST_CASE("a slow sample is said in place of a larger reserve for nothing in par
 TEST_CASE("a run on the wrong device is told that alone") {
   RunFacts facts = slow_decode(0.0);
   facts.gpu->our_context = false;
+  facts.allocator.reset();
   CHECK(rules_of(advise(facts)) == Rules{"gpu-unused"});
 }
 
@@ -202,6 +214,47 @@ TEST_CASE("what is not the cause of a starved GPU is said with its value") {
                            "launch gaps: ", "CPU: 32 % of the machine is busy"})
     CHECK_MESSAGE(has(verdict, part), verdict);
   CHECK_FALSE(has(verdict, "threads.loader 8"));
+}
+
+TEST_CASE("what takes a small part of the idle time is not its cause") {
+  const auto cause = [](const RunFacts& facts) {
+    for (const Advice& advice : advise(facts))
+      if (has(advice.verdict, "the cause: ")) return advice.rule + ": " + advice.verdict;
+    return std::string();
+  };
+  RunFacts facts = window({.gpu_busy = 0.12});
+  facts.reads = ReadFacts{.bytes_read = 104e9, .bytes_used = 10e9};
+  CHECK_MESSAGE(has(cause(facts),
+                    "launch-gaps: the GPU is busy 12 % of the time; the cause: "
+                    "launch gaps"),
+                cause(facts));
+  facts.budget.copy_s = 0.04 * facts.budget.wall_s;
+  CHECK(has(cause(facts), "the cause: launch gaps"));
+  facts.gpu->others = {"python 4711 (12 GiB)"};
+  CHECK(has(cause(facts), "the cause: launch gaps"));
+  facts.budget.copy_s = 0.5 * facts.budget.wall_s;
+  CHECK(has(cause(facts), "exposed-copies: "));
+}
+
+TEST_CASE("a rule that does not speak yet takes the place of none") {
+  Adviser adviser;
+  adviser.look(window({.gpu_busy = 0.8}));
+  RunFacts after = window({.gpu_busy = 0.2});
+  after.machine->machine_share = 0.6;
+  const std::vector<Advice> now = adviser.look(after);
+  REQUIRE(rules_of(now) == Rules{"launch-gaps"});
+  CHECK_MESSAGE(has(now.front().verdict, "the GPU waits for launches"), now.front().verdict);
+  CHECK(rules_of(adviser.look(after)) == Rules{"noisy-loader"});
+}
+
+TEST_CASE("an idle GPU that a rule explains which does not speak yet is not sent to the doctor") {
+  Adviser adviser;
+  adviser.look(window({.gpu_busy = 0.8}));
+  RunFacts after = window({.gpu_busy = 0.2});
+  after.machine->machine_share = 0.6;
+  after.host_launch_wait_s = 0.0;
+  CHECK(adviser.look(after).empty());
+  CHECK(rules_of(adviser.look(after)) == Rules{"noisy-loader"});
 }
 
 TEST_CASE("a GPU is starved below 30 % busy in most of the samples") {

@@ -113,3 +113,17 @@ TEST_CASE("of a long run slow growth is seen, over all of its epochs") {
   CHECK(growth->first.epoch == 2);
   CHECK(growth->last.epoch == 400);
 }
+
+TEST_CASE("a heap that swings as it will is no leak, and one that keeps 60 MB an epoch is") {
+  // As a healthy run's was: the lower end of the slope is 1 KiB an epoch.
+  MemoryTrend trend =
+      trend_of({188 * mib, 258 * mib, 386 * mib, 294 * mib, 386 * mib + 3072, 466 * mib});
+  CHECK_FALSE(trend.growth().has_value());
+  trend.add(7, 258 * mib);
+  trend.add(8, 342 * mib);
+  CHECK_FALSE(trend.growth().has_value());
+  const auto leak = [](std::uint64_t kept) { return 200 * mib + kept * 60'000'000; };
+  CHECK(trend_of({188 * mib, leak(1) + 30 * mib, leak(2), leak(3) + 40 * mib, leak(4), leak(5)})
+            .growth()
+            .has_value());
+}
