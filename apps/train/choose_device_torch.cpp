@@ -45,7 +45,7 @@ ChosenDevice choose_device(DeviceChoice choice) {
     throw DeviceError("[device] cuda was asked for and must be usable, got: " + none +
                       "; set device to auto or cpu to train without one");
   }
-  return {.why = "cpu (auto: " + none + ")"};
+  return {.why = "cpu (auto: " + none + ")", .no_gpu = none};
 }
 
 }  // namespace headrace::inline v1::app

@@ -52,7 +52,8 @@ monitor::MachineFacts PaceResult::machine() const {
           .io_pressure = from_storage ? io_pressure.value_or(-1.0) : -1.0,
           .read_per_s = read_per_s,
           .read_from_disk_per_s = read_from_disk_per_s,
-          .others = others};
+          .others = others,
+          .outside = outside};
 }
 
 monitor::Verdict PaceResult::verdict() const {
@@ -103,6 +104,7 @@ void PaceWindow::add_machine(PaceResult& result) {
   facts_.add(last);
   const monitor::MachineFacts machine = *facts_.machine();
   result.cores = machine.cores;
+  result.outside = machine.outside;
   result.process_share = std::min(1.0, machine.process_share);
   result.process_cores = machine.process_share * machine.cores;
   if (machine.io_pressure >= 0.0) result.io_pressure = machine.io_pressure;

@@ -60,6 +60,7 @@ struct PaceResult {
   double open_s = 0.0;                          ///< for what is kept in memory
   double first_batch_s = 0.0;                   ///< from the request to the first batch
   unsigned cores = 1;                           ///< that the trial could use
+  unsigned outside = 0;                         ///< CPUs of the machine that it could not
   double process_cores = 0.0;                   ///< CPU time / time, of the window
   double process_share = 0.0;                   ///< the same, of `cores`
   std::optional<LoaderThreadTimes> threads{};   ///< of the window; nothing without schedstat

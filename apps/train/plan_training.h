@@ -30,10 +30,11 @@ struct PlannedTraining {
 PlannedTraining plan_training(const TrainOptions& options, const CommandCall& call, TrainingJob job,
                               const ChosenDevice& device);
 
-/// When a run began, and whether another process had begun it.
+/// When and where a run began, and whether another process had begun it.
 struct RunStart {
   std::chrono::steady_clock::time_point began{};
   bool goes_on = false;  ///< it does not know which stages it has behind it
+  std::string no_gpu{};  ///< ChosenDevice::no_gpu
 };
 
 /// What advice on a run of that training is drawn from.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +9,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr const char* accuracy = "accuracy";
+constexpr int rule_of_limits = 20;
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -35,7 +35,9 @@ std::optional<monitor::RunFacts::Learning> learning_facts(const EpochFacts& epoc
 }
 
 std::vector<monitor::Advice> RunAdviser::on_start() {
-  return limits_adviser_.look({.files = limits(std::nullopt)});
+  std::vector<monitor::Advice> all = monitor::advise({.files = limits(std::nullopt)});
+  drop_told_limits(all);
+  return all;
 }
 
 void RunAdviser::begin_stage(const AdvisedStage& stage) {
@@ -44,6 +46,7 @@ void RunAdviser::begin_stage(const AdvisedStage& stage) {
   adviser_ = monitor::Adviser();
   of_phases_ = {};
   epoch_seconds_.clear();
+  from_storage_ = 0.0;
   window_.begin();
   reads_.reset();
 }
@@ -58,6 +61,10 @@ void RunAdviser::on_phase(const PhaseFacts& phase, const monitor::MemoryJudge& j
   fill(of_phases_, phase.memory);
   of_phases_.tensor_growth = monitor::growth_facts(judge.tensor_growth());
   of_phases_.process_growth = monitor::growth_facts(judge.process_growth(), judge.owner());
+  const std::uint64_t process = phase.memory.process_peak();
+  if (auto& tensors = of_phases_.tensor_growth)
+    tensors->most = phase.memory.on_gpu ? phase.memory.peak : process;
+  if (auto& beside = of_phases_.process_growth) beside->most = process;
 }
 
 monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
@@ -69,14 +76,25 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   fill(facts, epoch.stats);
   facts.machine = epoch.system.machine;
   facts.gpu = epoch.system.gpu;
-  facts.gpu_wanted = options_.on_gpu;
+  facts.gpu_wanted = options_.on_gpu || (!options_.no_gpu.empty() && facts.gpu);
+  facts.no_gpu = options_.no_gpu;
   facts.settings = options_.settings;
   facts.settings.data_bytes = data_bytes(epoch.verdict);
+  facts.files = limits(facts.page_locked);
+  if (facts.machine) from_storage_ += facts.machine->read_from_disk_per_s * epoch.stats.elapsed_s;
+  facts.bytes_from_storage = from_storage_;
   facts.reads = std::exchange(reads_, std::nullopt);
   facts.learning = learning_facts(epoch.epoch);
   facts.epoch_seconds = epoch_seconds_;
   add_time(facts);
   return facts;
+}
+
+// A stage's adviser knows of its stage alone.
+void RunAdviser::drop_told_limits(std::vector<monitor::Advice>& all) {
+  std::erase_if(all, [&](const monitor::Advice& advice) {
+    return advice.number == rule_of_limits && !limits_said_.should_say(advice);
+  });
 }
 
 // NVIDIA's driver locks pages past the limit: it is looked at where locking failed.
@@ -112,10 +130,8 @@ std::vector<monitor::Advice> RunAdviser::on_epoch(const AdvisedEpoch& epoch) {
   epoch_seconds_.push_back(epoch.epoch.seconds);
   const monitor::RunFacts facts = facts_of(epoch);
   window_.begin();
-  std::vector<monitor::Advice> all = limits_adviser_.look({.files = limits(facts.page_locked)});
-  const std::vector<monitor::Advice> of_stage = adviser_.look(facts);
-  all.insert(all.end(), of_stage.begin(), of_stage.end());
-  std::ranges::stable_sort(all, std::ranges::greater(), &monitor::Advice::severity);
+  std::vector<monitor::Advice> all = adviser_.look(facts);
+  drop_told_limits(all);
   return all;
 }
 

@@ -20,6 +20,7 @@ namespace headrace::inline v1::app {
 /// What a run's advice is drawn from beside its epochs.
 struct RunAdviserOptions {
   bool on_gpu = false;
+  std::string no_gpu{};  ///< why an automatic choice of the device took the CPU; empty: it did not
   monitor::SettingFacts settings{};
   /// Files that the process will have open at most, those that others opened in it among them.
   std::uint64_t files_needed = 0;
@@ -65,12 +66,13 @@ class RunAdviser {
  private:
   monitor::RunFacts facts_of(const AdvisedEpoch& epoch);
   std::optional<monitor::RunFacts::Files> limits(std::optional<bool> page_locked) const;
+  void drop_told_limits(std::vector<monitor::Advice>& all);
   void add_time(monitor::RunFacts& facts) const;
   std::uint64_t data_bytes(const monitor::Verdict& verdict);
 
   RunAdviserOptions options_;
   monitor::Adviser adviser_;
-  monitor::Adviser limits_adviser_;  // of the process, not of a stage
+  monitor::AdviceMemory limits_said_;  // of the process, not of a stage
   AdvisedStage stage_;
   std::int64_t epochs_before_ = 0;  // of the stages before, as they were planned
   std::optional<std::uint64_t> data_bytes_;
@@ -78,6 +80,7 @@ class RunAdviser {
   std::optional<monitor::ReadFacts> reads_;  // of the epoch
   monitor::RunFacts of_phases_;              // of the epoch
   std::vector<double> epoch_seconds_;
+  double from_storage_ = 0.0;  // bytes, in training parts of the stage
 };
 
 /// Accuracy of a validation beside that of always saying its most frequent class; nothing where

@@ -119,8 +119,9 @@ class TrainCommand {
         {.on_gpu = device.device.is_cuda(),
          .level = level_,
          .metrics = {.every = job_.config->log_every, .tensorboard = job_.config->tensorboard},
-         .advice =
-             adviser_options(training, {.began = began_, .goes_on = !options_.resume.empty()}),
+         .advice = adviser_options(
+             training,
+             {.began = began_, .goes_on = !options_.resume.empty(), .no_gpu = device.no_gpu}),
          .allocator = [&run] { return run.allocator(); }});
     for (const std::string& line : early_lines_)
       view.note(line);

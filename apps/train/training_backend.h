@@ -29,7 +29,8 @@ namespace headrace::inline v1::app {
 /// Where a run computes.
 struct ChosenDevice {
   Device device{};
-  std::string why{};  ///< for a person: "cpu (auto: this machine has no GPU)"
+  std::string why{};     ///< for a person: "cpu (auto: this machine has no GPU)"
+  std::string no_gpu{};  ///< why DeviceChoice::automatic found none that can be used
 };
 
 /// A job's members (folds, pairs of classes), trained one after the other. Not thread-safe.

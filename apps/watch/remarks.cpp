@@ -28,9 +28,10 @@ Sentence others_take_cpu(const Seen& seen) {
   const MachineFacts& machine = seen.machine;
   if (!seen.watches_process || machine.others.empty() || machine.machine_share < crowded)
     return std::nullopt;
-  const double cores = std::accumulate(
+  const double all = std::accumulate(
       machine.others.begin(), machine.others.end(), 0.0,
       [](double sum, const monitor::ProcessUsage& process) { return sum + process.cores; });
+  const double cores = all - machine.outside;  // of those that it may use
   if (cores < others_of_cores * machine.cores) return std::nullopt;
   const monitor::ProcessUsage& first = machine.others.front();
   return fmt::format(

@@ -147,6 +147,85 @@ TEST_CASE("the limit of locked memory is told of where pages could not be locked
   CHECK(count(Stage(locked, with_slabs, stats).epoch(0), "locked-limit") == 0);
 }
 
+TEST_CASE(
+    "copies from memory that is not page-locked ask for its limit once, where it is too low") {
+  const MemoryLockLimit limit(64 * 1024);
+  LoaderStats stats;
+  stats.transfer.copies = 1;
+  const monitor::StepBudget copying{
+      .steps = 100, .on_gpu = true, .wall_s = 10.0, .copy_s = 2.0, .compute_s = 8.0};
+  const auto advice_of = [&](std::uint64_t slab_bytes) {
+    RunAdviser adviser({.on_gpu = true, .settings = {.prefetch = 4}});
+    adviser.begin_stage({.epochs = 10, .slab_bytes = slab_bytes});
+    return adviser.on_epoch({.epoch = {.seconds = 10.0},
+                             .epochs = 10,
+                             .budget = copying,
+                             .verdict = {.bound = monitor::InputBound::not_input_bound},
+                             .stats = stats,
+                             .system = {}});
+  };
+  const auto low = advice_of(mib);
+  REQUIRE(low.size() == 1);
+  CHECK(low.front().rule == "exposed-copies");
+  CHECK(low.front().setting == "ulimit -l");
+  CHECK(low.front().new_value == "1024 KiB");
+  const auto enough = advice_of(1024);
+  REQUIRE(enough.size() == 1);
+  CHECK(enough.front().setting == "data.prefetch");
+}
+
+TEST_CASE("an automatic device that could not use the GPU that is there is told of, with why") {
+  const auto rules = [](const app::RunAdviserOptions& options, bool there) {
+    RunAdviser adviser(options);
+    adviser.begin_stage({.epochs = 10});
+    app::SystemWindow system;
+    if (there) system.gpu = monitor::GpuFacts{.name = "card", .busy_share = 0.0};
+    std::string text;
+    for (const monitor::Advice& advice :
+         adviser.on_epoch({.epoch = {.seconds = 10.0},
+         .epochs = 10,
+         .budget = {.steps = 100, .wall_s = 10.0, .compute_s = 10.0},
+         .verdict = {.bound = monitor::InputBound::not_input_bound},
+         .stats = {},
+         .system = system}))
+      text += advice.rule + ": " + advice.verdict;
+    return text;
+  };
+  const app::RunAdviserOptions refused{.no_gpu = "no CUDA library"};
+  CHECK(rules(refused, true) ==
+        "gpu-unused: training runs on the CPU though a GPU is there: no CUDA library");
+  CHECK(rules(refused, false).empty());
+  CHECK(rules({}, true).empty());  // cpu, as configured
+}
+
+TEST_CASE("a limit is reached where the process has it, not the part that grows") {
+  constexpr std::uint64_t gib = 1024 * mib;
+  RunAdviser adviser({});
+  adviser.begin_stage({.epochs = 100});
+  app::MemoryPhases phases;
+  std::string effect;
+  for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+    const monitor::PhaseMemory memory{
+        .allocated = gib, .peak = 40 * gib, .process = {.anonymous = (8 + epoch) * gib}};
+    const app::PhaseFacts phase{.epoch = static_cast<std::int64_t>(epoch),
+                                .memory = memory,
+                                .limits = {.process = 64 * gib}};
+    phases.add(phase, 100);
+    adviser.on_phase(phase, phases.judge());
+    for (const monitor::Advice& advice :
+         adviser.on_epoch({.epoch = {.epoch = phase.epoch, .seconds = 10.0},
+         .epochs = 100,
+         .budget = {.steps = 100, .wall_s = 10.0, .compute_s = 10.0},
+         .verdict = {},
+         .stats = {},
+         .system = {}}))
+      if (advice.rule == "process-grows") effect = advice.effect;
+  }
+  // 12 GiB beside 40 in tensors, one more an epoch.
+  CHECK_MESSAGE(effect.find("the limit of 64.0 GiB is reached in epoch 18") != std::string::npos,
+                effect);
+}
+
 TEST_CASE("the time left is that of all members, and told of where it is more than was wanted") {
   app::RunAdviserOptions options{.settings = {.keys = {"training.epochs"}},
                                  .seconds_wanted = 200.0};
@@ -177,6 +256,8 @@ TEST_CASE("the data's files are looked at once, where reads hold the run back, a
     const app::SystemWindow system{.machine = monitor::MachineFacts{.read_per_s = 1e6,
                                                                     .read_from_disk_per_s = 1e6,
                                                                     .memory_room = 1024 * mib}};
+    LoaderStats stats;
+    stats.elapsed_s = 10.0;
     int said = 0;
     for (std::int64_t epoch = 0; epoch < 4; ++epoch)
       for (const monitor::Advice& advice :
@@ -184,7 +265,7 @@ TEST_CASE("the data's files are looked at once, where reads hold the run back, a
            .epochs = 10,
            .budget = {.steps = 100, .wall_s = 10.0},
            .verdict = verdict,
-           .stats = {},
+           .stats = stats,
            .system = system}))
         said += advice.rule == "cold-pages" ? 1 : 0;
     return said;
