@@ -5,7 +5,10 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/internal/atomic_file.h>
 
+#include <cstdint>
 #include <fstream>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,16 +38,55 @@ nlohmann::ordered_json json_of(const GoalOutcome& goal) {
   return json;
 }
 
+nlohmann::ordered_json read_result(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return nlohmann::ordered_json::parse(stream, nullptr, false);
+}
+
+std::map<std::string, double> what_came(const nlohmann::ordered_json& result) {
+  std::map<std::string, double> came;
+  if (!result.is_object() || !result.contains("goals")) return came;
+  for (const nlohmann::ordered_json& goal : result["goals"]) {
+    if (!goal.is_object() || !goal.contains("goal") || !goal.contains("came")) continue;
+    if (goal["goal"].is_string() && goal["came"].is_number())
+      came[goal["goal"].get<std::string>()] = goal["came"].get<double>();
+  }
+  return came;
+}
+
+template <class Number>
+void take(std::optional<Number>& fact, const std::map<std::string, double>& came,
+          const char* goal) {
+  if (const auto found = came.find(goal); found != came.end())
+    fact = static_cast<Number>(found->second);
+}
+
 }  // namespace
 
-GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory) {
+GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory,
+                     std::chrono::steady_clock::time_point began) {
   memory.look();
   const SystemTotals system = view.system();
-  return {.ram = memory.peak_held(),
-          .gpu_memory = run.most_reserved(),
-          .gpu_busy = system.gpu_busy,
-          .data_wait = view.data_wait_share(),
-          .cpu_spikes = system.cpu_spikes};
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+  GoalFacts facts{.ram = memory.peak_held(),
+                  .gpu_memory = run.most_reserved(),
+                  .data_wait = view.data_wait_share(),
+                  .cpu_spikes = system.cpu_spikes,
+                  .seconds = passed.count()};
+  if (facts.gpu_memory) facts.gpu_busy = system.gpu_busy;
+  return facts;
+}
+
+GoalFacts earlier_goal_facts(const std::filesystem::path& folder) {
+  const auto came = what_came(read_result(folder / "result.json"));
+  GoalFacts facts{.trained = false};
+  take(facts.ram, came, "ram");
+  take(facts.gpu_memory, came, "gpu_memory");
+  take(facts.gpu_busy, came, "gpu_busy");
+  take(facts.data_wait, came, "data_wait");
+  take(facts.cpu_spikes, came, "cpu_spikes");
+  take(facts.seconds, came, "time");
+  return facts;
 }
 
 void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
@@ -71,8 +113,7 @@ void add_figures(GoalFacts& facts, const std::vector<FoldOutcome>& outcomes,
 void write_goals(const std::filesystem::path& folder, const std::vector<GoalOutcome>& goals) {
   if (goals.empty()) return;
   const std::filesystem::path file = folder / "result.json";
-  std::ifstream stream(file, std::ios::binary);
-  auto json = nlohmann::ordered_json::parse(stream, nullptr, false);
+  nlohmann::ordered_json json = read_result(file);
   if (!json.is_object())
     throw DataError(fmt::format(
         "[goals] {} must be what the run wrote, got something else; keep others from writing it",

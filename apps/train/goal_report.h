@@ -4,6 +4,7 @@
 #include <headrace/apps/train/goals.h>
 #include <headrace/monitor/memory_watch.h>
 
+#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -12,8 +13,13 @@ namespace headrace::inline v1::app {
 class RunView;
 class TrainingRun;
 
-/// What a run that has been trained came to, but for its figures and its time.
-GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory);
+/// What a run that has been trained from `began` on came to, but for its figures.
+GoalFacts goal_facts(const TrainingRun& run, const RunView& view, monitor::MemoryWatch& memory,
+                     std::chrono::steady_clock::time_point began);
+
+/// What another process came to that trained the run, as "goals" in result.json of its folder tell
+/// it, but for its figures; nothing is known where there are none.
+GoalFacts earlier_goal_facts(const std::filesystem::path& folder);
 
 /// Sets the figures that goals are judged by: those of the vote that decides where members voted,
 /// else the mean over the members, of the test, or where nothing was tested of the validation.

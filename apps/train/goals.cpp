@@ -65,26 +65,32 @@ std::optional<double> as_double(const std::optional<Number>& number) {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
+// What is known of the process alone is not of a run that it did not train.
+std::string unless_idle(const GoalFacts& facts, const char* why) {
+  return facts.trained ? why : "no epoch was trained by this process";
+}
+
 void judge_memory(std::vector<GoalOutcome>& outcomes, const Goals& goals, const GoalFacts& facts) {
   if (goals.ram)
     outcomes.push_back(judge({.goal = "ram",
                               .wanted = static_cast<double>(goals.ram->value),
                               .verb = "held",
                               .text = bytes_text},
-                             static_cast<double>(facts.ram), ""));
+                             as_double(facts.ram), unless_idle(facts, "it was not measured")));
   if (goals.gpu_memory)
     outcomes.push_back(judge({.goal = "gpu_memory",
                               .wanted = static_cast<double>(goals.gpu_memory->value),
                               .verb = "reserved",
                               .text = bytes_text},
-                             as_double(facts.gpu_memory), "no GPU was used"));
+                             as_double(facts.gpu_memory), unless_idle(facts, "no GPU was used")));
 }
 
 void judge_machine(std::vector<GoalOutcome>& outcomes, const Goals& goals, const GoalFacts& facts) {
   if (goals.gpu_busy)
     outcomes.push_back(judge({.goal = "gpu_busy", .most = false, .wanted = *goals.gpu_busy},
                              facts.gpu_busy,
-                             facts.gpu_memory ? "its driver did not tell" : "no GPU was used"));
+                             unless_idle(facts, facts.gpu_memory ? "no sample of the training told"
+                                                                 : "no GPU was used")));
   if (goals.data_wait)
     outcomes.push_back(judge({.goal = "data_wait", .wanted = *goals.data_wait}, facts.data_wait,
                              "no epoch was trained by this process"));
@@ -92,13 +98,14 @@ void judge_machine(std::vector<GoalOutcome>& outcomes, const Goals& goals, const
     outcomes.push_back(judge({.goal = "cpu_spikes",
                               .wanted = static_cast<double>(*goals.cpu_spikes),
                               .text = count_text},
-                             as_double(facts.cpu_spikes), "the CPUs were not watched"));
+                             as_double(facts.cpu_spikes),
+                             unless_idle(facts, "the CPUs were not watched")));
   if (goals.time)
     outcomes.push_back(judge({.goal = "time",
                               .wanted = goals.time->seconds,
                               .verb = "took",
                               .text = monitor::format_seconds},
-                             facts.seconds, "it was not timed"));
+                             facts.seconds, unless_idle(facts, "it was not timed")));
 }
 
 std::string names_of(const std::map<std::string, double>& figures) {

@@ -12,9 +12,10 @@ namespace headrace::inline v1::app {
 
 /// What a run came to, as far as goals are set for it. Absent: not known.
 struct GoalFacts {
-  std::uint64_t ram = 0;                      ///< most that the process held, bytes
+  bool trained = true;                        ///< an epoch, by this process
+  std::optional<std::uint64_t> ram{};         ///< most that the process held, bytes
   std::optional<std::uint64_t> gpu_memory{};  ///< most that was reserved; none: no GPU was used
-  std::optional<double> gpu_busy{};           ///< mean share over the training
+  std::optional<double> gpu_busy{};           ///< mean share of its GPUs over the training
   std::optional<double> data_wait{};          ///< share of the steps' time, after warm-up
   std::optional<std::int64_t> cpu_spikes{};   ///< times over 90 % of the machine's CPUs
   std::optional<double> seconds{};            ///< since the program was asked to train

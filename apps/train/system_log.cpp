@@ -7,20 +7,6 @@
 #include <fmt/format.h>
 
 namespace headrace::inline v1::app {
-namespace {
-
-constexpr const char* training = "train";
-constexpr double highest_level = monitor::CpuSpikes::levels.back();
-
-monitor::SystemSample with_means(monitor::SystemSample sample,
-                                 const monitor::UsageStatistics& usage) {
-  if (usage.cpu) sample.machine_share = usage.cpu->mean;
-  for (monitor::GpuSample& gpu : sample.gpus)
-    if (usage.gpu_busy) gpu.busy_share = usage.gpu_busy->mean;
-  return sample;
-}
-
-}  // namespace
 
 MetricRow system_row(const SystemWindow& window) {
   MetricRow row;
@@ -48,26 +34,13 @@ SystemLog::SystemLog(std::filesystem::path file, SystemLogOptions options,
 
 void SystemLog::enter(const monitor::RunMoment& moment) {
   const std::lock_guard lock(mutex_);
-  if (moment.phase == training && moment_.phase != training) {
-    facts_.clear();
-    usage_ = {};
-    last_ = {};
-  }
-  moment_ = moment;
+  tally_.enter(moment, SystemTally::Clock::now());
 }
 
 void SystemLog::take(const monitor::SystemSample& sample) {
   write(sample);
   const std::lock_guard lock(mutex_);
-  spikes_.add(sample);
-  if (moment_.phase != training) return;
-  facts_.add(sample);
-  usage_.add(sample);
-  last_ = sample;
-  if (const std::optional<double> busy = monitor::gpu_busy_share(sample)) {
-    busy_sum_ += *busy;
-    ++busy_samples_;
-  }
+  tally_.add(sample, SystemTally::Clock::now());
 }
 
 void SystemLog::write(const monitor::SystemSample& sample) {
@@ -75,7 +48,7 @@ void SystemLog::write(const monitor::SystemSample& sample) {
   monitor::RunMoment moment;
   {
     const std::lock_guard lock(mutex_);
-    moment = moment_;
+    moment = tally_.moment();
   }
   try {
     rows_.write_json(monitor::system_line(sample, moment));
@@ -87,17 +60,12 @@ void SystemLog::write(const monitor::SystemSample& sample) {
 
 SystemWindow SystemLog::window() const {
   const std::lock_guard lock(mutex_);
-  SystemWindow window{
-      .machine = facts_.machine(), .gpu = facts_.gpu(), .usage = usage_.statistics()};
-  if (window.machine) window.mean = with_means(last_, window.usage);
-  return window;
+  return tally_.window();
 }
 
 SystemTotals SystemLog::totals() const {
   const std::lock_guard lock(mutex_);
-  SystemTotals totals{.cpu_spikes = spikes_.count(highest_level)};
-  if (busy_samples_ > 0) totals.gpu_busy = busy_sum_ / static_cast<double>(busy_samples_);
-  return totals;
+  return tally_.totals();
 }
 
 std::string SystemLog::status(std::size_t columns) const {

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <headrace/apps/run/metrics_writer.h>
-#include <headrace/monitor/cpu_spikes.h>
-#include <headrace/monitor/system_facts.h>
+#include <headrace/apps/train/system_tally.h>
 #include <headrace/monitor/system_json.h>
 #include <headrace/monitor/system_watch.h>
-#include <headrace/monitor/usage_statistics.h>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -18,22 +15,8 @@
 
 namespace headrace::inline v1::app {
 
-/// What samples of the machine came to in the training part of an epoch.
-struct SystemWindow {
-  std::optional<monitor::MachineFacts> machine{};  ///< nothing without a sample in it
-  std::optional<monitor::GpuFacts> gpu{};
-  monitor::UsageStatistics usage{};
-  std::optional<monitor::SystemSample> mean{};  ///< the last one, with the window's mean shares
-};
-
 /// Cells for the row of an epoch, "machine_cpu_share" and so on; without a sample none.
 MetricRow system_row(const SystemWindow& window);
-
-/// What they came to over the whole run, for its goals and its end.
-struct SystemTotals {
-  std::optional<double> gpu_busy{};  ///< mean share while it trained; nothing without a GPU
-  std::size_t cpu_spikes = 0;        ///< of 90 % of the machine's CPUs
-};
 
 struct SystemLogOptions {
   /// LibTorch's counters of the GPU's memory; may be empty. Called by the watch's thread.
@@ -50,9 +33,8 @@ class SystemLog {
   SystemLog(std::filesystem::path file, SystemLogOptions options,
             std::function<void(const std::string&)> warn);
 
-  /// What samples from now on belong to; `training` begins a window.
+  /// As SystemTally, from now on.
   void enter(const monitor::RunMoment& moment);
-  /// Of the samples since the last moment of phase "train" began until it ended, or until now.
   SystemWindow window() const;
   SystemTotals totals() const;
   /// The last sample for a person, no wider than that; before the first one empty.
@@ -66,13 +48,7 @@ class SystemLog {
   JsonLinesWriter rows_;  // of the watch's thread alone
   bool broken_ = false;   // likewise
   mutable std::mutex mutex_;
-  monitor::RunMoment moment_{.phase = "other"};
-  monitor::SystemFacts facts_;
-  monitor::UsageMeter usage_;
-  monitor::SystemSample last_{};  // of the window
-  monitor::CpuSpikes spikes_;
-  double busy_sum_ = 0.0;
-  std::size_t busy_samples_ = 0;
+  SystemTally tally_;
   // The last: its thread calls take(), which needs all else. None where it could not begin.
   std::optional<monitor::SystemWatch> watch_;
 };

@@ -179,14 +179,12 @@ class TrainCommand {
       if (outcome.interrupted) return stopped(place);
       outcomes.push_back(outcome);
     }
+    GoalFacts facts = earlier_goal_facts(run_folder_);  // before result.json is written anew
     const std::optional<TestReview> review = write_figures(run, place);
     if (!review) return stopped(place);
-    if (trial_)
-      tell_trial(place);
-    else
-      tell_figures(results_text(outcomes, review->votes), review->gallery, place);
-    GoalFacts facts = goal_facts(run, view, guard.watch());
-    facts.seconds = seconds_since(began_);
+    if (trial_) return tell_trial(place);
+    tell_figures(results_text(outcomes, review->votes), review->gallery, place);
+    if (view.data_wait_share()) facts = goal_facts(run, view, guard.watch(), began_);
     add_figures(facts, outcomes, review->votes);
     return tell_goals(facts, place);
   }
@@ -253,12 +251,13 @@ class TrainCommand {
     return ExitCode::goals;
   }
 
-  void tell_trial(const Place& place) {
+  ExitCode tell_trial(const Place& place) {
     place.guard.watch().look();
     tried_memory_.peak = place.guard.watch().peak_held();
     const Node& keys = job_.config->smoke;
     fmt::print("{}", smoke_text(*trial_, tried_memory_,
                                 keys.entries.empty() ? std::string() : to_flow_yaml(keys)));
+    return ExitCode::done;
   }
 
   ExitCode stopped(const Place& place) const {

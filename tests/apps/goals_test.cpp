@@ -46,6 +46,8 @@ TEST_CASE("goals of memory end with pass or fail, each with what was wanted and 
         "goal ram: at most 10.0 GiB, held 11.0 GiB: FAIL\n"
         "goal gpu_memory: at most 6.00 GiB, not judged: no GPU was used\n");
   CHECK(judge_goals({}, {.ram = 1}).empty());
+  CHECK(goals_text(judge_goals({.ram = Bytes{1ULL << 30}}, {})) ==
+        "goal ram: at most 1.00 GiB, not judged: it was not measured\n");
 }
 
 TEST_CASE("the wait for data passes at its very limit, and fails above") {
@@ -73,7 +75,7 @@ TEST_CASE("a GPU is to be busy at least so long") {
   CHECK(line_of("gpu_busy: 0.8", {}) ==
         "goal gpu_busy: at least 80 %, not judged: no GPU was used\n");
   CHECK(line_of("gpu_busy: 0.8", {.gpu_memory = 1}) ==
-        "goal gpu_busy: at least 80 %, not judged: its driver did not tell\n");
+        "goal gpu_busy: at least 80 %, not judged: no sample of the training told\n");
 }
 
 TEST_CASE("a run is to take no longer than so long") {
@@ -198,6 +200,24 @@ TEST_CASE("result.json says the goals beside what it said before") {
                        {"sentence", "goal accuracy: at least 0.5000, came 0.6000 (test): pass"}});
   std::ofstream(folder / "result.json") << "nothing";
   CHECK_THROWS_AS(write_goals(folder.path(), judge_goals(goals, facts)), headrace::DataError);
+}
+
+TEST_CASE("a run that this process did not train is judged by what came before") {
+  const TemporaryFolder folder;
+  const Goals goals{.ram = Bytes{1ULL << 30}, .cpu_spikes = 0, .time = Duration{1.0}};
+  const std::string unknown = "not judged: no epoch was trained by this process\n";
+  CHECK(goals_text(judge_goals(goals, earlier_goal_facts(folder.path()))) ==
+        "goal ram: at most 1.00 GiB, " + unknown + "goal cpu_spikes: at most 0, " + unknown +
+            "goal time: at most 1.00 s, " + unknown);
+  write_run_result(folder.path(), {outcome(0.6)}, {});
+  const auto first = judge_goals(goals, {.ram = 2ULL << 30, .cpu_spikes = 0, .seconds = 1.5});
+  write_goals(folder.path(), first);
+  const GoalFacts kept = earlier_goal_facts(folder.path());
+  CHECK(goals_text(judge_goals(goals, kept)) == goals_text(first));
+  CHECK(kept.figures.empty());
+  CHECK(line_of("gpu_busy: 0.8", kept) == "goal gpu_busy: at least 80 %, " + unknown);
+  std::ofstream(folder / "result.json") << R"({"goals":[1,{"came":2},{"goal":"ram","came":"x"}]})";
+  CHECK_FALSE(earlier_goal_facts(folder.path()).ram);
 }
 
 TEST_CASE("a goal that was missed by less than its text shows says so") {

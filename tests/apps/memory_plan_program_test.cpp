@@ -291,6 +291,20 @@ TEST_CASE("the end of a run says whether its goals were met") {
   CHECK(contains(content_of(job.only_run() / "log.txt"), "goal ram: at most 1.00 MiB"));
 }
 
+TEST_CASE("a finished run that is resumed keeps what came of its goals") {
+  const Job job;
+  job.done(Job::train({"goals={ram: 1MiB, data_wait: 1.0, time: 10h}", "memory.measure=false"}));
+  const std::filesystem::path run = job.only_run();
+  const auto goals = [&] {
+    return nlohmann::json::parse(content_of(run / "result.json")).at("goals");
+  };
+  const nlohmann::json before = goals();
+  CHECK(before.at(0).at("result") == "fail");
+  CHECK(before.at(2).at("result") == "pass");
+  job.done({"train", "--resume", run.string()});
+  CHECK(goals() == before);
+}
+
 TEST_CASE("a goal that is missed is an exit code where that is wanted, once the run is saved") {
   const Job job;
   const std::vector<std::string> words = Job::train(

@@ -66,12 +66,13 @@ TEST_CASE("a trial takes its steps through all stages and members, is resumed, a
   CHECK_FALSE(fs::exists(job.path() / "runs"));
 }
 
-TEST_CASE("a trial of one step says that it is rough") {
+TEST_CASE("a trial of one step says that it is rough, and is judged by no goal") {
   const Job job;
-  const Finished finished = job.smoke("1", {});
+  const Finished finished = job.smoke("1", {"goals={time: 1ms, ram: 1MiB}"});
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CHECK(contains(finished.out, "rough"));
   CHECK(contains(finished.out, "2 x 10"));
+  CHECK_FALSE(contains(finished.out, "goal "));
 }
 
 TEST_CASE("a trial ends as the run would, and keeps what may say why") {
