@@ -198,7 +198,7 @@ std::vector<AdviceRule> run_rules() {
       {.number = 22,
        .names = {"majority-class"},
        .when = "after some epochs the validation is no better than always saying the most frequent "
-               "class",
+               "class, and finds no more of each class than that, in the mean",
        .says = "labels or learning rate, and the command that shows samples",
        .patience = 2,
        .thresholds = {"epochs_to_learn", "above_majority"},

@@ -48,6 +48,12 @@ std::vector<Advice> advise(const RunFacts& window, const AdviceThresholds& thres
 
 Adviser::Adviser(const AdviceThresholds& thresholds) : thresholds_(thresholds) {}
 
+void Adviser::begin_stage() {
+  Adviser next(thresholds_);
+  next.said_ = std::move(said_);
+  *this = std::move(next);
+}
+
 std::vector<Advice> Adviser::look(const RunFacts& window) {
   RunFacts facts = of_the_run(window);
   if (facts.gpu) {

@@ -19,11 +19,13 @@ HEADRACE_API std::vector<Advice> advise(const RunFacts& window,
 
 /// Looks at the windows of a run, one after the other, and says what is news: a rule speaks when it
 /// held for as many windows in a row as its patience asks, and again only when it got clearly
-/// worse. Not thread-safe; one for each stage of a run.
+/// worse. Not thread-safe; one for a run.
 class HEADRACE_API Adviser {
  public:
   explicit Adviser(const AdviceThresholds& thresholds = {});
 
+  /// The windows that follow are of another stage: only what was said is remembered.
+  void begin_stage();
   /// The worst first; empty of a healthy run, but for the GPU that sets the pace, once.
   std::vector<Advice> look(const RunFacts& window);
 

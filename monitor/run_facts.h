@@ -167,11 +167,16 @@ struct RunFacts {
   struct Learning {
     double accuracy = -1.0;
     double majority = -1.0;  ///< accuracy of always saying the most frequent class
+    /// Mean over classes of the share of their cases that are found; negative: unknown.
+    double mean_recall = -1.0;
+    std::int64_t classes = 0;  ///< that have cases; of always saying one class it is 1 / classes
     std::string figure{};
   };
   std::optional<Learning> learning{};
   double seconds_left = -1.0;           ///< projected for the rest of the run
-  double seconds_wanted = -1.0;         ///< budget of time for that; negative: none
+  double seconds_wanted = -1.0;         ///< budget of time for that; 0: used up; negative: none
+  double seconds_passed = 0.0;          ///< since the run began
+  std::int64_t epochs_left = -1;        ///< of all stages of all members; negative: of this stage
   std::vector<double> epoch_seconds{};  ///< of the stage's epochs so far
   /// That storage had to give since the stage began; negative: unknown.
   double bytes_from_storage = -1.0;

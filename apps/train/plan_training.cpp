@@ -82,6 +82,7 @@ PlannedTraining plan_training(const TrainOptions& options, const CommandCall& ca
 RunAdviserOptions adviser_options(const PlannedTraining& training, const RunStart& start) {
   RunAdviserOptions options{.no_gpu = start.no_gpu,
                             .settings = setting_facts(training.job),
+                            .stage_settings = stage_setting_facts(training.job),
                             .files_needed = training.files_needed,
                             .began = start.began,
                             .data_bytes = [yaml = training.job.yaml, name = training.job.name] {

@@ -103,6 +103,7 @@ FoldOutcome RecipeRun::train(std::int64_t index, const std::filesystem::path& fo
                      .epochs = start.stage.epochs,
                      .samples_per_epoch = start.samples_per_epoch,
                      .stage = start.stages > 1 ? start.stage.name : std::string(),
+                     .stage_number = start.stage.number,
                      .member = members_.size() > 1 ? shown_name(one.name) : std::string(),
                      .folder = one.name},
                     start.train);

@@ -21,7 +21,8 @@ struct FoldView {
   int fold = 0;  ///< its number
   std::int64_t epochs = 1;
   std::int64_t samples_per_epoch = 1;
-  std::string stage{};         ///< its name, where there are several
+  std::string stage{};  ///< its name, where there are several
+  std::int64_t stage_number = 0;
   std::string member{};        ///< its name, "fold 0"; empty where it is the only one
   std::string folder = "run";  ///< of what is its own in a run folder, "fold-0"
 };

@@ -1,4 +1,5 @@
 #include <headrace/apps/train/run_adviser.h>
+#include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,19 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double share(std::int64_t part, std::int64_t all) {
+  return static_cast<double>(part) / static_cast<double>(all);
+}
+
+// Without a sample: what the process itself measured of it.
+std::optional<monitor::MachineFacts> machine_of(const AdvisedEpoch& epoch) {
+  if (epoch.system.machine || epoch.usage.interval_s <= 0.0) return epoch.system.machine;
+  return monitor::MachineFacts{.cores = monitor::usable_cores(),
+                               .machine_share = epoch.usage.machine_share,
+                               .process_share = epoch.usage.process_share,
+                               .io_pressure = epoch.usage.io_pressure_share.value_or(-1.0)};
+}
+
 }  // namespace
 
 std::optional<monitor::RunFacts::Learning> learning_facts(const EpochFacts& epoch) {
@@ -22,16 +36,23 @@ std::optional<monitor::RunFacts::Learning> learning_facts(const EpochFacts& epoc
   if (!std::isfinite(reached)) return std::nullopt;
   std::int64_t all = 0;
   std::int64_t most = 0;
-  for (const std::vector<std::int64_t>& row : epoch.confusion.counts) {
-    const std::int64_t cases = std::accumulate(row.begin(), row.end(), std::int64_t{0});
+  std::int64_t classes = 0;
+  double recalls = 0.0;
+  const auto& counts = epoch.confusion.counts;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::int64_t cases = std::accumulate(counts[i].begin(), counts[i].end(), std::int64_t{0});
+    if (cases == 0) continue;
     all += cases;
     most = std::max(most, cases);
+    ++classes;
+    if (i < counts[i].size()) recalls += share(counts[i][i], cases);
   }
   if (all == 0) return std::nullopt;
-  return monitor::RunFacts::Learning{
-      .accuracy = reached,
-      .majority = static_cast<double>(most) / static_cast<double>(all),
-      .figure = accuracy};
+  return monitor::RunFacts::Learning{.accuracy = reached,
+                                     .majority = share(most, all),
+                                     .mean_recall = recalls / static_cast<double>(classes),
+                                     .classes = classes,
+                                     .figure = accuracy};
 }
 
 std::vector<monitor::Advice> RunAdviser::on_start() {
@@ -43,7 +64,7 @@ std::vector<monitor::Advice> RunAdviser::on_start() {
 void RunAdviser::begin_stage(const AdvisedStage& stage) {
   epochs_before_ += stage_.epochs;
   stage_ = stage;
-  adviser_ = monitor::Adviser();
+  adviser_.begin_stage();
   of_phases_ = {};
   epoch_seconds_.clear();
   from_storage_ = 0.0;
@@ -74,11 +95,11 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   facts.budget = epoch.budget;
   facts.verdict = epoch.verdict;
   fill(facts, epoch.stats);
-  facts.machine = epoch.system.machine;
+  facts.machine = machine_of(epoch);
   facts.gpu = epoch.system.gpu;
   facts.gpu_wanted = options_.on_gpu || (!options_.no_gpu.empty() && facts.gpu);
   facts.no_gpu = options_.no_gpu;
-  facts.settings = options_.settings;
+  facts.settings = settings();
   facts.settings.data_bytes = data_bytes(epoch.verdict);
   facts.files = limits(facts.page_locked);
   if (facts.machine) from_storage_ += facts.machine->read_from_disk_per_s * epoch.stats.elapsed_s;
@@ -114,16 +135,22 @@ std::uint64_t RunAdviser::data_bytes(const monitor::Verdict& verdict) {
   return data_bytes_.value_or(0);
 }
 
+const monitor::SettingFacts& RunAdviser::settings() const {
+  const auto number = static_cast<std::size_t>(stage_.number);
+  return number < options_.stage_settings.size() ? options_.stage_settings[number]
+                                                 : options_.settings;
+}
+
 // Later stages are taken to be as quick as this one.
 void RunAdviser::add_time(monitor::RunFacts& facts) const {
   const std::int64_t later =
       std::max<std::int64_t>(options_.epochs - epochs_before_ - facts.epochs, 0);
-  facts.seconds_left =
-      mean_of(epoch_seconds_) * static_cast<double>(facts.epochs - facts.epoch + later);
+  facts.epochs_left = facts.epochs - facts.epoch + later;
+  facts.seconds_left = mean_of(epoch_seconds_) * static_cast<double>(facts.epochs_left);
   if (!options_.seconds_wanted) return;
-  constexpr double used_up = 1e-3;  // less than nothing is no time to compare with
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - options_.began;
-  facts.seconds_wanted = std::max(*options_.seconds_wanted - passed.count(), used_up);
+  facts.seconds_passed = passed.count();
+  facts.seconds_wanted = std::max(*options_.seconds_wanted - passed.count(), 0.0);
 }
 
 std::vector<monitor::Advice> RunAdviser::on_epoch(const AdvisedEpoch& epoch) {

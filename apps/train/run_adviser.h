@@ -6,6 +6,7 @@
 #include <headrace/apps/train/system_log.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/adviser.h>
+#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/file_limits.h>
 
 #include <chrono>
@@ -22,6 +23,7 @@ struct RunAdviserOptions {
   bool on_gpu = false;
   std::string no_gpu{};  ///< why an automatic choice of the device took the CPU; empty: it did not
   monitor::SettingFacts settings{};
+  std::vector<monitor::SettingFacts> stage_settings{};  ///< of each in a list, instead of those
   /// Files that the process will have open at most, those that others opened in it among them.
   std::uint64_t files_needed = 0;
   std::optional<double> seconds_wanted{};  ///< that the run may take, from `began` on
@@ -34,6 +36,7 @@ struct RunAdviserOptions {
 
 /// A stage before its first step.
 struct AdvisedStage {
+  std::int64_t number = 0;  ///< in the list of its member's stages
   std::int64_t epochs = 0;
   std::uint64_t slab_bytes = 0;  ///< of its loader, to be page-locked; 0: they need not be
 };
@@ -46,6 +49,8 @@ struct AdvisedEpoch {
   const monitor::Verdict& verdict;
   const LoaderStats& stats;  ///< of its training part
   const SystemWindow& system;
+  /// The process's, of its training part: without a sample in that it stands for the machine's.
+  monitor::CpuUsage usage{};
 };
 
 /// Draws the facts of a run's epochs together for the rules of advice. Not thread-safe.
@@ -55,6 +60,7 @@ class RunAdviser {
 
   /// Before anything is opened: which limits of the process are too low for the run.
   std::vector<monitor::Advice> on_start();
+  /// What was said of a stage is not said again of the next.
   void begin_stage(const AdvisedStage& stage = {});
   /// Behind an epoch's last step: what is read from here on is not of its training part.
   void on_train_epoch_end();
@@ -67,6 +73,7 @@ class RunAdviser {
   monitor::RunFacts facts_of(const AdvisedEpoch& epoch);
   std::optional<monitor::RunFacts::Files> limits(std::optional<bool> page_locked) const;
   void drop_told_limits(std::vector<monitor::Advice>& all);
+  const monitor::SettingFacts& settings() const;
   void add_time(monitor::RunFacts& facts) const;
   std::uint64_t data_bytes(const monitor::Verdict& verdict);
 

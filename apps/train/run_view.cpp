@@ -12,11 +12,8 @@
 #include <headrace/apps/train/run_view.h>
 #include <headrace/apps/train/run_voice.h>
 #include <headrace/apps/train/step_text.h>
-#include <headrace/apps/train/system_log.h>
-#include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/format.h>
 #include <headrace/monitor/status_line.h>
-#include <headrace/monitor/step_budget.h>
 
 #include <chrono>
 #include <optional>
@@ -122,7 +119,9 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   loss_ = {};
   terms_ = {};
   phases_ = {};
-  advice_.begin_stage({.epochs = fold.epochs, .slab_bytes = on_gpu_ ? slab_bytes(loader) : 0});
+  advice_.begin_stage({.number = fold.stage_number,
+                       .epochs = fold.epochs,
+                       .slab_bytes = on_gpu_ ? slab_bytes(loader) : 0});
   in_training_part_ = false;
   member_said_ = false;
 }
@@ -208,7 +207,8 @@ void RunView::Impl::on_epoch(const EpochFacts& report, const monitor::MemoryWatc
                     .budget = budget,
                     .verdict = verdict,
                     .stats = stats_,
-                    .system = window_});
+                    .system = window_,
+                    .usage = usage_});
   meter_.next_epoch();
   live_.on_epoch();
   system_->enter({.phase = "other"});

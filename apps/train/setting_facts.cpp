@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::inline v1::app {
 namespace {
@@ -49,6 +50,16 @@ int threads(const Values& values, const std::string& path, int otherwise) {
   return wanted > 0 ? wanted : otherwise;
 }
 
+std::vector<Node> stages_of(const Node& full) {
+  const Node* stages = find_path(full, "training.stages");
+  return stages == nullptr ? std::vector<Node>() : stages->items;
+}
+
+void leave_out_keys(monitor::SettingFacts& facts, const Node& stage) {
+  for (const Entry& entry : stage.entries)
+    std::erase(facts.keys, entry.key == "augment" ? entry.key : "training." + entry.key);
+}
+
 }  // namespace
 
 monitor::SettingFacts setting_facts(const Node& full) {
@@ -74,9 +85,29 @@ monitor::SettingFacts setting_facts(const Node& full) {
 }
 
 monitor::SettingFacts setting_facts(const TrainingJob& job) {
-  monitor::SettingFacts facts = setting_facts(parse_document(job.yaml, job.name));
+  const Node full = parse_document(job.yaml, job.name);
+  monitor::SettingFacts facts = setting_facts(full);
   facts.prefetch = job.config->prefetch();
+  for (const Node& stage : stages_of(full))
+    leave_out_keys(facts, stage);
   return facts;
+}
+
+std::vector<monitor::SettingFacts> stage_setting_facts(const TrainingJob& job) {
+  const Node full = parse_document(job.yaml, job.name);
+  monitor::SettingFacts common = setting_facts(full);
+  common.prefetch = job.config->prefetch();
+  std::vector<monitor::SettingFacts> all;
+  for (const Node& stage : stages_of(full)) {
+    const TrainingSettings& training =
+        job.config->of_stage(static_cast<std::int64_t>(all.size())).training;
+    monitor::SettingFacts& facts = all.emplace_back(common);
+    facts.batch = training.batch;
+    facts.accumulation = training.accumulation;
+    if (const Entry* precision = stage.find("precision")) facts.precision = precision->value.text;
+    leave_out_keys(facts, stage);
+  }
+  return all;
 }
 
 }  // namespace headrace::inline v1::app

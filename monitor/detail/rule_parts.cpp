@@ -67,7 +67,8 @@ bool has_key(const SettingFacts& settings, std::string_view key) {
 }
 
 std::string batch_key(const SettingFacts& settings) {
-  return has_key(settings, "training.batch") ? "training.batch" : "batch";
+  if (has_key(settings, "training.batch")) return "training.batch";
+  return has_key(settings, "batch") ? "batch" : "batch of the stage";
 }
 
 std::int64_t most_records(const RunFacts& facts) {

@@ -29,7 +29,7 @@ std::string setting_bytes(std::uint64_t bytes);
 std::string kibibytes(std::uint64_t bytes);
 
 bool has_key(const SettingFacts& settings, std::string_view key);
-/// "training.batch", or "batch" of a loader's configuration.
+/// "training.batch", or "batch" of a loader's configuration; words where a stage has its own.
 std::string batch_key(const SettingFacts& settings);
 
 /// No batch is larger: what an epoch has, as far as it is known.

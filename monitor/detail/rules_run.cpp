@@ -36,8 +36,62 @@ std::string figure_share(double share) {
                                        : format_share(share);
 }
 
+// Whether it finds of the classes, each counted alike, more than who always says the same one.
+bool tells_classes_apart(const RunFacts::Learning& learning, const AdviceThresholds& limits) {
+  if (learning.mean_recall < 0 || learning.classes < 2) return false;
+  const double constant = 1.0 / static_cast<double>(learning.classes);
+  return learning.mean_recall >= constant + limits.above_majority * (1.0 - constant);
+}
+
 std::string left_without(const RunFacts& facts, double share) {
   return format_seconds(facts.seconds_left * (1.0 - share));
+}
+
+// The rest, beside what is left of the time.
+Advice late(const RunFacts& facts) {
+  const bool used_up = facts.seconds_wanted == 0.0;
+  const std::string left = format_seconds(facts.seconds_left);
+  const std::string wanted = format_seconds(facts.seconds_wanted);
+  Advice advice{.rule = "time-budget",
+                .severity = Severity::warning,
+                .verdict = used_up
+                               ? fmt::format("the rest of the run takes {}, and the time wanted is "
+                                             "used up",
+                                             left)
+                               : fmt::format("the rest of the run takes {}, {} of the time wanted "
+                                             "are left",
+                                             left, wanted)};
+  // Of all of it: what is left alone gets worse by itself.
+  advice.weight = used_up ? 1.0
+                          : 1.0 - (facts.seconds_passed + facts.seconds_wanted) /
+                                      (facts.seconds_passed + facts.seconds_left);
+  advice.evidence = {
+      seconds_of("seconds_left", "left", facts.seconds_left),
+      {"seconds_wanted", facts.seconds_wanted, "wanted " + (used_up ? "none" : wanted)}};
+  for (const Driver& part : drivers(facts.budget))
+    if (part.share > 0) advice.evidence.push_back(share_of(part.name, part.shown, part.share));
+  if (advice.evidence.size() < 3)
+    advice.evidence.push_back(count_of("epoch", "epoch", static_cast<double>(facts.epoch)));
+  return advice;
+}
+
+// As many in each stage as would have the whole run in time.
+void fewer_epochs(const RunFacts& facts, double over, Advice& advice) {
+  const std::int64_t of_stage = facts.epochs - facts.epoch;
+  const std::int64_t ahead =
+      std::max<std::int64_t>(facts.epochs_left >= 0 ? facts.epochs_left : of_stage, 1);
+  const auto fit = static_cast<std::int64_t>(std::floor(static_cast<double>(ahead) / over));
+  const std::int64_t fewer = (facts.epoch + fit) * facts.epochs / (facts.epoch + ahead);
+  const bool room = facts.seconds_wanted > 0.0 && fewer >= 1 && fewer < facts.epochs;
+  if (!room) {
+    advice.action = "make the steps quicker, or give the run more time";
+    return;
+  }
+  advice.action = "train as many epochs as fit, or make the steps quicker";
+  if (!has_key(facts.settings, "training.epochs")) return;
+  advice.setting = "training.epochs";
+  advice.old_value = fmt::format("{}", facts.epochs);
+  advice.new_value = fmt::format("{}", fewer);
 }
 
 }  // namespace
@@ -74,7 +128,7 @@ RuleAdvice majority_class(const RunFacts& facts, const AdviceThresholds& limits)
   const RunFacts::Learning& learning = *facts.learning;
   // Of what the most frequent class leaves to learn.
   const double learnt = (learning.accuracy - learning.majority) / (1.0 - learning.majority);
-  if (learnt >= limits.above_majority) return {};
+  if (learnt >= limits.above_majority || tells_classes_apart(learning, limits)) return {};
   const std::string figure = learning.figure.empty() ? "accuracy" : learning.figure;
   Advice advice{.rule = "majority-class",
                 .severity = Severity::warning,
@@ -87,6 +141,8 @@ RuleAdvice majority_class(const RunFacts& facts, const AdviceThresholds& limits)
       {"accuracy", learning.accuracy, reached},
       {"majority", learning.majority, "most frequent class " + figure_share(learning.majority)},
       count_of("epoch", "epoch", static_cast<double>(facts.epoch))};
+  if (learning.mean_recall >= 0)
+    advice.evidence.push_back(share_of("mean_recall", "mean recall", learning.mean_recall));
   advice.setting = "headrace inspect --sheet sheet.png";
   advice.old_value = reached;
   advice.new_value = fmt::format("above {}", figure_share(learning.majority));
@@ -99,24 +155,11 @@ RuleAdvice majority_class(const RunFacts& facts, const AdviceThresholds& limits)
 }
 
 RuleAdvice time_budget(const RunFacts& facts, const AdviceThresholds& limits) {
-  if (facts.seconds_left < 0 || !(facts.seconds_wanted > 0)) return {};
-  const double over = facts.seconds_left / facts.seconds_wanted;
+  if (!(facts.seconds_left > 0) || !(facts.seconds_wanted >= 0)) return {};
+  const double over = facts.seconds_left / facts.seconds_wanted;  // infinite once it is used up
   if (!(over > limits.time_budget)) return {};
-  Advice advice{.rule = "time-budget",
-                .severity = Severity::warning,
-                .verdict = fmt::format("the rest of the run takes {}, {} were wanted",
-                                       format_seconds(facts.seconds_left),
-                                       format_seconds(facts.seconds_wanted)),
-                .weight = 1.0 - 1.0 / over};
-  advice.evidence = {seconds_of("seconds_left", "left", facts.seconds_left),
-                     seconds_of("seconds_wanted", "wanted", facts.seconds_wanted)};
-  for (const Driver& part : drivers(facts.budget))
-    if (part.share > 0) advice.evidence.push_back(share_of(part.name, part.shown, part.share));
-  if (advice.evidence.size() < 3)
-    advice.evidence.push_back(count_of("epoch", "epoch", static_cast<double>(facts.epoch)));
+  Advice advice = late(facts);
   const double stall = facts.budget.data_stall_fraction();
-  const std::int64_t ahead = std::max<std::int64_t>(facts.epochs - facts.epoch, 1);
-  const auto fit = static_cast<std::int64_t>(std::floor(static_cast<double>(ahead) / over));
   if (facts.settings.precision == "fp32" && facts.budget.on_gpu && stall < limits.moderate_stall &&
       has_key(facts.settings, "training.precision")) {
     advice.setting = "training.precision";
@@ -124,12 +167,7 @@ RuleAdvice time_budget(const RunFacts& facts, const AdviceThresholds& limits) {
     advice.new_value = "bf16";
     advice.action = "compute in bf16 (results change a little)";
   } else {
-    const std::int64_t fewer = std::max(facts.epoch + fit, facts.epoch + 1);
-    if (!has_key(facts.settings, "training.epochs") || fewer >= facts.epochs) return {};
-    advice.setting = "training.epochs";
-    advice.old_value = fmt::format("{}", facts.epochs);
-    advice.new_value = fmt::format("{}", fewer);
-    advice.action = "train as many epochs as fit, or make the steps quicker";
+    fewer_epochs(facts, over, advice);
   }
   const Driver most = drivers(facts.budget).front();
   advice.effect = fmt::format("left {} -> {} with no wait for data, {} with {} halved",

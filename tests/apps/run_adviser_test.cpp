@@ -2,6 +2,7 @@
 #include <headrace/apps/train/run_adviser.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -108,6 +109,13 @@ TEST_CASE("accuracy stands beside that of always saying the most frequent class"
   REQUIRE(learning);
   CHECK(learning->accuracy == 0.6);
   CHECK(learning->majority == 0.6);
+  CHECK(learning->mean_recall == 0.5);
+  CHECK(learning->classes == 2);
+  const auto empty_class =
+      app::learning_facts(validated(0.7, {{45, 15, 0}, {0, 0, 0}, {10, 5, 5}}));
+  REQUIRE(empty_class);
+  CHECK(empty_class->mean_recall == 0.5);
+  CHECK(empty_class->classes == 2);
   CHECK_FALSE(app::learning_facts(validated(0.6, {})));
   CHECK_FALSE(app::learning_facts({.validation = {{"dice", 0.6}}}));
 }
@@ -121,6 +129,19 @@ TEST_CASE("a network that knows no more than the most frequent class is told of"
     said = said || std::ranges::find(rules, "majority-class") != rules.end();
   }
   CHECK(said);
+}
+
+TEST_CASE("a network that finds a rare class is not told that it knows only the frequent one") {
+  const auto said_of = [](double accuracy, const std::vector<std::vector<std::int64_t>>& counts) {
+    RunAdviser adviser({});
+    Stage stage(adviser);
+    int said = 0;
+    for (std::int64_t epoch = 0; epoch < 6; ++epoch)
+      said += count(stage.epoch(epoch, 512 * mib, validated(accuracy, counts)), "majority-class");
+    return said;
+  };
+  CHECK(said_of(0.865, {{820, 123}, {12, 45}}) == 0);
+  CHECK(said_of(0.943, {{943, 0}, {57, 0}}) == 1);
 }
 
 TEST_CASE("a limit of open files is told of at the start, and not again at each stage") {
@@ -238,6 +259,87 @@ TEST_CASE("the time left is that of all members, and told of where it is more th
   for (int member = 0; member < 2; ++member)
     in_the_last.begin_stage({.epochs = 10});
   CHECK(count(Stage(in_the_last).epoch(0), "time-budget") == 0);
+}
+
+TEST_CASE("what a stage was told of, the next is not told again") {
+  for (const std::int64_t epochs : {2, 4}) {
+    RunAdviser adviser({.settings = {.keys = {"training.epochs"}},
+                        .seconds_wanted = 60.0,
+                        .began = std::chrono::steady_clock::now() - std::chrono::hours(1),
+                        .epochs = 4 * epochs});
+    int said = 0;
+    for (int member = 0; member < 4; ++member) {
+      Stage stage(adviser, {.epochs = epochs});
+      for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
+        said += count(stage.epoch(epoch), "time-budget");
+    }
+    CHECK(said == 1);
+  }
+}
+
+TEST_CASE("advice on a stage is by the settings of that stage") {
+  const monitor::SettingFacts of_all{.keys = {"training.epochs"}, .precision = "fp32"};
+  RunAdviser adviser({.settings = of_all,
+                      .stage_settings = {{.keys = {"training.batch"}}, of_all},
+                      .seconds_wanted = 30.0,
+                      .epochs = 20});
+  const auto setting_of = [&](std::int64_t number) {
+    adviser.begin_stage({.number = number, .epochs = 10});
+    std::string setting = "nothing was said";
+    for (const monitor::Advice& advice :
+         adviser.on_epoch({.epoch = {.epoch = 0, .seconds = 10.0},
+         .epochs = 10,
+         .budget = {.steps = 100, .wall_s = 10.0, .compute_s = 10.0},
+         .verdict = {},
+         .stats = {},
+         .system = {}}))
+      if (advice.rule == "time-budget") setting = advice.setting;
+    return setting;
+  };
+  CHECK(setting_of(0).empty());
+  CHECK(setting_of(1) == "training.epochs");
+}
+
+TEST_CASE("without a sample of the machine the process's own CPU time speaks for threads") {
+  constexpr std::int64_t samples = 10'000;
+  LoaderStats stats;
+  stats.samples = samples;
+  stats.threads = 1;
+  stats.io_threads = 1;
+  stats.slabs = 4;
+  StageStats decode;
+  decode.name = decode.role = "decode";
+  decode.items = samples;
+  decode.busy_s = 9.8;
+  stats.stages = {decode};
+  stats.wait.total_s = 5.0;
+  stats.step.total_s = 5.0;
+  const monitor::StepBudget budget{
+      .steps = 100, .wall_s = 10.0, .data_wait_s = 5.0, .compute_s = 5.0};
+  const monitor::Verdict verdict =
+      monitor::judge(budget, monitor::loader_load(stats), {.usable_cores = 8});
+  const auto said_of = [&](const monitor::CpuUsage& usage) {
+    RunAdviser adviser({});
+    adviser.begin_stage({.epochs = 10});
+    std::vector<std::string> rules;
+    for (const monitor::Advice& advice : adviser.on_epoch({.epoch = {.epoch = 0, .seconds = 10.0},
+                                         .epochs = 10,
+                                         .budget = budget,
+                                         .verdict = verdict,
+                                         .stats = stats,
+                                         .system = {},
+                                         .usage = usage}))
+      rules.push_back(advice.rule);
+    return rules;
+  };
+  const unsigned cores = monitor::usable_cores();
+  monitor::CpuUsage half_idle;
+  half_idle.interval_s = 10.0;
+  half_idle.process_share = 0.5 / cores;
+  CHECK(count(said_of(half_idle), cores > 1 ? "raise-threads" : "cheaper-step") == 1);
+  monitor::CpuUsage full = half_idle;
+  full.process_share = full.machine_share = 1.0;
+  CHECK(count(said_of(full), "cheaper-step") == 1);
 }
 
 TEST_CASE("the data's files are looked at once, where reads hold the run back, and never else") {

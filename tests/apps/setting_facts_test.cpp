@@ -51,6 +51,38 @@ TEST_CASE("keys are those that the kind has in use, by their paths") {
   CHECK(pictures.has_cache);
 }
 
+TEST_CASE("a key that a stage has of its own is none of the configuration's") {
+  const app::TrainingJob job = app::read_training_text(
+      app::jobs(),
+      "kind: glaucoma\ndata: {file: x.h5}\ntraining:\n  epochs: 7\n  batch: 12\n"
+      "  stages:\n    - {name: one, epochs: 6, batch: 24, precision: bf16}\n"
+      "    - {name: two, epochs: 5, accumulation: 2}\n",
+      "job.yaml");
+  const auto has = [](const monitor::SettingFacts& facts, const char* key) {
+    return std::ranges::find(facts.keys, key) != facts.keys.end();
+  };
+  const monitor::SettingFacts all = app::setting_facts(job);
+  for (const char* key : {"training.epochs", "training.batch", "training.accumulation"})
+    CHECK_FALSE_MESSAGE(has(all, key), key);
+  CHECK(has(all, "data.prefetch"));
+  const auto stages = app::stage_setting_facts(job);
+  REQUIRE(stages.size() == 2);
+  CHECK(stages[0].batch == 24);
+  CHECK(stages[0].precision == "bf16");
+  CHECK(stages[0].accumulation == 1);
+  CHECK_FALSE(has(stages[0], "training.epochs"));
+  CHECK_FALSE(has(stages[0], "training.batch"));
+  CHECK(stages[1].batch == 12);
+  CHECK(stages[1].precision == "fp32");
+  CHECK(stages[1].accumulation == 2);
+  CHECK_FALSE(has(stages[1], "training.epochs"));
+  CHECK(has(stages[1], "training.batch"));
+  CHECK(
+      app::stage_setting_facts(
+          app::read_training_text(app::jobs(), "kind: glaucoma\ndata: {file: x.h5}\n", "job.yaml"))
+          .empty());
+}
+
 TEST_CASE("a configuration without a model has its keys and values, too") {
   const auto whole = app::read_whole_configuration(
       app::jobs(),

@@ -64,6 +64,22 @@ TEST_CASE("rule 22 speaks below a twentieth of what there is to learn, from epoc
   CHECK_FALSE(speaks(22, one_class));
 }
 
+TEST_CASE("rule 22 is silent where classes are told apart, however frequent each is") {
+  RunFacts facts = with_accuracy(0.4);
+  facts.learning->classes = 2;
+  facts.learning->mean_recall = 0.5;  // of always the same class
+  CHECK(whole(22, facts).evidence.back().name == "mean_recall");
+  facts.learning->mean_recall = 0.524;
+  CHECK(speaks(22, facts));
+  facts.learning->mean_recall = 0.526;
+  CHECK_FALSE(speaks(22, facts));
+  facts.learning->classes = 4;
+  facts.learning->mean_recall = 0.28;
+  CHECK(speaks(22, facts));
+  facts.learning->mean_recall = 0.29;
+  CHECK_FALSE(speaks(22, facts));
+}
+
 TEST_CASE("rule 23 says what the time goes to, and what would fit") {
   RunFacts facts = late();
   const Advice advice = whole(23, facts);
@@ -96,10 +112,52 @@ TEST_CASE("rule 22 tells two figures near 100 % apart") {
   CHECK_FALSE(has(advice.line(), "100 %"));
 }
 
-TEST_CASE("rule 23 has no fewer epochs to propose before the last one") {
+TEST_CASE("rule 23 counts the epochs of all stages and members that are left") {
   RunFacts facts = late();
+  facts.epoch = 10;
+  facts.epochs_left = 30;  // of three more members
+  CHECK(whole(23, facts).new_value == "6");
+  facts.epoch = 5;
+  facts.epochs_left = 35;
+  CHECK(whole(23, facts).new_value == "5");
+  facts.epochs_left = 5;
+  CHECK(whole(23, facts).new_value == "7");
+}
+
+TEST_CASE("rule 23 names no setting where none would do") {
+  RunFacts facts = late();
+  facts.settings.keys = {"data.prefetch"};  // stages have their own epochs
+  REQUIRE(speaks(23, facts));
+  CHECK(said(23, facts)->setting.empty());
+  CHECK(has(said(23, facts)->action, "as many epochs as fit"));
+  RunFacts no_room = late();
+  no_room.epoch = 1;
+  no_room.epochs_left = 100;
+  no_room.seconds_wanted = 1.0;
+  REQUIRE(speaks(23, no_room));
+  CHECK(said(23, no_room)->setting.empty());
+  CHECK(has(said(23, no_room)->action, "more time"));
+}
+
+TEST_CASE("rule 23 tells of time that is used up, as bad as can be") {
+  RunFacts facts = late();
+  facts.seconds_wanted = 0.0;
   facts.epoch = 9;
+  const auto advice = said(23, facts);
+  REQUIRE(advice);
+  CHECK(advice->setting.empty());
+  CHECK(has(advice->verdict, "the time wanted is used up"));
+  CHECK(advice->weight == 1.0);
+  facts.seconds_left = 0.0;
   CHECK_FALSE(speaks(23, facts));
-  facts.epoch = 8;
-  CHECK(whole(23, facts).new_value == "9");
+}
+
+TEST_CASE("rule 23 gets no worse by itself while a run goes on as slowly as it was") {
+  RunFacts facts = late();
+  facts.seconds_passed = 3600.0;
+  const double before = said(23, facts)->weight;
+  facts.seconds_passed = 6000.0;
+  facts.seconds_left = 4800.0;
+  facts.seconds_wanted = 1200.0;
+  CHECK(said(23, facts)->weight == doctest::Approx(before));
 }
