@@ -111,7 +111,7 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   return facts;
 }
 
-// A stage's adviser knows of its stage alone.
+// What was said before the first stage is not said again.
 void RunAdviser::drop_told_limits(std::vector<monitor::Advice>& all) {
   std::erase_if(all, [&](const monitor::Advice& advice) {
     return advice.number == rule_of_limits && !limits_said_.should_say(advice);
