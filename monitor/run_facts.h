@@ -28,6 +28,7 @@ struct MachineFacts {
   double read_per_s = 0.0;             ///< bytes that the run asked for
   double read_from_disk_per_s = 0.0;   ///< bytes that storage had to give
   std::uint64_t memory_room = 0;       ///< bytes that can still be taken
+  std::uint64_t shared_room = 0;       ///< free in the mount of shared memory; 0: unknown
   std::vector<ProcessUsage> others{};  ///< not of the run, busiest first, mean over the window
   unsigned outside = 0;                ///< CPUs of the machine that the run may not use
 };
@@ -61,7 +62,8 @@ struct ReadFacts {
   std::string setting{};    ///< the key or command that changes it
   std::string old_value{};
   std::string new_value{};
-  double predicted = 0.0;  ///< read amplification with the new value; 0: unknown
+  double predicted = 0.0;           ///< read amplification with the new value; 0: unknown
+  std::uint64_t memory_needed = 0;  ///< bytes that the new value takes beyond the old one
 };
 
 /// A batch's time and what it took: of a window, for variable cost.
@@ -90,8 +92,14 @@ struct SettingFacts {
   std::vector<std::string> keys{};
   std::string device{};  ///< as configured: "auto"; empty: unknown
   std::int64_t accumulation = 1;
-  std::string precision{};     ///< "fp32"; empty: unknown
-  std::uint64_t resident = 0;  ///< data.resident, bytes
+  std::string precision{};        ///< "fp32"; empty: unknown
+  std::uint64_t resident = 0;     ///< data.resident, bytes
+  bool decode_draws = false;      ///< the decoder draws its crop: nothing can be cached before it
+  int picture_resize = 0;         ///< for image.resize, with which it does not; 0: unknown
+  std::int64_t least_epochs = 1;  ///< that the schedule's warm-up leaves room for
+
+  /// Whether a cache of decoded records would be accepted.
+  bool may_cache() const { return !has_cache && !decode_draws && decode_device != "cuda"; }
 };
 
 /// What a run needs, known before its first step.

@@ -85,7 +85,7 @@ std::string shared_cores(const Ceilings& ceilings, const CeilingFacts& facts) {
   const std::string why = fmt::format(
       "the step computes {} alone and {} beside the loader, which waits for nothing",
       format_seconds(ceilings.device->step_s()), format_seconds(ceilings.memory.step_s()));
-  if (facts.settings.can_cache && !facts.settings.has_cache)
+  if (facts.settings.can_cache && facts.settings.may_cache())
     return fmt::format("take work off the cores: set data.cache.memory ({})", why);
   return fmt::format("share the cores: lower threads.torch or threads.loader ({})", why);
 }

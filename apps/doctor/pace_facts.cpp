@@ -21,11 +21,14 @@ monitor::RunFacts pace_facts(const PaceResult& pace, const CeilingFacts& facts) 
   window.verdict = pace.verdict();
   fill(window, pace.stats);
   window.machine = pace.machine();
-  window.machine->memory_room = facts.memory_room;
+  window.machine->memory_room = facts.memory_room - std::min(facts.memory_room, pace.peak_held);
+  window.machine->shared_room = facts.shared_room;
   window.gpu = pace.gpu;
   window.reads = pace.reads;
   window.gpu_wanted = pace.budget.on_gpu;
   window.settings = facts.settings;
+  if (pace.samples_per_epoch > 0)
+    window.records = monitor::RecordFacts{.records = pace.samples_per_epoch};
   window.files = files_of(pace, facts);
   return window;
 }

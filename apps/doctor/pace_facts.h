@@ -12,7 +12,8 @@ namespace headrace::inline v1::app {
 /// trial runs.
 struct CeilingFacts {
   monitor::SettingFacts settings{};
-  std::uint64_t memory_room = 0;                    ///< bytes that can still be taken; 0: unknown
+  std::uint64_t memory_room = 0;                    ///< bytes that a trial may take; 0: unknown
+  std::uint64_t shared_room = 0;                    ///< free in the mount of shared memory
   std::optional<monitor::RunFacts::Files> files{};  ///< limits, and what the loader needs
 };
 

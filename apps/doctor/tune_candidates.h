@@ -2,6 +2,7 @@
 
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/train/pace_trial.h>
+#include <headrace/apps/train/record_bytes.h>
 
 #include <cstdint>
 #include <string>
@@ -17,14 +18,6 @@ struct TuneBudget {
   bool batch = false;   ///< the batch may change
   bool decode = false;  ///< a GPU may decode, whose pixels are others
 };
-
-/// Bytes of a configuration's records, all of them; 0: unknown, or not of that kind.
-struct RecordBytes {
-  std::uint64_t decoded = 0;  ///< as data.cache would keep them
-  std::uint64_t rows = 0;     ///< as data.resident would keep them
-};
-/// Opens the data's outlines. Throws nothing.
-RecordBytes record_bytes(const WholeConfiguration& configuration);
 
 /// A key that is changed.
 struct KeyChange {

@@ -57,7 +57,7 @@ WholeConfiguration read_whole_configuration(const std::vector<Job>& jobs, const 
   const Entry* kind = asked.find("kind");
   whole.trains = kind == nullptr || kind->value.text != loader_kind;
   if (whole.trains) {
-    const TrainingJob job = read_training_text(jobs, to_yaml(asked), source);
+    const TrainingJob job = read_training_document(jobs, asked, source);
     whole.full = parse_document(job.yaml, source);
     whole.identity = job.identity;
     whole.job = job.config;
@@ -74,6 +74,11 @@ WholeConfiguration read_whole_configuration(const std::vector<Job>& jobs,
   for (const std::string& setting : settings)
     apply_override(asked, setting);
   return read_whole_configuration(jobs, asked);
+}
+
+RecordBytes record_bytes(const WholeConfiguration& configuration) {
+  return configuration.loader ? record_bytes(*configuration.loader)
+                              : record_bytes(*configuration.job, configuration.full);
 }
 
 }  // namespace headrace::inline v1::app

@@ -3,6 +3,7 @@
 #include <headrace/apps/config/document.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/job.h>
+#include <headrace/apps/train/record_bytes.h>
 
 #include <filesystem>
 #include <map>
@@ -39,5 +40,8 @@ WholeConfiguration read_whole_configuration(const std::vector<Job>& jobs, const 
 WholeConfiguration read_whole_configuration(const std::vector<Job>& jobs,
                                             const std::filesystem::path& file,
                                             const std::vector<std::string>& settings);
+
+/// Opens the data's outlines. Throws nothing.
+RecordBytes record_bytes(const WholeConfiguration& configuration);
 
 }  // namespace headrace::inline v1::app

@@ -52,6 +52,10 @@ Pipeline make_loader_pipeline(const LoaderConfig& config, std::shared_ptr<const 
   return slow_transfer(steps.after_batch(std::move(pipeline)), config.delay.transfer);
 }
 
+Schema decoded_fields(const LoaderConfig& config, const Source& outline) {
+  return decoded_fields(picture_feed(config), outline);
+}
+
 void check_loader_cache(const LoaderConfig& config, const std::shared_ptr<const Source>& outline) {
   if (is_images(config.data.source)) check_picture_cache(picture_feed(config), outline);
 }

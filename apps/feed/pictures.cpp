@@ -104,6 +104,13 @@ ListedSamples picture_samples(const PictureFeed& feed,
   return {.pipeline = std::move(pipeline), .context = std::move(context), .list = std::move(list)};
 }
 
+Schema decoded_fields(const PictureFeed& feed, const Source& outline) {
+  AugmentList list = feed.augment;
+  DecodeImage decode = take_decoder(feed, list);
+  take_masks(decode, feed.mask, outline);
+  return decode.schema(outline.fields());
+}
+
 void check_picture_cache(const PictureFeed& feed, const std::shared_ptr<const Source>& outline) {
   if (!feed.cache.enabled()) return;
   AugmentList list = feed.augment;

@@ -48,6 +48,9 @@ void take_masks(DecodeImage& decode, const MaskFeed& mask, const Source& source)
 /// prepared; a field "mask" goes along. Throws ConfigError.
 ListedSamples picture_samples(const PictureFeed& feed, const std::shared_ptr<const Source>& source);
 
+/// What the decoder makes of a record of the outline, as a cache keeps it. Throws ConfigError.
+Schema decoded_fields(const PictureFeed& feed, const Source& outline);
+
 /// Throws ConfigError, ResourceError for a cache that cannot be; for the source's outline, before
 /// anything of it is read.
 void check_picture_cache(const PictureFeed& feed, const std::shared_ptr<const Source>& outline);

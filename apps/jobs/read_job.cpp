@@ -198,6 +198,11 @@ TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesyste
   return checked_job(jobs, read_with_settings(file, settings), file);
 }
 
+TrainingJob read_training_document(const std::vector<Job>& jobs, const Node& document,
+                                   const std::filesystem::path& source) {
+  return checked_job(jobs, document, source);
+}
+
 TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,
                                const std::string& source,
                                const std::vector<std::string>& settings) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <headrace/apps/config/document.h>
 #include <headrace/apps/feed/data_part.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/feed/loader_job.h>
@@ -56,6 +57,11 @@ struct TrainingJob {
 /// of its section `smoke`, too.
 TrainingJob read_training_job(const std::vector<Job>& jobs, const std::filesystem::path& file,
                               const std::vector<std::string>& settings);
+
+/// The same of a document as it was read, settings applied: what is wrong is said with its place
+/// there. Throws ConfigError.
+TrainingJob read_training_document(const std::vector<Job>& jobs, const Node& document,
+                                   const std::filesystem::path& source);
 
 /// The same from the text that a run has kept; `source` names it in messages. Throws ConfigError.
 TrainingJob read_training_text(const std::vector<Job>& jobs, const std::string& yaml,

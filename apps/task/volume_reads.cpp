@@ -18,6 +18,7 @@ struct Change {
   std::string old_value{};
   std::string new_value{};
   double predicted = 0.0;  // read amplification
+  std::uint64_t memory_needed = 0;
 };
 
 Extent block_of(const VolumeInfo& info) {
@@ -76,7 +77,8 @@ Change change_for(const VolumeSet& set, const VolumeSettings& volume, const Exte
   return {.setting = "volume.cache",
           .old_value = format_exact(volume.cache),
           .new_value = format_exact(whole),
-          .predicted = 1.0};
+          .predicted = 1.0,
+          .memory_needed = whole.value - std::min(whole.value, volume.cache.value)};
 }
 
 }  // namespace
@@ -99,6 +101,7 @@ void watch_volume_reads(const VolumeSet& set, const VolumeSettings& volume) {
     facts.old_value = change.old_value;
     facts.new_value = change.new_value;
     facts.predicted = change.predicted;
+    facts.memory_needed = change.memory_needed;
     return facts;
   });
 }

@@ -5,6 +5,7 @@
 #include <headrace/apps/train/memory_switches.h>
 #include <headrace/apps/train/memory_verdict.h>
 #include <headrace/apps/train/plan_training.h>
+#include <headrace/apps/train/record_bytes.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
@@ -80,14 +81,20 @@ PlannedTraining plan_training(const TrainOptions& options, const CommandCall& ca
 }
 
 RunAdviserOptions adviser_options(const PlannedTraining& training, const RunStart& start) {
-  RunAdviserOptions options{.no_gpu = start.no_gpu,
-                            .settings = setting_facts(training.job),
-                            .stage_settings = stage_setting_facts(training.job),
-                            .files_needed = training.files_needed,
-                            .began = start.began,
-                            .data_bytes = [yaml = training.job.yaml, name = training.job.name] {
-                              return find_data_files(parse_document(yaml, name)).bytes;
-                            }};
+  RunAdviserOptions options{
+      .no_gpu = start.no_gpu,
+      .settings = setting_facts(training.job),
+      .stage_settings = stage_setting_facts(training.job),
+      .files_needed = training.files_needed,
+      .began = start.began,
+      .data_bytes =
+          [yaml = training.job.yaml, name = training.job.name] {
+            return find_data_files(parse_document(yaml, name)).bytes;
+          },
+      .decoded_bytes =
+          [config = training.job.config, yaml = training.job.yaml, name = training.job.name] {
+            return record_bytes(*config, parse_document(yaml, name)).decoded;
+          }};
   if (const auto& time = training.job.config->goals.time) options.seconds_wanted = time->seconds;
   if (start.goes_on) return options;
   for (const PlannedStage& stage : training.planned.plan.stages)

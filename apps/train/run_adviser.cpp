@@ -1,3 +1,4 @@
+#include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/run_adviser.h>
 #include <headrace/monitor/process_memory.h>
 
@@ -78,6 +79,7 @@ void RunAdviser::on_train_epoch_end() {
 
 void RunAdviser::on_phase(const PhaseFacts& phase, const monitor::MemoryJudge& judge) {
   of_phases_.limits = phase.limits;
+  held_ = phase.memory.process.held();
   if (phase.phase != RunPhase::training) return;
   fill(of_phases_, phase.memory);
   of_phases_.tensor_growth = monitor::growth_facts(judge.tensor_growth());
@@ -96,11 +98,13 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   facts.verdict = epoch.verdict;
   fill(facts, epoch.stats);
   facts.machine = machine_of(epoch);
+  if (facts.machine) add_room(*facts.machine, facts.limits.process, held_);
   facts.gpu = epoch.system.gpu;
   facts.gpu_wanted = options_.on_gpu || (!options_.no_gpu.empty() && facts.gpu);
   facts.no_gpu = options_.no_gpu;
   facts.settings = settings();
-  facts.settings.data_bytes = data_bytes(epoch.verdict);
+  add_sizes(epoch.verdict, facts.settings);
+  if (stage_.records > 0) facts.records = monitor::RecordFacts{.records = stage_.records};
   facts.files = limits(facts.page_locked);
   if (facts.machine) from_storage_ += facts.machine->read_from_disk_per_s * epoch.stats.elapsed_s;
   facts.bytes_from_storage = from_storage_;
@@ -126,13 +130,18 @@ std::optional<monitor::RunFacts::Files> RunAdviser::limits(std::optional<bool> p
   return files;
 }
 
-std::uint64_t RunAdviser::data_bytes(const monitor::Verdict& verdict) {
+void RunAdviser::add_sizes(const monitor::Verdict& verdict, monitor::SettingFacts& settings) {
   const bool waits = verdict.data_stall_fraction >= monitor::AdviceThresholds().moderate_stall &&
-                     !verdict.stages.empty() &&
-                     (verdict.stages.front().role == monitor::StageRole::io ||
-                      verdict.stages.front().stage == "read");
-  if (!data_bytes_ && waits && options_.data_bytes) data_bytes_ = options_.data_bytes();
-  return data_bytes_.value_or(0);
+                     !verdict.stages.empty();
+  const bool reads = waits && (verdict.stages.front().role == monitor::StageRole::io ||
+                               verdict.stages.front().stage == "read");
+  const bool decodes = waits && verdict.stages.front().stage == "decode";
+  if (!data_bytes_ && reads && options_.data_bytes) data_bytes_ = options_.data_bytes();
+  if (!decoded_bytes_ && (reads || decodes) && settings.can_cache && settings.may_cache() &&
+      options_.decoded_bytes)
+    decoded_bytes_ = options_.decoded_bytes();
+  settings.data_bytes = data_bytes_.value_or(0);
+  settings.decoded_bytes = decoded_bytes_.value_or(0);
 }
 
 const monitor::SettingFacts& RunAdviser::settings() const {

@@ -32,12 +32,16 @@ struct RunAdviserOptions {
   /// Of the data's files; asked once, when an epoch waits for reads, since it looks at each file.
   /// May be empty.
   std::function<std::uint64_t()> data_bytes{};
+  /// Of all records decoded; asked once, when an epoch waits for reads or the decoder and the
+  /// records could be cached, since it opens their outlines. May be empty.
+  std::function<std::uint64_t()> decoded_bytes{};
 };
 
 /// A stage before its first step.
 struct AdvisedStage {
   std::int64_t number = 0;  ///< in the list of its member's stages
   std::int64_t epochs = 0;
+  std::int64_t records = 0;      ///< of an epoch; 0: unknown
   std::uint64_t slab_bytes = 0;  ///< of its loader, to be page-locked; 0: they need not be
 };
 
@@ -75,7 +79,7 @@ class RunAdviser {
   void drop_told_limits(std::vector<monitor::Advice>& all);
   const monitor::SettingFacts& settings() const;
   void add_time(monitor::RunFacts& facts) const;
-  std::uint64_t data_bytes(const monitor::Verdict& verdict);
+  void add_sizes(const monitor::Verdict& verdict, monitor::SettingFacts& settings);
 
   RunAdviserOptions options_;
   monitor::Adviser adviser_;
@@ -83,6 +87,8 @@ class RunAdviser {
   AdvisedStage stage_;
   std::int64_t epochs_before_ = 0;  // of the stages before, as they were planned
   std::optional<std::uint64_t> data_bytes_;
+  std::optional<std::uint64_t> decoded_bytes_;
+  std::uint64_t held_ = 0;  // by the process, at the end of the last phase
   ReadWindow window_;
   std::optional<monitor::ReadFacts> reads_;  // of the epoch
   monitor::RunFacts of_phases_;              // of the epoch

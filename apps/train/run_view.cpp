@@ -121,6 +121,7 @@ void RunView::Impl::begin_fold(const FoldView& fold, Loader& loader) {
   phases_ = {};
   advice_.begin_stage({.number = fold.stage_number,
                        .epochs = fold.epochs,
+                       .records = fold.samples_per_epoch,
                        .slab_bytes = on_gpu_ ? slab_bytes(loader) : 0});
   in_training_part_ = false;
   member_said_ = false;

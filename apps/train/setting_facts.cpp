@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headrace::inline v1::app {
@@ -60,6 +61,28 @@ void leave_out_keys(monitor::SettingFacts& facts, const Node& stage) {
     std::erase(facts.keys, entry.key == "augment" ? entry.key : "training." + entry.key);
 }
 
+// Where it leads the list, the decoder does it.
+bool leads(const Node& full, std::string_view operation) {
+  const Entry* const list = full.find("augment");
+  if (list == nullptr || list->value.items.empty()) return false;
+  const Node& first = list->value.items.front();
+  return first.text == operation || first.find(operation) != nullptr;
+}
+
+// Of the square that whole pictures are decoded to, so that crops of it are little smaller.
+int resize_for(std::int64_t side) {
+  constexpr std::int64_t most = 4096;
+  return static_cast<int>(std::min((side * 8 / 7 + 7) / 8 * 8, most));
+}
+
+std::int64_t warmup_epochs(const Values& values) {
+  std::int64_t most = 1;
+  for (const auto& [path, value] : values)
+    if (path.starts_with("training.schedule") && path.ends_with(".warmup_epochs"))
+      most = std::max(most, number(values, path, 1));
+  return most;
+}
+
 }  // namespace
 
 monitor::SettingFacts setting_facts(const Node& full) {
@@ -78,7 +101,11 @@ monitor::SettingFacts setting_facts(const Node& full) {
       .device = text(values, "device"),
       .accumulation = number(values, "training.accumulation", 1),
       .precision = text(values, "training.precision"),
-      .resident = bytes(values, "data.resident")};
+      .resident = bytes(values, "data.resident"),
+      .decode_draws = text(values, "image.resize") == "0" && leads(full, "random_resized_crop"),
+      .picture_resize = resize_for(
+          number(values, values.contains("image.size") ? "image.size" : "image.side", 0)),
+      .least_epochs = warmup_epochs(values)};
   for (const auto& [path, value] : values)
     facts.keys.push_back(path);
   return facts;

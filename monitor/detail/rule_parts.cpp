@@ -66,6 +66,13 @@ bool has_key(const SettingFacts& settings, std::string_view key) {
   return std::ranges::find(common_keys, key) != common_keys.end();
 }
 
+void set_cache(bool in_memory, std::uint64_t bytes, Advice& advice) {
+  advice.setting = in_memory ? "data.cache.memory" : "data.cache.disk";
+  advice.old_value = "0B";
+  advice.new_value = setting_bytes(bytes);
+  if (!in_memory) advice.action += "; data.cache.folder has to name a folder on a local disk, too";
+}
+
 std::string batch_key(const SettingFacts& settings) {
   if (has_key(settings, "training.batch")) return "training.batch";
   return has_key(settings, "batch") ? "batch" : "batch of the stage";

@@ -29,6 +29,8 @@ std::string setting_bytes(std::uint64_t bytes);
 std::string kibibytes(std::uint64_t bytes);
 
 bool has_key(const SettingFacts& settings, std::string_view key);
+/// data.cache of so many bytes, in memory or on a disk, where it needs a folder, too.
+void set_cache(bool in_memory, std::uint64_t bytes, Advice& advice);
 /// "training.batch", or "batch" of a loader's configuration; words where a stage has its own.
 std::string batch_key(const SettingFacts& settings);
 

@@ -36,17 +36,27 @@ void cache_decoded(const RunFacts& facts, Advice& advice) {
   const SettingFacts& settings = facts.settings;
   const std::uint64_t room = facts.machine ? facts.machine->memory_room : 0;
   const bool in_memory = settings.decoded_bytes > 0 && settings.decoded_bytes <= room;
-  advice.setting =
-      in_memory || settings.decoded_bytes == 0 ? "data.cache.memory" : "data.cache.disk";
-  advice.old_value = "0B";
-  advice.new_value = setting_bytes(settings.decoded_bytes > 0 ? settings.decoded_bytes : room / 2);
   advice.action = "more threads will not help: keep what is made before anything random";
   if (!settings.random_before_cache.empty())
     advice.action += fmt::format(" (what comes behind {} is made anew)",
                                  fmt::join(settings.random_before_cache, ", "));
   if (settings.decoded_bytes > 0)
+    set_cache(in_memory, settings.decoded_bytes, advice);
+  else
+    set_cache(true, room / 2, advice);
+  if (settings.decoded_bytes > 0)
     advice.evidence.push_back(
         bytes_of("decoded_bytes", "all records decoded", settings.decoded_bytes));
+}
+
+// What draws its crop while it decodes has nothing to keep.
+void decode_whole(const SettingFacts& settings, Advice& advice) {
+  advice.setting = "image.resize";
+  advice.old_value = std::string("0");
+  advice.new_value = fmt::format("{}", settings.picture_resize);
+  advice.action =
+      "more threads will not help: decode whole pictures to that size, which data.cache.memory "
+      "then keeps, and draw crops from them (pixels become others)";
 }
 
 // As many batches ahead as the longest wait takes to train on.
@@ -72,10 +82,15 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
   };
   const bool knows_size =
       settings.decoded_bytes > 0 || (facts.machine && facts.machine->memory_room > 0);
-  if (stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache &&
-      knows_size) {
+  const bool can_keep =
+      stage.stage == "decode" && has_key(settings, "data.cache.memory") && !settings.has_cache;
+  if (can_keep && settings.may_cache() && knows_size) {
     cache_decoded(facts, advice);
     advice.effect = without() + " from the second epoch on";
+  } else if (can_keep && settings.decode_draws && settings.decode_device == "cpu" &&
+             settings.picture_resize > 0 && has_key(settings, "image.resize")) {
+    decode_whole(settings, advice);
+    advice.effect = without() + " from the second epoch on, with the cache";
   } else if (stage.stage == "decode" && gpu_can_decode(facts, limits)) {
     advice.setting = "image.decode";
     advice.old_value = "cpu";

@@ -25,6 +25,7 @@ std::string without_reads(const RunFacts& facts) {
 void bring_nearer(const RunFacts& facts, Advice& advice) {
   const SettingFacts& settings = facts.settings;
   const std::uint64_t room = facts.machine ? facts.machine->memory_room : 0;
+  const std::uint64_t shared = facts.machine ? facts.machine->shared_room : 0;
   const bool fits = settings.data_bytes > 0 && settings.data_bytes < room;
   if (has_key(settings, "data.resident") && fits && settings.data_bytes > settings.resident) {
     advice.setting = "data.resident";
@@ -34,16 +35,13 @@ void bring_nearer(const RunFacts& facts, Advice& advice) {
   } else if (has_key(settings, "data.stage")) {
     advice.setting = "data.stage";
     advice.old_value = "\"\"";
-    advice.new_value = fits ? "/dev/shm" : "a folder of a local disk";
+    advice.new_value =
+        fits && settings.data_bytes < shared ? "/dev/shm" : "a folder of a local disk";
     advice.action = "copy the file nearer before the first epoch";
-  } else if (has_key(settings, "data.cache.memory") && !settings.has_cache) {
-    const std::uint64_t wanted =
-        settings.decoded_bytes > 0 ? settings.decoded_bytes : settings.data_bytes;
-    const bool in_memory = wanted > 0 && wanted < room;
-    advice.setting = in_memory ? "data.cache.memory" : "data.cache.disk";
-    advice.old_value = "0B";
-    advice.new_value = wanted > 0 ? setting_bytes(wanted) : "what the records take";
+  } else if (has_key(settings, "data.cache.memory") && settings.may_cache() &&
+             settings.decoded_bytes > 0) {
     advice.action = "keep records after the first epoch";
+    set_cache(settings.decoded_bytes < room, settings.decoded_bytes, advice);
   }
   if (settings.data_bytes > 0)
     advice.evidence.push_back(bytes_of("data_bytes", "data", settings.data_bytes));
@@ -108,11 +106,13 @@ RuleAdvice chunk_shape(const RunFacts& facts, const AdviceThresholds& limits) {
                 .verdict = fmt::format("chunks do not fit what is read of them: {:.1f} bytes are "
                                        "unpacked for each that is used{}{}",
                                        amplification, reads.why.empty() ? "" : ", ", reads.why),
-                .setting = reads.setting,
-                .old_value = reads.old_value,
-                .new_value = reads.new_value,
                 .weight = 1.0 - 1.0 / amplification};
-  if (advice.setting.empty()) {
+  const bool fits = !facts.machine || reads.memory_needed <= facts.machine->memory_room;
+  if (!reads.setting.empty() && fits) {
+    advice.setting = reads.setting;
+    advice.old_value = reads.old_value;
+    advice.new_value = reads.new_value;
+  } else {
     advice.setting = "headrace pack volumes --chunk";
     advice.old_value = "as they are";
     advice.new_value = "near the shape of a patch";

@@ -1,11 +1,18 @@
 // What advice tells a person to change is there to be changed: a key of the kind at hand, or a
 // command.
+#include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/feed/loader_config.h>
 #include <headrace/apps/jobs/jobs.h>
+#include <headrace/apps/train/setting_facts.h>
+#include <headrace/engine/base/error.h>
 #include <headrace/monitor/adviser.h>
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/monitor/run_window.h>
+#include <headrace/tests/support/temporary_folder.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +23,8 @@ namespace app = headrace::app;
 using namespace headrace::test;
 
 using Keys = std::vector<std::string>;
+
+const std::filesystem::path configs = HEADRACE_SOURCE_DIR "/configs";
 
 Keys keys_of_loader() {
   app::LoaderConfig loader;
@@ -133,7 +142,90 @@ void check_settings(const std::string& kind, const Keys& keys, std::set<int>& sp
   }
 }
 
+// What a person writes who does as he is told.
+std::vector<std::string> settings_of(const Advice& advice) {
+  std::vector<std::string> settings{advice.setting + '=' + advice.new_value};
+  if (has(advice.action, "data.cache.folder")) settings.emplace_back("data.cache.folder=/tmp");
+  return settings;
+}
+
+std::string refusal(const app::Node& document, const Advice& advice) {
+  try {
+    app::Node changed = document;
+    for (const std::string& setting : settings_of(advice))
+      app::apply_override(changed, setting);
+    const auto whole = app::read_whole_configuration(app::jobs(), changed);
+    if (whole.loader) check(whole.loader->data.cache);
+  } catch (const headrace::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Of every window, what each rule says of the configuration as it is.
+std::vector<Advice> advice_on(const app::Node& document) {
+  const auto whole = app::read_whole_configuration(app::jobs(), document);
+  std::vector<Advice> all;
+  for (RunFacts facts : bad_windows()) {
+    const headrace::monitor::SettingFacts sizes = facts.settings;
+    facts.settings = app::setting_facts(whole.full);
+    facts.settings.data_bytes = sizes.data_bytes;
+    facts.settings.decoded_bytes = sizes.decoded_bytes;
+    for (const AdviceRule& rule : advice_rules())
+      if (const auto advice = said(rule.number, of_kind(facts, facts.settings.keys)))
+        all.push_back(*advice);
+  }
+  return all;
+}
+
+std::vector<app::Node> all_configurations() {
+  std::vector<app::Node> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(configs))
+    if (entry.path().extension() == ".yaml") all.push_back(app::read_document(entry.path()));
+  return all;
+}
+
 }  // namespace
+
+TEST_CASE("a value that is advised is one that the program takes") {
+  std::size_t tried = 0;
+  for (const app::Node& document : all_configurations()) {
+    CAPTURE(*document.place.source);
+    const Keys keys =
+        app::setting_facts(app::read_whole_configuration(app::jobs(), document).full).keys;
+    for (const Advice& advice : advice_on(document)) {
+      const bool words = advice.setting == "augment";  // that says which operation is dear
+      if (words || std::ranges::find(keys, advice.setting) == keys.end()) continue;
+      ++tried;
+      const std::string refused = refusal(document, advice);
+      CHECK_MESSAGE(refused.empty(), advice.line(), ": ", refused);
+    }
+  }
+  CHECK(tried > 100);
+}
+
+TEST_CASE(
+    "where the decoder draws its crop, what is advised can be read and run, and cached then") {
+  const TemporaryFolder folder;
+  write_png_pictures(folder.path() / "pictures", 4);
+  const auto file = folder.path() / "loader.yaml";
+  std::ofstream(file) << "kind: loader\ndata: {source: images, listings: \"\", folder: "
+                      << (folder.path() / "pictures").string()
+                      << "}\naugment: [{random_resized_crop: {}}]\nbatch: 2\n";
+  CHECK_THROWS_WITH_AS(app::read_bench_job(app::jobs(), file, {"data.cache.memory=64MiB"}),
+                       doctest::Contains("draws its crop at random"), headrace::ConfigError);
+  bool resized = false;
+  for (const Advice& advice : advice_on(app::read_document(file))) {
+    CHECK_FALSE(advice.setting.starts_with("data.cache"));
+    if (advice.setting != "image.resize") continue;
+    resized = true;
+    std::vector<std::string> settings = settings_of(advice);
+    CHECK_NOTHROW(app::read_bench_job(app::jobs(), file, settings));
+    settings.emplace_back("data.cache.memory=64MiB");
+    CHECK_NOTHROW(app::read_bench_job(app::jobs(), file, settings));
+  }
+  CHECK(resized);
+}
 
 TEST_CASE("every setting that a rule names is a key of the kind at hand, or a command") {
   std::set<int> spoke;

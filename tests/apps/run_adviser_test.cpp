@@ -342,6 +342,28 @@ TEST_CASE("without a sample of the machine the process's own CPU time speaks for
   CHECK(count(said_of(full), "cheaper-step") == 1);
 }
 
+TEST_CASE("a larger batch is no larger than an epoch has records") {
+  RunAdviser adviser({.on_gpu = true, .settings = {.batch = 32}});
+  adviser.begin_stage({.epochs = 10, .records = 500});
+  const app::SystemWindow system{
+      .machine = monitor::MachineFacts{.cores = 8},
+      .gpu = monitor::GpuFacts{.busy_share = 0.5, .memory_total = 80 * 1024 * mib}};
+  monitor::MemoryJudge judge;
+  adviser.on_phase({.phase = app::RunPhase::training,
+                    .memory = {.peak = 40 * mib, .reserved = 40 * mib, .on_gpu = true},
+                    .limits = {.gpu = 80 * 1024 * mib}},
+                   judge);
+  std::string larger;
+  for (const monitor::Advice& advice : adviser.on_epoch({.epoch = {.epoch = 0, .seconds = 10.0},
+                                       .epochs = 10,
+                                       .budget = {.steps = 100, .on_gpu = true, .wall_s = 10.0},
+                                       .verdict = {.bound = monitor::InputBound::not_input_bound},
+                                       .stats = {},
+                                       .system = system}))
+    if (advice.setting == "training.batch") larger = advice.new_value;
+  CHECK(larger == "500");
+}
+
 TEST_CASE("the data's files are looked at once, where reads hold the run back, and never else") {
   int looks = 0;
   const auto cold_pages = [&](double data_stall) {

@@ -83,6 +83,26 @@ TEST_CASE("a key that a stage has of its own is none of the configuration's") {
           .empty());
 }
 
+TEST_CASE("a decoder draws where a random crop leads the list and whole pictures are not decoded") {
+  const auto draws = [](const char* more) {
+    return facts_of(std::string("kind: classification\ndata: {train: {folder: x}}\n") + more);
+  };
+  const monitor::SettingFacts drawn = draws("augment: [random_resized_crop]\n");
+  CHECK(drawn.decode_draws);
+  CHECK_FALSE(drawn.may_cache());
+  CHECK(drawn.picture_resize == 256);
+  CHECK_FALSE(draws("augment: [random_resized_crop]\nimage: {resize: 256}\n").decode_draws);
+  CHECK_FALSE(draws("augment: [resized_center_crop]\n").decode_draws);
+  CHECK(draws("augment: []\n").may_cache());
+}
+
+TEST_CASE("fewer epochs than the warm-up has are never to be had") {
+  const monitor::SettingFacts facts = facts_of(
+      "kind: leak\ndata: {training: a.h5, validation: b.h5, testing: c.h5}\n"
+      "training: {epochs: 10, schedule: {cosine: {warmup_epochs: 4}}}\n");
+  CHECK(facts.least_epochs == 4);
+}
+
 TEST_CASE("a configuration without a model has its keys and values, too") {
   const auto whole = app::read_whole_configuration(
       app::jobs(),

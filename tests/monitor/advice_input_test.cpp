@@ -113,6 +113,21 @@ TEST_CASE("rule 3 keeps what is decoded, in memory or on disk by what there is r
   facts.machine->memory_room = 20 * gib;
   CHECK(whole(3, facts).setting == "data.cache.disk");
   CHECK(has(whole(3, facts).action, "behind rotate"));
+  CHECK(has(whole(3, facts).action, "data.cache.folder has to name a folder"));
+}
+
+TEST_CASE("rule 3 keeps nothing of a decoder that draws, but tells how to make it draw nothing") {
+  RunFacts facts = slow_decode();
+  facts.machine->process_share = 0.97;
+  facts.settings.decode_draws = true;
+  CHECK(whole(3, facts).setting == "decode time a sample");
+  facts.settings.picture_resize = 256;
+  facts.settings.keys = {"data.cache.memory", "image.resize"};
+  const Advice advice = whole(3, facts);
+  CHECK(advice.setting == "image.resize");
+  CHECK(advice.old_value == "0");
+  CHECK(advice.new_value == "256");
+  CHECK(has(advice.action, "data.cache.memory"));
 }
 
 TEST_CASE("rule 3 decodes on a GPU that has time, where there is no cache or it is in use") {

@@ -45,6 +45,10 @@ TEST_CASE("rule 4 brings data nearer that a slow storage holds back") {
   CHECK(has(advice.effect, "333 -> 640 samples/s"));
   facts.settings.keys = {"data.stage"};
   CHECK(whole(4, facts).setting == "data.stage");
+  CHECK(whole(4, facts).new_value == "a folder of a local disk");
+  facts.machine->shared_room = 64 << 20;  // as a container has it
+  CHECK(whole(4, facts).new_value == "a folder of a local disk");
+  facts.machine->shared_room = 9 * gib;
   CHECK(whole(4, facts).new_value == "/dev/shm");
   facts.settings.data_bytes = 400 * gib;
   CHECK(whole(4, facts).new_value == "a folder of a local disk");
@@ -56,6 +60,24 @@ TEST_CASE("rule 4 brings data nearer that a slow storage holds back") {
   facts.settings.keys = {"threads.io"};
   CHECK(whole(4, facts).setting == "read time a sample");
   CHECK_FALSE(speaks(4, window()));
+}
+
+TEST_CASE("rule 4 proposes a cache that is accepted, and none whose size nobody knows") {
+  RunFacts facts = slow_disk();
+  facts.machine->memory_room = 20 * gib;
+  CHECK(whole(4, facts).setting == "data.cache.disk");
+  CHECK(has(whole(4, facts).action, "data.cache.folder"));
+  const auto proposes_none = [](RunFacts changed) {
+    return whole(4, changed).setting == "read time a sample";
+  };
+  facts.settings.decode_draws = true;
+  CHECK(proposes_none(facts));
+  facts.settings.decode_draws = false;
+  facts.settings.decode_device = "cuda";
+  CHECK(proposes_none(facts));
+  facts.settings.decode_device = "cpu";
+  facts.settings.decoded_bytes = 0;
+  CHECK(proposes_none(facts));
 }
 
 TEST_CASE("rule 4 speaks from a fifth of the time under pressure on, else rule 2 does") {
@@ -134,6 +156,11 @@ TEST_CASE("rule 6 speaks above an amplification of 4, and mildly where nobody wa
   CHECK_FALSE(speaks(6, facts));
   facts.reads->bytes_read = 40.1e9;
   CHECK(speaks(6, facts));
+  facts.reads->setting = "volume.cache";
+  facts.reads->memory_needed = facts.machine->memory_room;
+  CHECK(whole(6, facts).setting == "volume.cache");
+  facts.reads->memory_needed += 1;
+  CHECK(whole(6, facts).setting == "headrace pack volumes --chunk");
   facts.reads->setting = "";
   CHECK(whole(6, facts).setting == "headrace pack volumes --chunk");
   CHECK(whole(6, with_stall(facts, 0.0)).severity == Severity::notice);

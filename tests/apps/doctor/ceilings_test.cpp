@@ -117,7 +117,8 @@ TEST_CASE("a stall of cold data alone is of the storage") {
 TEST_CASE("data on slow storage are brought nearer, by the keys that the configuration has") {
   app::Ceilings ceilings = ceilings_of({}, slow_read);
   ceilings.storage.io_pressure = 0.8;
-  app::CeilingFacts facts{.settings = {.data_bytes = 100 << 20}, .memory_room = 1 << 30};
+  app::CeilingFacts facts{
+      .settings = {.data_bytes = 100 << 20}, .memory_room = 1 << 30, .shared_room = 1 << 30};
   const app::Diagnosis found = diagnosis_of(ceilings, facts);
   REQUIRE(found.advice);
   CHECK(found.advice->rule == "faster-storage");
