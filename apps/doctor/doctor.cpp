@@ -1,5 +1,5 @@
-#include <headrace/apps/config/units.h>
 #include <headrace/apps/doctor/ceilings.h>
+#include <headrace/apps/doctor/configured_needs.h>
 #include <headrace/apps/doctor/doctor.h>
 #include <headrace/apps/doctor/environment.h>
 #include <headrace/apps/doctor/tune_candidates.h>
@@ -9,6 +9,7 @@
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/train/data_pages.h>
 #include <headrace/apps/train/files_needed.h>
+#include <headrace/apps/train/memory_room.h>
 #include <headrace/apps/train/setting_facts.h>
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/engine/base/error.h>
@@ -41,7 +42,9 @@ CeilingFacts facts_of(const WholeConfiguration& configuration,
                       const EnvironmentOptions& environment, const DataFiles& data) {
   CeilingFacts facts{
       .settings = setting_facts(configuration.full),
-      .memory_room = monitor::read_host_memory().room(),
+      .memory_room = std::min(monitor::read_host_memory().room(),
+                              environment.needs.memory_limit.value_or(UINT64_MAX)),
+      .shared_room = shared_memory_room(),
       .files = monitor::read_file_limits({.open = environment.needs.open_files.value_or(0)})};
   facts.settings.data_bytes = data.bytes;
   facts.settings.decoded_bytes = record_bytes(configuration).decoded;
@@ -56,19 +59,13 @@ PaceResult measure(const WholeConfiguration& configuration, PaceInput input, dou
 // What a configuration wants of the machine, and where its files lie.
 EnvironmentOptions environment_of(const WholeConfiguration& configuration, const DataFiles& data,
                                   const Ceilings& ceilings) {
-  EnvironmentOptions options;
+  EnvironmentOptions options{.runs = configuration.value("runs").value_or(""),
+                             .needs = configured_needs(configuration)};
   options.needs.read_per_s = storage_demand(ceilings);
   options.needs.open_files = open_files_of(configuration, ceilings.memory.budget.on_gpu);
+  options.needs.process_share = ceilings.memory.process_share;
   if (!data.files.empty())
-    options.data = data.files.size() == 1 ? data.files.front() : data.files.front().parent_path();
-  options.runs = configuration.value("runs").value_or("");
-  options.needs.gpu = configuration.value("device") == "cuda";
-  options.needs.cpu = configuration.value("device") == "cpu";
-  options.needs.loader_threads = configuration.number("threads.loader").value_or(0);
-  options.needs.torch_threads = configuration.number("threads.torch").value_or(0);
-  const char* const limit = configuration.trains ? "memory.limit" : "memory";
-  if (const auto bytes = parse_bytes(configuration.value(limit).value_or("")))
-    options.needs.memory_limit = bytes->value;
+    options.data = data.files.size() == 1 ? data.files.front() : data.folder();
   return options;
 }
 

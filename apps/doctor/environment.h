@@ -19,9 +19,13 @@ struct EnvironmentNeeds {
   int torch_threads = 0;                        ///< threads.torch, likewise
   std::optional<std::uint64_t> open_files{};    ///< by the loader, at most
   std::optional<std::uint64_t> locked_bytes{};  ///< page-locked
-  std::optional<std::uint64_t> memory_limit{};  ///< memory.limit, bytes
-  std::optional<std::uint64_t> run_bytes{};     ///< that a run writes
-  std::optional<double> read_per_s{};           ///< bytes that the step could use up
+  std::optional<std::uint64_t> memory_limit{};  ///< of the process, bytes
+  std::string memory_key = "memory.limit";      ///< that says so
+  std::optional<double> process_share{};     ///< of the cores that a trial of its loader kept busy
+  bool can_stage = false;                    ///< data.stage is a key of it, and not set
+  bool can_cache = false;                    ///< likewise data.cache
+  std::optional<std::uint64_t> run_bytes{};  ///< that a run writes
+  std::optional<double> read_per_s{};        ///< bytes that the step could use up
 };
 
 struct EnvironmentOptions {

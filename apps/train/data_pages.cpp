@@ -22,26 +22,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders that are written to, or that copies go to.
-constexpr std::array<std::string_view, 5> written{"runs", "data.listings", "data.cache.folder",
-                                                  "data.stage", "volume.store"};
+// Of the section `data`: folders that are written to or that copies go to, and words that may be a
+// folder's name by chance.
+constexpr std::array<std::string_view, 4> passed_over{"listings", "cache", "stage", "split"};
+constexpr std::array<std::string_view, 5> words{"source", "check", "columns", "classes",
+                                                "mask_suffix"};
 
 class Finder {
  public:
   explicit Finder(const Node& document) {
-    if (const Entry* data = document.find("data"))
-      if (const Entry* root = data->value.find("root")) root_ = root->value.text;
-    visit(document, "");
+    const Entry* const data = document.find("data");
+    if (data == nullptr) return;
+    if (const Entry* root = data->value.find("root")) root_ = root->value.text;
+    if (const Entry* stage = data->value.find("stage")) found_.stage = stage->value.text;
+    for (const Entry& entry : data->value.entries)
+      if (std::ranges::find(passed_over, entry.key) == passed_over.end()) visit(entry);
   }
   DataFiles take() { return std::move(found_); }
 
  private:
-  void visit(const Node& node, const std::string& path) {
-    if (std::ranges::find(written, path) != written.end()) return;
+  void visit(const Entry& entry) {
+    if (std::ranges::find(words, entry.key) == words.end()) visit(entry.value);
+  }
+
+  void visit(const Node& node) {
     for (const Entry& entry : node.entries)
-      visit(entry.value, path.empty() ? entry.key : path + '.' + entry.key);
+      visit(entry);
     for (const Node& item : node.items)
-      visit(item, path);
+      visit(item);
     if (node.kind == Node::Kind::scalar && !node.text.empty()) named(node.text);
   }
 
@@ -144,6 +152,11 @@ void drop(const fs::path& path, bool look, Asked& asked) {
 
 }  // namespace
 
+fs::path DataFiles::folder() const {
+  const fs::path parent = files.empty() ? fs::path() : files.front().parent_path();
+  return parent.empty() ? "." : parent;
+}
+
 DataFiles find_data_files(const Node& document) {
   return Finder(document).take();
 }
@@ -157,6 +170,8 @@ DroppedPages drop_pages(const DataFiles& data) {
     drop(data.files[i], i % each == 0, asked);
   if (asked.bytes == 0 && asked.in_memory == 0)
     return {.how = "storage is memory: the configuration names no file with data"};
+  if (!data.stage.empty())
+    return {.how = "storage is memory: the copy in data.stage is read just after it was written"};
   if (asked.in_memory > asked.bytes)
     return {.how = "storage is memory: the data lie in a file system that has no disk"};
   if (asked.resident > mostly * asked.looked_at)

@@ -14,13 +14,17 @@ namespace headrace::inline v1::app {
 struct DataFiles {
   std::vector<std::filesystem::path> files{};
   std::uint64_t bytes = 0;
-  bool all = true;  ///< false: there are more than were looked for
+  bool all = true;                ///< false: there are more than were looked for
+  std::filesystem::path stage{};  ///< data.stage, where a copy is read instead; empty: none
+
+  /// Of the first file; of one in the working directory ".".
+  std::filesystem::path folder() const;
 
   static constexpr std::size_t most = 200'000;
 };
 
-/// Every file that a value of the document names, below every folder that one names, and that a
-/// line of a list (.csv, .tsv, .jsonl) names, relative to `data.root` or the list; folders that
+/// Every file that a value of the section `data` names, below every folder that one names, and that
+/// a line of a list (.csv, .tsv, .jsonl) names, relative to `data.root` or the list; folders that
 /// runs write to are left out. Paths are relative to the working directory. Throws nothing.
 DataFiles find_data_files(const Node& document);
 

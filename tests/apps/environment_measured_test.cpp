@@ -48,7 +48,10 @@ TEST_CASE("data on a share or in memory are a notice with its way out") {
   for (const char* type : {"nfs4", "cifs", "fuse.sshfs"}) {
     put_on(machine, type);
     CHECK(machine.finding(what).severity == Severity::notice);
+    machine.options.needs.can_stage = true;
     CHECK(machine.finding(what).way_out.starts_with("set data.stage"));
+    machine.options.needs.can_stage = false;
+    CHECK(machine.finding(what).way_out.starts_with("copy the data to a local disk"));
   }
   put_on(machine, "tmpfs");
   machine.facts().data_space = FolderSpace{4 * gib, 3 * gib};

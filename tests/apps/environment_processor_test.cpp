@@ -23,8 +23,20 @@ TEST_CASE("more loader threads than the quota has cores is a warning, in v2 and 
   const Finding threads = machine.finding("threads.loader");
   CHECK(threads.severity == Severity::warning);
   CHECK(threads.found == "16 on 1.50 cores");
-  CHECK(threads.wanted == "at most 2");
-  CHECK(threads.way_out.starts_with("set threads.loader: 2"));
+  CHECK(threads.wanted == "at most 8");
+  CHECK(threads.way_out.starts_with("set threads.loader: 8"));
+}
+
+TEST_CASE("workers that sleep may be more than the cores: four times, or what a trial bears") {
+  HealthyMachine machine;
+  machine.options.needs = {.loader_threads = 16};
+  CHECK(machine.finding("threads.loader").severity == Severity::info);
+  machine.options.needs.loader_threads = 17;
+  CHECK(machine.finding("threads.loader").severity == Severity::warning);
+  machine.options.needs.process_share = 0.89;
+  CHECK(machine.finding("threads.loader").severity == Severity::info);
+  machine.options.needs = {.loader_threads = 5, .process_share = 0.9};
+  CHECK(machine.finding("threads.loader").way_out.starts_with("set threads.loader: 4"));
 }
 
 TEST_CASE("as many threads as cores are right, one more is not, and 0 takes what there is") {

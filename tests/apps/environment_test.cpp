@@ -53,7 +53,7 @@ TEST_CASE("an empty root is unknown all over, and nothing of it passes") {
 
 TEST_CASE("findings come worst first, what is not known behind what is") {
   HealthyMachine machine;
-  machine.options.needs = {.gpu = true, .loader_threads = 16};
+  machine.options.needs = {.gpu = true, .loader_threads = 17};
   machine.options.torch_cuda.clear();
   machine.write("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   machine.remove("proc/cpuinfo");

@@ -1,5 +1,6 @@
 #include <headrace/apps/doctor/checks/checks.h>
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/monitor/advice_thresholds.h>
 #include <headrace/monitor/process_memory.h>
 
 #include <algorithm>
@@ -27,15 +28,26 @@ Finding quota_finding(const std::filesystem::path& root, unsigned cpus,
 }
 
 // Threads beyond the quota use it up early in each period and then all stand still.
-Finding thread_finding(const char* key, int threads, unsigned cores, const std::string& granted) {
+Finding thread_finding(const char* key, int threads, unsigned cores, const std::string& granted,
+                       unsigned most) {
   Finding finding{.what = key,
                   .found = threads == 0 ? fmt::format("0, which takes {}", cores)
                                         : fmt::format("{} on {}", threads, granted),
-                  .wanted = fmt::format("at most {}", cores)};
-  if (threads <= static_cast<int>(cores)) return finding;
+                  .wanted = fmt::format("at most {}", most)};
+  if (threads <= static_cast<int>(most)) return finding;
   finding.severity = Severity::warning;
-  finding.way_out = fmt::format("set {}: {}, or grant the run more cores", key, cores);
+  finding.way_out = fmt::format("set {}: {}, or grant the run more cores", key, most);
   return finding;
+}
+
+// Workers that sleep more than they work may be more than the cores; a trial tells.
+unsigned most_workers(const EnvironmentNeeds& needs, unsigned cores) {
+  constexpr unsigned most_per_core = 4;
+  const bool full =
+      needs.process_share && *needs.process_share >= monitor::AdviceThresholds().full_cpu;
+  if (full) return cores;
+  const auto asked = static_cast<unsigned>(std::max(needs.loader_threads, 0));
+  return needs.process_share ? std::max(asked, cores) : most_per_core * cores;
 }
 
 }  // namespace
@@ -51,10 +63,10 @@ void check_cpu_share(const EnvironmentOptions& options, const EnvironmentFacts& 
   const unsigned cores = monitor::usable_cores(cpus, quota);
   const double granted = quota ? std::min(*quota, static_cast<double>(cpus)) : cpus;
   findings.push_back(quota_finding(options.root, cpus, quota));
-  findings.push_back(
-      thread_finding("threads.loader", options.needs.loader_threads, cores, cores_text(granted)));
-  findings.push_back(
-      thread_finding("threads.torch", options.needs.torch_threads, cores, cores_text(granted)));
+  findings.push_back(thread_finding("threads.loader", options.needs.loader_threads, cores,
+                                    cores_text(granted), most_workers(options.needs, cores)));
+  findings.push_back(thread_finding("threads.torch", options.needs.torch_threads, cores,
+                                    cores_text(granted), cores));
 }
 
 }  // namespace headrace::inline v1::app

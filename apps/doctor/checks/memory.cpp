@@ -28,11 +28,13 @@ Finding limit_finding(const EnvironmentOptions& options) {
                   .found = fmt::format("{} ({})", format_bytes(limit),
                                        of_cgroup ? "cgroup" : "the machine's memory")};
   if (!options.needs.memory_limit) return finding;
-  finding.wanted = fmt::format("memory.limit is {}", format_bytes(*options.needs.memory_limit));
+  finding.wanted =
+      fmt::format("{} is {}", options.needs.memory_key, format_bytes(*options.needs.memory_limit));
   if (*options.needs.memory_limit <= limit) return finding;
   finding.severity = Severity::warning;
-  finding.way_out = fmt::format("set memory.limit to at most {}, or raise {}", format_bytes(limit),
-                                of_cgroup ? host.cgroup_file : "the machine's memory");
+  finding.way_out =
+      fmt::format("set {} to at most {}, or raise {}", options.needs.memory_key,
+                  format_bytes(limit), of_cgroup ? host.cgroup_file : "the machine's memory");
   return finding;
 }
 

@@ -30,14 +30,16 @@ Finding data_place(const EnvironmentOptions& options, const EnvironmentFacts& fa
     case StorageKind::network:
     case StorageKind::fuse:
       finding.severity = Severity::notice;
-      finding.way_out = "set data.stage to a local folder: records are copied there once";
+      finding.way_out = options.needs.can_stage
+                            ? "set data.stage to a local folder: records are copied there once"
+                            : "copy the data to a local disk, or pack them (headrace pack)";
       return finding;
     case StorageKind::memory:
       finding.severity = Severity::notice;
       finding.wanted = "memory that nobody else needs";
       finding.way_out =
-          "these files count as memory: leave it out of memory.limit, or move them "
-          "to a disk";
+          fmt::format("these files count as memory: leave it out of {}, or move them to a disk",
+                      options.needs.memory_key);
       if (facts.data_space)
         finding.found += fmt::format(
             ", {} in use", format_bytes(facts.data_space->total -
@@ -56,6 +58,13 @@ Finding data_place(const EnvironmentOptions& options, const EnvironmentFacts& fa
 // does in order.
 constexpr double slow_random_per_s = 20.0 * 1024 * 1024;
 constexpr double slow_sequential_per_s = 80.0 * 1024 * 1024;
+
+std::string faster_reads(const EnvironmentNeeds& needs) {
+  return fmt::format("{}{}{}move the files to a faster disk, or pack them (headrace pack)",
+                     needs.can_stage ? "set data.stage to a faster folder, " : "",
+                     needs.can_cache ? "set data.cache.memory or data.cache.disk, " : "",
+                     needs.can_stage || needs.can_cache ? "or " : "");
+}
 
 Finding data_speed(const EnvironmentOptions& options, const std::optional<ReadSpeed>& speed) {
   constexpr const char* what = "read speed of the data";
@@ -78,9 +87,7 @@ Finding data_speed(const EnvironmentOptions& options, const std::optional<ReadSp
                                  speed->random_per_s < slow_random_per_s;
   if (!slow) return finding;
   finding.severity = Severity::warning;
-  finding.way_out =
-      "set data.stage to a faster folder or data.cache, or pack the files "
-      "(headrace pack)";
+  finding.way_out = faster_reads(options.needs);
   return finding;
 }
 

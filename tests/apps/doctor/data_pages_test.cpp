@@ -56,6 +56,33 @@ TEST_CASE("paths in a list lie below data.root where one is set") {
   CHECK(found("data: {root: " + at + "/root, file: " + at + "/lists/list.tsv}").files.size() == 2);
 }
 
+TEST_CASE("words of a configuration are no folders of data, whatever lies beside it") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  write(folder.path() / "classification/big.bin", "0123456789");
+  write(folder.path() / "table.npy", "01234");
+  const app::DataFiles data = found("kind: " + at + "/classification\nmodel: {name: " + at +
+                                    "/classification}\ndata: {train: {source: " + at +
+                                    "/classification, data: " + at + "/table.npy}}\n");
+  CHECK(data.files.size() == 1);
+  CHECK(data.bytes == 5);
+}
+
+TEST_CASE("files in the working directory lie in a folder, too") {
+  CHECK(app::DataFiles{.files = {"a.h5", "b.h5"}}.folder() == ".");
+  CHECK(app::DataFiles{.files = {"data/a.h5"}}.folder() == "data");
+}
+
+TEST_CASE("a copy that was just made is not cold") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  write(folder.path() / "table.h5", std::string(1 << 20, 'x'));
+  const app::DroppedPages dropped =
+      app::drop_pages(found("data: {file: " + at + "/table.h5, stage: " + at + "/stage}\n"));
+  CHECK_FALSE(dropped.cold);
+  CHECK(contains(dropped.how, "the copy in data.stage"));
+}
+
 TEST_CASE("data without a file are said to be memory") {
   const app::DroppedPages dropped = app::drop_pages(found("kind: loader\ndata: {rows: 7}\n"));
   CHECK_FALSE(dropped.cold);
