@@ -81,9 +81,9 @@ void fewer_epochs(const RunFacts& facts, double over, Advice& advice) {
   const std::int64_t ahead =
       std::max<std::int64_t>(facts.epochs_left >= 0 ? facts.epochs_left : of_stage, 1);
   const auto fit = static_cast<std::int64_t>(std::floor(static_cast<double>(ahead) / over));
-  const std::int64_t fewer = std::max((facts.epoch + fit) * facts.epochs / (facts.epoch + ahead),
-                                      facts.settings.least_epochs);
-  const bool room = facts.seconds_wanted > 0.0 && fewer >= 1 && fewer < facts.epochs;
+  const std::int64_t fewer = (facts.epoch + fit) * facts.epochs / (facts.epoch + ahead);
+  const bool room =
+      facts.seconds_wanted > 0.0 && fewer >= facts.settings.least_epochs && fewer < facts.epochs;
   if (!room) {
     advice.action = "make the steps quicker, or give the run more time";
     return;

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 
 using namespace headrace;
-using app::AdvisedEpoch;
 using app::EpochFacts;
 using app::RunAdviser;
 
