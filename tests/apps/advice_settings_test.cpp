@@ -70,6 +70,7 @@ std::vector<RunFacts> bad_windows() {
           Plan{.augment_s = 0.02, .gpu_busy = busy}, Plan{.transfer_s = 0.003, .gpu_busy = busy}}) {
       RunFacts facts = window(plan);
       facts.epoch_seconds = {60.0, 60.0};
+      facts.bytes_from_storage = 1e12;
       add(facts);
       facts.settings.data_bytes = 400 * gib;
       facts.settings.decoded_bytes = 0;
@@ -96,6 +97,8 @@ std::vector<RunFacts> bad_windows() {
   rest.allocator->retries = 3;
   rest.allocator->inactive_split = 40 * gib;
   rest.allocator->peak = 79 * gib;
+  add(rest);
+  rest.allocator.reset();  // nothing was ever on the GPU
   add(rest);
   return all;
 }

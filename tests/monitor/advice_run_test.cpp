@@ -138,10 +138,10 @@ TEST_CASE("rule 23 names no setting where none would do") {
   CHECK(said(23, no_room)->setting.empty());
   CHECK(has(said(23, no_room)->action, "more time"));
   RunFacts warmed = late();
-  REQUIRE(said(23, warmed)->new_value == "8");
-  warmed.settings.least_epochs = 8;
-  CHECK(said(23, warmed)->new_value == "8");
-  warmed.settings.least_epochs = 9;  // of the warm-up
+  REQUIRE(said(23, warmed)->new_value == "6");
+  warmed.settings.least_epochs = 6;
+  CHECK(said(23, warmed)->new_value == "6");
+  warmed.settings.least_epochs = 7;  // of the warm-up
   CHECK(said(23, warmed)->setting.empty());
 }
 
