@@ -73,6 +73,21 @@ void set_cache(bool in_memory, std::uint64_t bytes, Advice& advice) {
   if (!in_memory) advice.action += "; data.cache.folder has to name a folder on a local disk, too";
 }
 
+bool may_decode_whole(const SettingFacts& settings) {
+  return settings.decode_draws && settings.decode_device == "cpu" && !settings.has_cache &&
+         settings.picture_resize > 0 && has_key(settings, "image.resize") &&
+         has_key(settings, "data.cache.memory");
+}
+
+void decode_whole(const SettingFacts& settings, Advice& advice) {
+  advice.setting = "image.resize";
+  advice.old_value = "0";
+  advice.new_value = fmt::format("{}", settings.picture_resize);
+  advice.action =
+      "decode whole pictures to that size, which data.cache.memory then keeps, and draw crops from "
+      "them (pixels become others)";
+}
+
 std::string batch_key(const SettingFacts& settings) {
   if (has_key(settings, "training.batch")) return "training.batch";
   return has_key(settings, "batch") ? "batch" : "batch of the stage";

@@ -31,6 +31,10 @@ std::string kibibytes(std::uint64_t bytes);
 bool has_key(const SettingFacts& settings, std::string_view key);
 /// data.cache of so many bytes, in memory or on a disk, where it needs a folder, too.
 void set_cache(bool in_memory, std::uint64_t bytes, Advice& advice);
+/// Whether a cache would be accepted once whole pictures are decoded to a size.
+bool may_decode_whole(const SettingFacts& settings);
+/// image.resize, for the cache behind it: what draws its crop while it decodes has nothing to keep.
+void decode_whole(const SettingFacts& settings, Advice& advice);
 /// "training.batch", or "batch" of a loader's configuration; words where a stage has its own.
 std::string batch_key(const SettingFacts& settings);
 

@@ -49,16 +49,6 @@ void cache_decoded(const RunFacts& facts, Advice& advice) {
         bytes_of("decoded_bytes", "all records decoded", settings.decoded_bytes));
 }
 
-// What draws its crop while it decodes has nothing to keep.
-void decode_whole(const SettingFacts& settings, Advice& advice) {
-  advice.setting = "image.resize";
-  advice.old_value = std::string("0");
-  advice.new_value = fmt::format("{}", settings.picture_resize);
-  advice.action =
-      "more threads will not help: decode whole pictures to that size, which data.cache.memory "
-      "then keeps, and draw crops from them (pixels become others)";
-}
-
 // As many batches ahead as the longest wait takes to train on.
 int hiding_prefetch(const StepBudget& budget, int ahead) {
   const std::size_t steps = std::max<std::size_t>(budget.steps, 1);
@@ -87,9 +77,9 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
   if (can_keep && settings.may_cache() && knows_size) {
     cache_decoded(facts, advice);
     advice.effect = without() + " from the second epoch on";
-  } else if (can_keep && settings.decode_draws && settings.decode_device == "cpu" &&
-             settings.picture_resize > 0 && has_key(settings, "image.resize")) {
+  } else if (can_keep && may_decode_whole(settings)) {
     decode_whole(settings, advice);
+    advice.action = "more threads will not help: " + advice.action;
     advice.effect = without() + " from the second epoch on, with the cache";
   } else if (stage.stage == "decode" && gpu_can_decode(facts, limits)) {
     advice.setting = "image.decode";

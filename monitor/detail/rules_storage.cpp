@@ -56,6 +56,8 @@ RuleAdvice slow_storage(const RunFacts& facts, const AdviceThresholds& limits) {
   advice->verdict = fmt::format("storage is slow: {} waits for it", facts.verdict.stages[0].name);
   const std::string setting = advice->setting;
   bring_nearer(facts, *advice);
+  if (advice->setting == setting && may_decode_whole(facts.settings))
+    decode_whole(facts.settings, *advice);
   if (advice->setting != setting) advice->effect = without_reads(facts);
   return advice;
 }

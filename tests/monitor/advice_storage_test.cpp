@@ -72,6 +72,13 @@ TEST_CASE("rule 4 proposes a cache that is accepted, and none whose size nobody 
   };
   facts.settings.decode_draws = true;
   CHECK(proposes_none(facts));
+  facts.settings.keys = {"data.cache.memory", "image.resize"};
+  facts.settings.decode_device = "cpu";
+  facts.settings.picture_resize = 256;
+  CHECK(whole(4, facts).setting == "image.resize");
+  CHECK(whole(4, facts).new_value == "256");
+  CHECK(has(whole(4, facts).action, "data.cache.memory"));
+  facts.settings.keys = {"data.cache.memory"};
   facts.settings.decode_draws = false;
   facts.settings.decode_device = "cuda";
   CHECK(proposes_none(facts));
