@@ -2,6 +2,7 @@
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
 #include <headrace/engine/base/error.h>
+#include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -16,6 +17,7 @@ namespace {
 
 namespace app = headrace::app;
 namespace fs = std::filesystem;
+using headrace::test::refusal;
 using headrace::test::TemporaryFolder;
 
 const fs::path configs = HEADRACE_SOURCE_DIR "/configs";
@@ -24,16 +26,6 @@ fs::path written(const TemporaryFolder& folder, const std::string& text) {
   const fs::path file = folder.path() / "config.yaml";
   std::ofstream(file) << text;
   return file;
-}
-
-template <class Read>
-std::string refusal(const Read& read) {
-  try {
-    read();
-  } catch (const headrace::ConfigError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 bool contains(const std::string& text, const std::string& part) {

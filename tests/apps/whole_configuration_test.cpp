@@ -5,6 +5,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/tests/apps/picture_folder.h>
+#include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/support/temporary_folder.h>
 
 #include <filesystem>
@@ -17,17 +18,8 @@
 namespace {
 
 namespace app = headrace::app;
+using headrace::test::refusal;
 using headrace::test::TemporaryFolder;
-
-template <class Read>
-std::string refusal(const Read& read) {
-  try {
-    read();
-  } catch (const headrace::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace
 
