@@ -13,7 +13,7 @@ namespace headrace::inline v1::monitor {
 namespace {
 
 constexpr double busy_machine = 0.70;
-constexpr double shortest_last_s = 0.05;
+constexpr std::chrono::milliseconds shortest_interval{50};  // over less, ticks of 10 ms say nothing
 
 double thread_cpu_s() {
   timespec time{};
@@ -56,6 +56,7 @@ void SystemWatch::run(const std::stop_token& stop) {
   begin();
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
+    if (stop.stop_requested()) std::this_thread::sleep_until(sampled_at_ + shortest_interval);
     try {
       wait_s = look(stop.stop_requested());
     } catch (...) {
@@ -69,6 +70,7 @@ void SystemWatch::run(const std::stop_token& stop) {
 void SystemWatch::begin() {
   try {
     SystemSample sample = sampler_.sample();
+    sampled_at_ = Clock::now();
     const double sampled = thread_cpu_s();
     sampler_.add_busiest(sample);
     cpu_s_ = thread_cpu_s();
@@ -81,13 +83,14 @@ void SystemWatch::begin() {
 double SystemWatch::look(bool last) {
   const double before = thread_cpu_s();
   SystemSample sample = sampler_.sample();
+  sampled_at_ = Clock::now();
   const double sampled = thread_cpu_s();
   if (last || pace_->may_scan(sample.machine_share > busy_machine)) {
     sampler_.add_busiest(sample);
     pace_->scanned(thread_cpu_s() - sampled);
   }
   const double scanned = thread_cpu_s();
-  if (!last || sample.interval_s >= shortest_last_s) publish(sample);
+  publish(sample);
   cpu_s_ = thread_cpu_s();
   return pace_->looked(sampled - before + (cpu_s_ - scanned), sample.interval_s);
 }

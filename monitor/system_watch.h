@@ -38,7 +38,8 @@ class HEADRACE_API SystemWatch {
   explicit SystemWatch(SystemWatchOptions options = {});
   SystemWatch(const SystemWatch&) = delete;
   SystemWatch& operator=(const SystemWatch&) = delete;
-  /// Takes the last sample.
+  /// Takes the last sample, at least 50 ms behind the one before, with the busiest since they were
+  /// last looked at.
   ~SystemWatch();
 
   /// Nothing before the first sample; with `busiest` as last known. Thread-safe.
@@ -47,6 +48,8 @@ class HEADRACE_API SystemWatch {
   double cpu_seconds() const { return cpu_s_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void run(const std::stop_token& stop);
   void begin();
   double look(bool last);
@@ -59,6 +62,7 @@ class HEADRACE_API SystemWatch {
   std::condition_variable_any wake_;
   std::optional<SystemSample> last_{};
   std::unique_ptr<detail::WatchPace> pace_;
+  Clock::time_point sampled_at_{};
   std::jthread thread_;
 };
 

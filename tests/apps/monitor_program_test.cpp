@@ -37,9 +37,9 @@ using headrace::test::TemporaryFolder;
 
 using Words = std::vector<std::string>;
 
-// Keeps so many cores busy from processes of its own; each ends by itself.
-StartedProgram burning(const fs::path& folder, long processes, int seconds) {
-  const std::string each = "timeout " + std::to_string(seconds) + " sh -c 'while :; do :; done' & ";
+// Keeps so many cores busy from processes of its own, which end with it.
+StartedProgram burning(const fs::path& folder, long processes) {
+  const std::string each = "(while kill -0 $$; do :; done 2>/dev/null) & ";
   std::string all;
   for (long i = 0; i < processes; ++i)
     all += each;
@@ -80,7 +80,7 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
   const TemporaryFolder folder;
   const TemporaryFolder elsewhere;
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  StartedProgram burner = burning(elsewhere.path(), processors, 8);
+  StartedProgram burner = burning(elsewhere.path(), processors);
   const Finished finished = run_headrace(
       folder.path(), watching(burner.pid(), {"--interval", "200ms", "--duration", "3s", "--output",
                                              "system.jsonl", "--plot", "system.png"}));
@@ -95,7 +95,7 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
   CHECK(content_of(folder.path() / "system.png").starts_with("\x89PNG"));
 
   const auto samples = samples_in(folder.path() / "system.jsonl");
-  REQUIRE(samples.size() > 3);
+  REQUIRE(samples.size() >= 2);  // where a look is dear, they come less often
   double cpu_s = 0.0;
   bool named = false;
   for (const SystemSample& sample : samples) {
@@ -104,7 +104,7 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
     named = named || std::ranges::any_of(sample.busiest, [](const auto& one) { return one.ours; });
   }
   CHECK(named);
-  CHECK(samples.back().tree.processes == 1U + 2U * static_cast<unsigned>(processors));
+  CHECK(samples.back().tree.processes == 1U + static_cast<unsigned>(processors));
   CHECK(cpu_s > 0.5);
   if (headrace::monitor::usable_cores() < static_cast<unsigned>(processors))
     return skip("needs all of the machine's cores to make a spike");

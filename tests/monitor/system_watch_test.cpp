@@ -134,6 +134,27 @@ TEST_CASE("a watch that ends within its first period has a sample all the same, 
   CHECK(std::chrono::steady_clock::now() - start < 60s);
 }
 
+TEST_CASE("a watch that ends just behind a sample that looked at nobody still names the busiest") {
+  std::atomic<int> samples = 0;
+  std::atomic<bool> names_somebody = false;
+  auto options = options_for(200ms);
+  options.most_share = 1e-6;  // no scan but the one of the end
+  options.on_sample = [&](const SystemSample& sample) {
+    CHECK(sample.interval_s > 0.04);
+    names_somebody = !sample.busiest.empty();
+    ++samples;
+  };
+  {
+    const SystemWatch watch(options);
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    while (samples == 0 && std::chrono::steady_clock::now() < until) {
+    }
+    CHECK_FALSE(names_somebody);
+  }
+  CHECK(samples == 2);
+  CHECK(names_somebody);
+}
+
 TEST_CASE("a watch refuses a period or a share of zero, and a process that is not there") {
   CHECK_THROWS_AS(SystemWatch(options_for(0ms)), headrace::ConfigError);
   auto options = options_for(1s);
