@@ -5,10 +5,10 @@
 #include <headrace/apps/feed/process_memory.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/memory_guard.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/write_run_trace.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/tracing.h>
 #include <headrace/loaders/image/device_decode.h>
 
@@ -72,6 +72,7 @@ Loader build(const LoaderJob& job, const Runtime& runtime) {
 
 ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   cv::setNumThreads(0);
+  const ResultFile json(options.json, "[bench loader] --json", {options.config});
   const BenchJob job = read_bench_job(call.jobs, options.config, options.settings);
   const monitor::MemoryLimit limit = monitor::tightest_memory_limit(job.memory);
   const monitor::MemoryForecast forecast = forecast_of(job.loader, !options.trace.empty());
@@ -102,9 +103,7 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
   if (const auto all = decodes.on_device + decodes.on_cpu; all > 0)
     fmt::print("decoded on the GPU: {} of {} pictures\n", decodes.on_device, all);
   if (tracing) fmt::print("{}\n", write_run_trace(options.trace, "the bench", tracing->stop()));
-  if (!options.json.empty()) {
-    write_file_atomically(options.json, to_json(trial, trial_options, options.config.string()));
-  }
+  if (!options.json.empty()) json.write(to_json(trial, trial_options, options.config.string()));
   if (guard.over()) return ExitCode::resources;
   return signals.exit_code();
 }

@@ -1,7 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/compare_runs.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/terminal/terminal_mode.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <filesystem>
 #include <vector>
@@ -29,10 +29,12 @@ void add(CLI::App& line, CompareOptions& options) {
 }
 
 ExitCode run(const CompareOptions& options, const CommandCall&) {
+  const ResultFile json(options.json, "[compare] --json", {});
+  const ResultFile output(options.output, "[compare] --output", {options.json});
   const Comparison comparison = compare_runs(options.runs);
   fmt::print("{}", to_text(comparison, text_columns(STDOUT_FILENO)));
-  if (!options.json.empty()) write_file_atomically(options.json, to_json(comparison));
-  if (!options.output.empty()) write_file_atomically(options.output, to_page(comparison));
+  if (!options.json.empty()) json.write(to_json(comparison));
+  if (!options.output.empty()) output.write(to_page(comparison));
   return ExitCode::done;
 }
 

@@ -8,16 +8,15 @@
 #include <headrace/apps/inspect/survey.h>
 #include <headrace/apps/inspect/volume_sheet.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/progress.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,11 +125,14 @@ struct Shown {
 
 void write_sheet(const InspectOptions& options, const std::vector<std::byte>& png,
                  const Shown& shown) {
-  write_file_atomically(options.sheet,
-                        std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
+  ResultFile(options.sheet, "[inspect] --sheet", {options.images.data, options.json}).write(png);
   fmt::print("\n{}: {} {} before and {} times after the pipeline{}\n", options.sheet.string(),
              shown.records, shown.unit, options.draws,
              shown.normalizes ? ", as they are before they are normalised" : "");
+}
+
+ResultFile json_of(const InspectOptions& options) {
+  return {options.json, "[inspect] --json", {options.images.data}};
 }
 
 /// A pipeline that cannot be is refused before hours are spent on looking at every file.
@@ -152,6 +154,7 @@ auto watched(const Data& data, std::int64_t records, const char* unit,
 }
 
 ExitCode inspect_images(const InspectOptions& options, const Images& images) {
+  const ResultFile json = json_of(options);
   const ImageSource& source = *images.source;
   const auto fed = [&images](std::vector<std::int64_t> places) {
     return sheet_pipeline(images.config, images.source, std::move(places));
@@ -160,7 +163,7 @@ ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   StopSignals signals;
   const Survey result = watched(source, source.size(), "images", options, signals);
   fmt::print("{}", to_text(result, source));
-  if (!options.json.empty()) write_file_atomically(options.json, to_json(result, source));
+  if (!options.json.empty()) json.write(to_json(result, source));
   if (signals.received() != 0) return signals.exit_code();
   const auto records = chosen(result.bad, source.size(), options.samples);
   if (!options.sheet.empty() && !records.empty()) {
@@ -190,6 +193,7 @@ void show_sheet(const InspectOptions& options, const DataPart& part, const DataS
 }
 
 ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart>& parts) {
+  const ResultFile json = json_of(options);
   if (!options.sheet.empty()) check_channel(parts.front(), sheet_options(options));
   if (why_no_sheet(parts.front()).empty())
     try_pipeline(parts.front().fed, parts.front().records->size(), options);
@@ -203,7 +207,7 @@ ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart
     all_good = all_good && surveys.back().bad.empty();
     if (signals.received() != 0) break;
   }
-  if (!options.json.empty()) write_file_atomically(options.json, to_json(surveys, parts));
+  if (!options.json.empty()) json.write(to_json(surveys, parts));
   if (signals.received() != 0) return signals.exit_code();
   if (!options.sheet.empty()) show_sheet(options, parts.front(), surveys.front());
   return all_good ? ExitCode::done : ExitCode::data;

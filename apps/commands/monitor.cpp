@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/config/units.h>
 #include <headrace/apps/run/metrics_writer.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/terminal/live_block.h>
 #include <headrace/apps/terminal/terminal_mode.h>
@@ -9,7 +10,6 @@
 #include <headrace/apps/watch/watch_target.h>
 #include <headrace/apps/watch/watch_text.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/monitor/system_json.h>
 #include <headrace/monitor/system_watch.h>
 
@@ -25,7 +25,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -135,7 +134,7 @@ void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-void write_plot(const MonitorOptions& options, const WatchTarget& target,
+void write_plot(const MonitorOptions& options, const ResultFile& plot, const WatchTarget& target,
                 const Findings& findings) {
   if (options.plot.empty()) return;
   const auto png = watch_png(target.words, findings);
@@ -143,13 +142,13 @@ void write_plot(const MonitorOptions& options, const WatchTarget& target,
     print("\nno picture: it needs two seconds\n");
     return;
   }
-  write_file_atomically(options.plot,
-                        std::string_view(reinterpret_cast<const char*>(png.data()), png.size()));
+  plot.write(png);
   print(fmt::format("\n{}: CPU, memory and GPU over time\n", options.plot.string()));
 }
 
 ExitCode run(const MonitorOptions& options, const CommandCall&) {
   const WatchTarget target = watch_target(options.run, options.pid);
+  const ResultFile plot(options.plot, "[monitor] --plot", {options.output});
   StopSignals signals;
   Watching watching(target, options);
   double own_cpu_s = 0.0;
@@ -166,7 +165,7 @@ ExitCode run(const MonitorOptions& options, const CommandCall&) {
   watching.end();
   print(watch_report(target, watching.findings(), own_cpu_s, text_columns(STDOUT_FILENO)));
   if (watching.ended()) print(fmt::format("\n{} has ended\n", target.words));
-  write_plot(options, target, watching.findings());
+  write_plot(options, plot, target, watching.findings());
   watching.throw_failure();
   // Ctrl-C is how a watch ends: nothing was broken off.
   return signals.received() == SIGINT ? ExitCode::done : signals.exit_code();

@@ -1,7 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/write_report.h>
-#include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/atomic_file.h>
+#include <headrace/apps/run/result_file.h>
 
 #include <filesystem>
 #include <string>
@@ -26,11 +25,7 @@ ExitCode run(const ReportOptions& options, const CommandCall& call) {
   const std::filesystem::path file =
       options.output.empty() ? options.run / "report.html" : options.output;
   const std::string page = report_page(options.run, call.jobs);
-  try {
-    write_file_atomically(file, page, {.who = "report"});
-  } catch (const ResourceError& error) {
-    throw ResourceError(fmt::format("{}; --output names another file to write to", error.what()));
-  }
+  ResultFile(file, "[report] --output", {}).write(page);
   fmt::print("{}\n", file.string());
   return ExitCode::done;
 }

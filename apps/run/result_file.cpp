@@ -49,10 +49,10 @@ std::FILE* stream_of(const fs::path& path) {
   return nullptr;
 }
 
-void write_to(std::FILE* stream, std::string_view text, const std::string& name) {
-  const bool all = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+void write_to(std::FILE* stream, std::span<const std::byte> bytes, const std::string& name) {
+  const bool all = std::fwrite(bytes.data(), 1, bytes.size(), stream) == bytes.size();
   if (!all || std::fflush(stream) != 0)
-    throw ResourceError(fmt::format("{} must take {} bytes, got: {}", name, text.size(),
+    throw ResourceError(fmt::format("{} must take {} bytes, got: {}", name, bytes.size(),
                                     std::generic_category().message(errno)));
 }
 
@@ -85,15 +85,19 @@ bool ResultFile::is_there() const {
 }
 
 void ResultFile::write(std::string_view text) const {
+  write(std::as_bytes(std::span(text)));
+}
+
+void ResultFile::write(std::span<const std::byte> bytes) const {
   if (path_.empty()) return;
   if (std::FILE* const stream = straight_ ? stream_of(path_) : nullptr) {
-    write_to(stream, text, name_);
+    write_to(stream, bytes, name_);
   } else if (straight_) {
     PlainFile file(path_, O_WRONLY);
-    file.write(std::as_bytes(std::span(text)));
+    file.write(bytes);
     file.close();
   } else {
-    write_file_atomically(path_, text);
+    write_file_atomically(path_, bytes);
   }
 }
 

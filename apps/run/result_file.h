@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@ class ResultFile {
   bool is_there() const;
   /// Does nothing where no file is wanted. Throws ResourceError.
   void write(std::string_view text) const;
+  void write(std::span<const std::byte> bytes) const;
 
  private:
   std::filesystem::path path_;  // links followed, but to what is no regular file

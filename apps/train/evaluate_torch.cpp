@@ -1,9 +1,9 @@
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/confusion_torch.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/evaluate_torch.h>
 #include <headrace/apps/train/evaluation_report.h>
 #include <headrace/apps/train/gallery_torch.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <cstdio>
 #include <optional>
@@ -54,6 +54,8 @@ EvaluationReport report_of(const EvaluateOptions& options, const Ensemble& ensem
 
 ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
                   const MakeRecipe& make_recipe) {
+  const ResultFile output(options.output, "[evaluate] --output", {options.data});
+  const ResultFile worst(options.worst, "[evaluate] --worst", {options.data, options.output});
   Ensemble ensemble(options.ensemble, jobs, make_recipe);
   const std::vector<std::int64_t> records = ensemble.recipe().test_on(options.data, options.split);
   const Team team = ensemble.ready(records);
@@ -71,8 +73,8 @@ ExitCode evaluate(const EvaluateOptions& options, const std::vector<Job>& jobs,
   const EvaluationReport report = report_of(options, ensemble, team, *evaluation);
   if (report.samples == 0)
     throw DataError("[evaluate] " + options.data.string() + " must hold samples, got none");
-  if (!options.output.empty()) write_file_atomically(options.output, evaluation_json(report));
-  if (gallery) write_file_atomically(options.worst, worst_png(gallery->result()));
+  if (!options.output.empty()) output.write(evaluation_json(report));
+  if (gallery) worst.write(worst_png(gallery->result()));
   std::fputs(evaluation_text(report).c_str(), stdout);
   std::fprintf(stderr, "evaluate: %lld samples%s\n", static_cast<long long>(report.samples),
                ensemble.votes().c_str());

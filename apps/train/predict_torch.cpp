@@ -1,11 +1,11 @@
 #include <headrace/apps/jobs/volume_predictor_torch.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/ensemble_torch.h>
 #include <headrace/apps/train/mask_writer_torch.h>
 #include <headrace/apps/train/output_folder.h>
 #include <headrace/apps/train/predict_torch.h>
 #include <headrace/apps/train/predict_volumes_torch.h>
 #include <headrace/apps/train/prediction_text.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -43,9 +43,10 @@ class PredictCommand {
       throw ConfigError("[predict] --output must be a file, since the kind " +
                         ensemble_.job().name + " predicts a row for each record, got the folder " +
                         options_.output.string() + "; name a .csv or .jsonl file");
+    const ResultFile output(options_.output, "[predict] --output", {options_.data});
     std::optional<PredictionText> text;
     look([&](const training::Cases& cases) { add(text, cases); });
-    if (text) write_file_atomically(options_.output, text->text());
+    if (text) output.write(text->text());
     return done(text ? text->cases() : 0, options_.output.string());
   }
 

@@ -1,5 +1,6 @@
 #include <headrace/apps/jobs/apply_preset.h>
 #include <headrace/apps/jobs/read_job.h>
+#include <headrace/apps/run/result_file.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/fitted_job.h>
 #include <headrace/apps/train/memory_switches.h>
@@ -10,7 +11,6 @@
 #include <headrace/apps/train/training_backend.h>
 #include <headrace/apps/train/training_memory.h>
 #include <headrace/engine/base/error.h>
-#include <headrace/engine/base/internal/atomic_file.h>
 #include <headrace/engine/runtime/runtime.h>
 #include <headrace/monitor/format.h>
 
@@ -206,6 +206,7 @@ std::vector<PlannedStage> wanted_stages(const MemoryPlan& plan, const std::strin
 ExitCode profile_memory(const ProfileMemoryOptions& options, const CommandCall& call) {
   end_with(options.parent);  // nobody waits for what a parent that ended has asked for
   cv::setNumThreads(0);
+  const ResultFile json(options.json, "[profile-memory] --json", {options.config});
   TrainingBackend& backend = *call.backend;
   const TrainingJob job = read_job(options, call.jobs);
   prepare_environment(*job.config);
@@ -222,7 +223,7 @@ ExitCode profile_memory(const ProfileMemoryOptions& options, const CommandCall& 
     profiles.push_back(profiler.profile(stage));
     fmt::print("{}", profile_text(plan, profiles.back()));
   }
-  if (!options.json.empty()) write_file_atomically(options.json, profile_json(plan, profiles));
+  if (!options.json.empty()) json.write(profile_json(plan, profiles));
   return ExitCode::done;
 }
 
