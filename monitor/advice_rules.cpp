@@ -123,11 +123,13 @@ std::vector<AdviceRule> machine_rules() {
        .look = detail::noisy_loader},
       {.number = 19,
        .names = {"cpu-shared", "gpu-shared"},
-       .when = "processes that are not the run's use its cores, or hold memory of its GPU; they "
-               "do harm where the CPU is full and threads that work, not sleep, are waited for",
+       .when =
+           "processes that are not the run's use its cores, or hold memory of its GPU; they do "
+           "harm where the CPU is full and the slowest stage's threads, which are waited for, wait "
+           "for cores more than they sleep",
        .says = "their names, numbers and shares",
-       .thresholds = {"other_cpu", "spare_cpu", "on_cpu", "other_gpu_memory", "moderate_stall",
-                      "starved_gpu"},
+       .thresholds = {"other_cpu", "spare_cpu", "queued", "on_cpu", "other_gpu_memory",
+                      "moderate_stall", "starved_gpu"},
        .look = detail::shared_machine},
       {.number = 20,
        .names = {"file-limit", "locked-limit", "shared-memory"},

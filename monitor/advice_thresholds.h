@@ -33,6 +33,7 @@ struct AdviceThresholds {
   double host_cpu = 0.40;
   double busy_fall = 0.10;
   double other_cpu = 0.20;
+  double queued = 0.10;
   double on_cpu = 0.05;
   double other_gpu_memory = 0.05;
   double open_files = 0.80;

@@ -3,6 +3,7 @@
 #include <headrace/engine/base/export.h>
 #include <headrace/engine/stats/stats.h>
 #include <headrace/monitor/cpu_usage.h>
+#include <headrace/monitor/loader_threads.h>
 #include <headrace/monitor/memory_judge.h>
 #include <headrace/monitor/memory_trend.h>
 #include <headrace/monitor/phase_memory.h>
@@ -125,6 +126,7 @@ struct RunFacts {
   StepBudget budget{};
   Verdict verdict{};
   LoaderLoad load{};
+  std::optional<LoaderThreadTimes> threads{};  ///< of the time of `load`
   double reorder_wait_s = 0.0;       ///< that finished batches waited for an earlier one
   double host_launch_wait_s = -1.0;  ///< the GPU had nothing queued though data were there
   std::optional<MachineFacts> machine{};

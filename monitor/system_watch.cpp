@@ -54,11 +54,12 @@ void SystemWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(sleeping);
   double wait_s = std::chrono::duration<double>(options_.period).count();
   begin();
-  while (!stop.stop_requested()) {
+  for (bool last = false; !last;) {
     wake_.wait_for(lock, stop, std::chrono::duration<double>(wait_s), [] { return false; });
-    if (stop.stop_requested()) std::this_thread::sleep_until(sampled_at_ + shortest_interval);
+    last = stop.stop_requested();
+    if (last) std::this_thread::sleep_until(sampled_at_ + shortest_interval);
     try {
-      wait_s = look(stop.stop_requested());
+      wait_s = look(last);
     } catch (...) {
       continue;
     }

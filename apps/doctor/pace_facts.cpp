@@ -20,6 +20,7 @@ monitor::RunFacts pace_facts(const PaceResult& pace, const CeilingFacts& facts) 
   window.budget = pace.budget;
   window.verdict = pace.verdict();
   fill(window, pace.stats);
+  window.threads = pace.threads;
   window.machine = pace.machine();
   window.machine->memory_room = facts.memory_room - std::min(facts.memory_room, pace.peak_held);
   window.machine->shared_room = facts.shared_room;

@@ -65,7 +65,7 @@ double PaceModel::busy_in(StageRole role) const {
 
 // The more of the cores the process has, the more of the queueing is for itself; what others have
 // they keep. Threads without work look for some for a while, on cores that nobody wants.
-void PaceModel::settle(Pool& pool, const ThreadTime& time) {
+void PaceModel::settle(Pool& pool, const monitor::ThreadTime& time) {
   const double samples = static_cast<double>(pace_.samples);
   pool.cpu_s = std::min(pool.busy_s, time.cpu_s / samples);
   cpu_s_ = std::max(cpu_s_ - (time.cpu_s / samples - pool.cpu_s), pool.cpu_s);

@@ -58,7 +58,7 @@ class PaceModel {
   double share_of_loss(const Limit& then, const PaceChange& change) const;
   double busy_in(monitor::StageRole role) const;
   void leave_queueing_out();
-  void settle(Pool& pool, const ThreadTime& time);
+  void settle(Pool& pool, const monitor::ThreadTime& time);
   void guess_cpu();
   const Pool& pool(monitor::StageRole role) const;
   bool one_sample_holds_up(const PaceChange& change) const;

@@ -171,11 +171,11 @@ monitor::GpuFacts gpu_of(const ordered_json& json) {
           .our_context = json.at("our_context")};
 }
 
-ordered_json to_json(const ThreadTime& time) {
+ordered_json to_json(const monitor::ThreadTime& time) {
   return {{"cpu_s", time.cpu_s}, {"queued_s", time.queued_s}};
 }
 
-ThreadTime time_of(const ordered_json& json) {
+monitor::ThreadTime time_of(const ordered_json& json) {
   return {.cpu_s = json.at("cpu_s"), .queued_s = json.at("queued_s")};
 }
 
@@ -207,8 +207,8 @@ PaceResult result_of(const ordered_json& json) {
   const std::string input = json.at("input");
   result.input = parse_pace_input(input).value_or(PaceInput::memory);
   if (const auto threads = json.find("threads"); threads != json.end())
-    result.threads = LoaderThreadTimes{.workers = time_of(threads->at("workers")),
-                                       .io = time_of(threads->at("io"))};
+    result.threads = monitor::LoaderThreadTimes{.workers = time_of(threads->at("workers")),
+                                                .io = time_of(threads->at("io"))};
   if (json.contains("io_pressure_share")) result.io_pressure = json.at("io_pressure_share");
   if (json.contains("gpu")) result.gpu = gpu_of(json.at("gpu"));
   if (json.contains("reads")) result.reads = parse_reads(json.at("reads").dump());

@@ -79,7 +79,7 @@ void PaceWindow::begin() {
   if (loader_ != nullptr) {
     first_batch_s_ = loader_->stats().first_batch_s;
     loader_->reset_stats();
-    threads_ = read_loader_threads();
+    threads_ = monitor::read_loader_threads();
   }
   sampler_.sample();
   sampled_at_ = Clock::now();
@@ -155,10 +155,7 @@ void PaceWindow::finish(PaceResult& result) {
     result.first_batch_s = began_ ? first_batch_s_ : result.stats.first_batch_s;
     result.samples_per_epoch = loader_->samples_per_epoch();
     result.reads = reads_.facts();
-    const std::optional<LoaderThreadTimes> now = read_loader_threads();
-    if (now && threads_)
-      result.threads = LoaderThreadTimes{.workers = now->workers - threads_->workers,
-                                         .io = now->io - threads_->io};
+    result.threads = monitor::loader_threads_since(threads_);
   }
   result.peak_held = std::max(peak_held_, monitor::read_process_memory().held());
 }

@@ -2,8 +2,8 @@
 
 #include <headrace/apps/config/exit_codes.h>
 #include <headrace/apps/feed/read_window.h>
-#include <headrace/apps/train/thread_times.h>
 #include <headrace/engine/stats/stats.h>
+#include <headrace/monitor/loader_threads.h>
 #include <headrace/monitor/run_facts.h>
 #include <headrace/monitor/step_budget.h>
 #include <headrace/monitor/system_facts.h>
@@ -51,19 +51,20 @@ struct PaceOptions {
 /// warm-up.
 struct PaceResult {
   PaceInput input = PaceInput::memory;
-  std::string stage{};                          ///< of the training; empty without a model
-  std::int64_t samples = 0;                     ///< of the window
-  std::int64_t samples_per_epoch = 0;           ///< of the pipeline; 0 without a loader
-  monitor::StepBudget budget{};                 ///< of the window
-  LoaderStats stats{};                          ///< of the window; nothing of a device alone
-  double window_s = 0.0;                        ///< by a clock of its own
-  double open_s = 0.0;                          ///< for what is kept in memory
-  double first_batch_s = 0.0;                   ///< from the request to the first batch
-  unsigned cores = 1;                           ///< that the trial could use
-  unsigned outside = 0;                         ///< CPUs of the machine that it could not
-  double process_cores = 0.0;                   ///< CPU time / time, of the window
-  double process_share = 0.0;                   ///< the same, of `cores`
-  std::optional<LoaderThreadTimes> threads{};   ///< of the window; nothing without schedstat
+  std::string stage{};                 ///< of the training; empty without a model
+  std::int64_t samples = 0;            ///< of the window
+  std::int64_t samples_per_epoch = 0;  ///< of the pipeline; 0 without a loader
+  monitor::StepBudget budget{};        ///< of the window
+  LoaderStats stats{};                 ///< of the window; nothing of a device alone
+  double window_s = 0.0;               ///< by a clock of its own
+  double open_s = 0.0;                 ///< for what is kept in memory
+  double first_batch_s = 0.0;          ///< from the request to the first batch
+  unsigned cores = 1;                  ///< that the trial could use
+  unsigned outside = 0;                ///< CPUs of the machine that it could not
+  double process_cores = 0.0;          ///< CPU time / time, of the window
+  double process_share = 0.0;          ///< the same, of `cores`
+  std::optional<monitor::LoaderThreadTimes>
+      threads{};                                ///< of the window; nothing without schedstat
   std::optional<double> io_pressure{};          ///< share of the window; nothing without PSI
   double machine_share = 0.0;                   ///< busy share of all CPUs
   double read_per_s = 0.0;                      ///< bytes that the trial asked for
@@ -132,7 +133,7 @@ class PaceWindow {
   monitor::SystemSampler sampler_;
   monitor::SystemFacts facts_;  // of the samples since the window began
   ReadWindow reads_;
-  std::optional<LoaderThreadTimes> threads_;  // as the window began
+  std::optional<monitor::LoaderThreadTimes> threads_;  // as the window began
   struct Step {
     monitor::StepTimes times{};
     std::int64_t samples = 0;

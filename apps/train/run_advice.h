@@ -26,6 +26,7 @@ class RunAdvice {
   /// Before anything is opened: limits of the process.
   void on_start() { say(adviser_.on_start()); }
   void begin_stage(const AdvisedStage& stage) { adviser_.begin_stage(stage); }
+  void begin_training_part() { adviser_.begin_training_part(); }
   void on_train_epoch_end() { adviser_.on_train_epoch_end(); }
   void on_phase(const PhaseFacts& phase, const monitor::MemoryJudge& judge) {
     adviser_.on_phase(phase, judge);

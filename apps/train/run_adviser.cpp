@@ -71,9 +71,15 @@ void RunAdviser::begin_stage(const AdvisedStage& stage) {
   from_storage_ = 0.0;
   window_.begin();
   reads_.reset();
+  threads_.reset();
+}
+
+void RunAdviser::begin_training_part() {
+  threads_ = monitor::read_loader_threads();
 }
 
 void RunAdviser::on_train_epoch_end() {
+  threads_ = monitor::loader_threads_since(threads_);
   reads_ = window_.facts();
 }
 
@@ -97,6 +103,7 @@ monitor::RunFacts RunAdviser::facts_of(const AdvisedEpoch& epoch) {
   facts.budget = epoch.budget;
   facts.verdict = epoch.verdict;
   fill(facts, epoch.stats);
+  facts.threads = threads_;
   facts.machine = machine_of(epoch);
   if (facts.machine) add_room(*facts.machine, facts.limits.process, held_);
   facts.gpu = epoch.system.gpu;

@@ -8,6 +8,7 @@
 #include <headrace/monitor/adviser.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/file_limits.h>
+#include <headrace/monitor/loader_threads.h>
 
 #include <chrono>
 #include <cstdint>
@@ -66,6 +67,8 @@ class RunAdviser {
   std::vector<monitor::Advice> on_start();
   /// What was said of a stage is not said again of the next.
   void begin_stage(const AdvisedStage& stage = {});
+  /// Where the loader's statistics begin anew.
+  void begin_training_part();
   /// Behind an epoch's last step: what is read from here on is not of its training part.
   void on_train_epoch_end();
   /// Before the epoch whose part it is.
@@ -90,8 +93,9 @@ class RunAdviser {
   std::optional<std::uint64_t> decoded_bytes_;
   std::uint64_t held_ = 0;  // by the process, at the end of the last phase
   ReadWindow window_;
-  std::optional<monitor::ReadFacts> reads_;  // of the epoch
-  monitor::RunFacts of_phases_;              // of the epoch
+  std::optional<monitor::ReadFacts> reads_;            // of the epoch
+  monitor::RunFacts of_phases_;                        // of the epoch
+  std::optional<monitor::LoaderThreadTimes> threads_;  // before the training part, then of it
   std::vector<double> epoch_seconds_;
   double from_storage_ = 0.0;  // bytes, in training parts of the stage
 };

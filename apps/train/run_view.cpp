@@ -154,6 +154,7 @@ void RunView::Impl::begin_training_part(const StepFacts& step) {
   first_samples_ = step.epoch_samples;  // the rate is taken from the second step on
   loader_->reset_stats();
   cpu_.sample();
+  advice_.begin_training_part();
   part_start_ = Clock::now();
 }
 

@@ -21,6 +21,23 @@ constexpr std::array<std::string_view, 9> common_keys{"device",
                                                       "training.precision",
                                                       "training.epochs"};
 
+struct PoolTime {
+  double busy_s = 0.0;  // above 0
+  ThreadTime time{};
+};
+
+// Of the pool that the slowest stage runs on: idle workers look for work for a while, on cores that
+// a stage of reads does not miss.
+std::optional<PoolTime> slowest_pool(const RunFacts& facts) {
+  if (!facts.threads || facts.verdict.stages.empty()) return std::nullopt;
+  const bool reads = facts.verdict.stages.front().role == StageRole::io;
+  PoolTime pool{.time = reads ? facts.threads->io : facts.threads->workers};
+  for (const StageLoad& stage : facts.load.stages)
+    if ((stage.role == StageRole::io) == reads) pool.busy_s += stage.busy_s;
+  if (!(pool.busy_s > 0.0)) return std::nullopt;
+  return pool;
+}
+
 }  // namespace
 
 Evidence share_of(std::string name, std::string_view words, double share) {
@@ -107,7 +124,20 @@ bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits) {
   return knows_stall(facts) && facts.verdict.data_stall_fraction >= limits.moderate_stall;
 }
 
-bool loader_works(const RunFacts& facts, const AdviceThresholds& limits) {
+std::optional<double> queued_share(const RunFacts& facts) {
+  const std::optional<PoolTime> pool = slowest_pool(facts);
+  if (!pool) return std::nullopt;
+  return std::clamp(pool->time.queued_s / pool->busy_s, 0.0, 1.0);
+}
+
+// Where the kernel does not tell, by the CPU time of the whole process: a trainer that works beside
+// threads that sleep passes for theirs.
+bool loader_lacks_cores(const RunFacts& facts, const AdviceThresholds& limits) {
+  if (const std::optional<PoolTime> pool = slowest_pool(facts)) {
+    const ThreadTime& time = pool->time;
+    const double asleep_s = pool->busy_s - time.cpu_s - time.queued_s;
+    return time.queued_s > limits.queued * pool->busy_s && time.queued_s >= asleep_s;
+  }
   if (!facts.machine) return false;
   double busy_s = 0.0;
   for (const StageLoad& stage : facts.load.stages)

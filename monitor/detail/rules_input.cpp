@@ -99,7 +99,7 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
 // Of a machine that others fill: workers wait for a core, which more of them do not bring.
 bool cores_are_taken(const RunFacts& facts, const AdviceThresholds& limits) {
   return facts.machine && least_busy_share(*facts.machine) >= limits.full_cpu &&
-         loader_works(facts, limits);
+         loader_lacks_cores(facts, limits);
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ Advice cpu_shared(const RunFacts& facts, double share) {
                    machine.outside > 0 ? " of its own" : "", machine.cores)},
       share_of("process_cpu_share", "this run's share", machine.process_share),
       share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
+  if (const std::optional<double> queued = queued_share(facts))
+    advice.evidence.push_back(
+        share_of("queued_share", "the slowest stage's threads waited for a core", *queued));
   advice.setting = fmt::format("renice -n 19 -p {}", busiest.pid);
   advice.old_value = fmt::format("{:.1f} cores", busiest.cores);
   advice.new_value = "what this run leaves";
@@ -160,7 +163,7 @@ RuleAdvice shared_machine(const RunFacts& facts, const AdviceThresholds& limits)
     if (share >= limits.other_cpu) {
       Advice advice = cpu_shared(facts, share);
       const double busy = gpu_busy(facts);
-      const bool harm = waits_for_data(facts, limits) ? loader_works(facts, limits)
+      const bool harm = waits_for_data(facts, limits) ? loader_lacks_cores(facts, limits)
                                                       : busy >= 0 && busy < limits.starved_gpu;
       if (harm && least_busy_share(*facts.machine) >= limits.spare_cpu)
         advice.severity = Severity::warning;

@@ -120,6 +120,10 @@ TEST_CASE("who takes the CPU is said in place of threads and dear steps") {
   RunFacts spare = with_hog(slow_decode());
   spare.machine->machine_share = 0.5;
   CHECK(rules_of(advise(spare)) == Rules{"raise-threads", "cpu-shared"});
+  // Nor to threads that sleep and are woken at once.
+  RunFacts asleep = with_hog(slow_decode());
+  asleep.threads = LoaderThreadTimes{};
+  CHECK(rules_of(advise(asleep)) == Rules{"raise-threads", "cpu-shared"});
 }
 
 TEST_CASE("threads are added to a run whose own cores are free, however full the others") {

@@ -50,7 +50,7 @@ app::PaceResult pace_of(const Work& work, int cores = 2) {
       .steps = 100, .wall_s = wall_s, .data_wait_s = wall_s - busy_s, .compute_s = busy_s};
   pace.process_cores = samples * cpu_s / wall_s;
   pace.process_share = pace.process_cores / cores;
-  pace.threads = app::LoaderThreadTimes{
+  pace.threads = headrace::monitor::LoaderThreadTimes{
       .workers = {.cpu_s = samples * work.decode_cpu_s, .queued_s = samples * work.queued_s},
       .io = {.cpu_s = samples * work.read_cpu_s}};
   headrace::LoaderStats& stats = pace.stats;

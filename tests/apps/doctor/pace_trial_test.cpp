@@ -106,50 +106,26 @@ TEST_CASE("warming up takes a whole epoch where there is time, else as much as i
   CHECK(*taken < 10'000);
 }
 
-TEST_CASE("times of a loader's threads are those of its workers and of those that read") {
-  const headrace::test::TemporaryFolder root;
-  const auto add = [&](int id, const std::string& name, const std::string& times) {
-    const auto thread = root.path() / "proc/self/task" / std::to_string(id);
-    std::filesystem::create_directories(thread);
-    std::ofstream(thread / "comm") << name << '\n';
-    if (!times.empty()) std::ofstream(thread / "schedstat") << times << '\n';
-  };
-  CHECK_FALSE(app::read_loader_threads(root.path()).has_value());
-  add(1, "headrace-train", "9000000000 9000000000 1");
-  add(2, "headrace-watch", "9000000000 9000000000 1");
-  add(3, "headrace-0", "");  // a kernel that does not tell
-  CHECK_FALSE(app::read_loader_threads(root.path()).has_value());
-  add(3, "headrace-0", "1500000000 250000000 7");
-  add(4, "headrace-11", "500000000 250000000 7");
-  add(5, "headrace-io-0", "125000000 0 7");
-  const auto times = app::read_loader_threads(root.path());
-  REQUIRE(times.has_value());
-  CHECK(times->workers.cpu_s == doctest::Approx(2.0));
-  CHECK(times->workers.queued_s == doctest::Approx(0.5));
-  CHECK(times->io.cpu_s == doctest::Approx(0.125));
-  CHECK(times->io.queued_s == 0.0);
-}
-
 TEST_CASE("a pace is read back as it was written") {
-  app::PaceResult result{
-      .input = app::PaceInput::storage,
-      .stage = "train",
-      .samples = 640,
-      .samples_per_epoch = 1000,
-      .window_s = 2.5,
-      .cores = 3,
-      .process_share = 0.25,
-      .threads = app::LoaderThreadTimes{.workers = {.cpu_s = 1.5}, .io = {.queued_s = 0.125}},
-      .io_pressure = 0.5,
-      .machine_share = 0.75,
-      .read_from_disk_per_s = 2e6,
-      .others = {{.pid = 4711, .name = "hog", .cores = 1.5}},
-      .gpu = headrace::monitor::GpuFacts{.name = "card", .busy_share = 0.2},
-      .open_files = 12,
-      .cold = true,
-      .storage = "1 MiB of 1 files dropped",
-      .failed = "the trial ended with 4",
-      .without_resources = true};
+  app::PaceResult result{.input = app::PaceInput::storage,
+                         .stage = "train",
+                         .samples = 640,
+                         .samples_per_epoch = 1000,
+                         .window_s = 2.5,
+                         .cores = 3,
+                         .process_share = 0.25,
+                         .threads = headrace::monitor::LoaderThreadTimes{.workers = {.cpu_s = 1.5},
+                                                                         .io = {.queued_s = 0.125}},
+                         .io_pressure = 0.5,
+                         .machine_share = 0.75,
+                         .read_from_disk_per_s = 2e6,
+                         .others = {{.pid = 4711, .name = "hog", .cores = 1.5}},
+                         .gpu = headrace::monitor::GpuFacts{.name = "card", .busy_share = 0.2},
+                         .open_files = 12,
+                         .cold = true,
+                         .storage = "1 MiB of 1 files dropped",
+                         .failed = "the trial ended with 4",
+                         .without_resources = true};
   result.budget = {.steps = 20, .wall_s = 2.0, .data_wait_s = 0.5, .compute_s = 1.5};
   result.stats.stages.push_back({.name = "mel",
                                  .role = "decode",

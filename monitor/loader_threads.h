@@ -1,9 +1,11 @@
 #pragma once
 
+#include <headrace/engine/base/export.h>
+
 #include <filesystem>
 #include <optional>
 
-namespace headrace::inline v1::app {
+namespace headrace::inline v1::monitor {
 
 /// What threads did, summed over them, in seconds.
 struct ThreadTime {
@@ -23,6 +25,11 @@ struct LoaderThreadTimes {
 
 /// Of the loaders' threads that this process has now, since they began, by the kernel's schedstat
 /// below `root`; nothing where it keeps none. Some 20 us a thread.
-std::optional<LoaderThreadTimes> read_loader_threads(const std::filesystem::path& root = "/");
+HEADRACE_API std::optional<LoaderThreadTimes> read_loader_threads(
+    const std::filesystem::path& root = "/");
 
-}  // namespace headrace::inline v1::app
+/// What they did since; nothing where either is not known.
+HEADRACE_API std::optional<LoaderThreadTimes> loader_threads_since(
+    const std::optional<LoaderThreadTimes>& before, const std::filesystem::path& root = "/");
+
+}  // namespace headrace::inline v1::monitor

@@ -1,11 +1,11 @@
-#include <headrace/apps/train/thread_times.h>
 #include <headrace/engine/base/internal/proc_files.h>
+#include <headrace/monitor/loader_threads.h>
 
 #include <string>
 #include <string_view>
 #include <system_error>
 
-namespace headrace::inline v1::app {
+namespace headrace::inline v1::monitor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,15 @@ std::optional<LoaderThreadTimes> read_loader_threads(const fs::path& root) {
   return times;
 }
 
-}  // namespace headrace::inline v1::app
+std::optional<LoaderThreadTimes> loader_threads_since(
+    const std::optional<LoaderThreadTimes>& before, const fs::path& root) {
+  if (!before) return std::nullopt;
+  std::optional<LoaderThreadTimes> times = read_loader_threads(root);
+  if (times) {
+    times->workers = times->workers - before->workers;
+    times->io = times->io - before->io;
+  }
+  return times;
+}
+
+}  // namespace headrace::inline v1::monitor
