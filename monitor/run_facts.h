@@ -127,7 +127,7 @@ struct RunFacts {
   Verdict verdict{};
   LoaderLoad load{};
   std::optional<LoaderThreadTimes> threads{};  ///< of the time of `load`
-  double reorder_wait_s = 0.0;       ///< that finished batches waited for an earlier one
+  double reorder_wait_s = 0.0;                 ///< that finished batches waited for an earlier one
   double host_launch_wait_s = -1.0;  ///< the GPU had nothing queued though data were there
   std::optional<MachineFacts> machine{};
   bool gpu_wanted = false;  ///< the run computes on a GPU, was told to, or could not use one

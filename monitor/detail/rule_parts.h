@@ -47,8 +47,8 @@ bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
 /// Of the time that the slowest stage's threads had work, the share in which they were ready to run
 /// but without a core; nothing where the kernel does not tell.
 std::optional<double> queued_share(const RunFacts& facts);
-/// Whether those threads wait for cores: nobody takes them from one that sleeps. False where nothing
-/// is known of it.
+/// Whether those threads wait for cores: nobody takes them from one that sleeps. False where
+/// nothing is known of it.
 bool loader_lacks_cores(const RunFacts& facts, const AdviceThresholds& limits);
 /// Of the run's own cores the share that is busy at least: as if all others were, too.
 double least_busy_share(const MachineFacts& machine);
