@@ -63,8 +63,8 @@ struct PaceResult {
   unsigned outside = 0;                ///< CPUs of the machine that it could not
   double process_cores = 0.0;          ///< CPU time / time, of the window
   double process_share = 0.0;          ///< the same, of `cores`
-  std::optional<monitor::LoaderThreadTimes>
-      threads{};                                ///< of the window; nothing without schedstat
+  /// Of the window; nothing without schedstat.
+  std::optional<monitor::LoaderThreadTimes> threads{};
   std::optional<double> io_pressure{};          ///< share of the window; nothing without PSI
   double machine_share = 0.0;                   ///< busy share of all CPUs
   double read_per_s = 0.0;                      ///< bytes that the trial asked for
