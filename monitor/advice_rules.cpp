@@ -15,7 +15,8 @@ std::vector<AdviceRule> input_rules() {
                "reserve is missing",
        .says = "more of what that stage runs on: workers, I/O threads, its own limit, or batches "
                "ahead",
-       .thresholds = {"moderate_stall", "high_stall", "full_pool", "spare_cpu", "full_cpu"},
+       .thresholds = {"moderate_stall", "high_stall", "full_pool", "spare_cpu", "full_cpu",
+                      "on_cpu"},
        .look = detail::raise_concurrency},
       {.number = 3,
        .names = {"cheaper-step"},
@@ -125,10 +126,10 @@ std::vector<AdviceRule> machine_rules() {
        .names = {"cpu-shared", "gpu-shared"},
        .when =
            "processes that are not the run's use its cores, or hold memory of its GPU; they do "
-           "harm where the CPU is full and the slowest stage's threads, which are waited for, wait "
-           "for cores more than they sleep",
+           "harm where the CPU is full and the loader's threads, which are waited for, wait for "
+           "cores as long as they sleep, or longer",
        .says = "their names, numbers and shares",
-       .thresholds = {"other_cpu", "spare_cpu", "queued", "on_cpu", "other_gpu_memory",
+       .thresholds = {"other_cpu", "spare_cpu", "full_pool", "queued", "on_cpu", "other_gpu_memory",
                       "moderate_stall", "starved_gpu"},
        .look = detail::shared_machine},
       {.number = 20,

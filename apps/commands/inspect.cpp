@@ -123,16 +123,23 @@ struct Shown {
   bool normalizes = false;  // behind what is shown
 };
 
-void write_sheet(const InspectOptions& options, const std::vector<std::byte>& png,
-                 const Shown& shown) {
-  ResultFile(options.sheet, "[inspect] --sheet", {options.images.data, options.json}).write(png);
+/// Files to write, looked at before hours are spent on looking at every record.
+struct Outputs {
+  Outputs(const InspectOptions& options, bool draws_sheet)
+      : json(options.json, "[inspect] --json", {options.images.data}),
+        sheet(draws_sheet ? options.sheet : "", "[inspect] --sheet",
+              {options.images.data, options.json}) {}
+
+  ResultFile json;
+  ResultFile sheet;
+};
+
+void write_sheet(const InspectOptions& options, const Outputs& outputs,
+                 const std::vector<std::byte>& png, const Shown& shown) {
+  outputs.sheet.write(png);
   fmt::print("\n{}: {} {} before and {} times after the pipeline{}\n", options.sheet.string(),
              shown.records, shown.unit, options.draws,
              shown.normalizes ? ", as they are before they are normalised" : "");
-}
-
-ResultFile json_of(const InspectOptions& options) {
-  return {options.json, "[inspect] --json", {options.images.data}};
 }
 
 /// A pipeline that cannot be is refused before hours are spent on looking at every file.
@@ -154,7 +161,7 @@ auto watched(const Data& data, std::int64_t records, const char* unit,
 }
 
 ExitCode inspect_images(const InspectOptions& options, const Images& images) {
-  const ResultFile json = json_of(options);
+  const Outputs outputs(options, true);
   const ImageSource& source = *images.source;
   const auto fed = [&images](std::vector<std::int64_t> places) {
     return sheet_pipeline(images.config, images.source, std::move(places));
@@ -163,11 +170,11 @@ ExitCode inspect_images(const InspectOptions& options, const Images& images) {
   StopSignals signals;
   const Survey result = watched(source, source.size(), "images", options, signals);
   fmt::print("{}", to_text(result, source));
-  if (!options.json.empty()) json.write(to_json(result, source));
+  if (!options.json.empty()) outputs.json.write(to_json(result, source));
   if (signals.received() != 0) return signals.exit_code();
   const auto records = chosen(result.bad, source.size(), options.samples);
   if (!options.sheet.empty() && !records.empty()) {
-    write_sheet(options,
+    write_sheet(options, outputs,
                 contact_sheet(images.source, records, fed(records), {.draws = options.draws}),
                 {.records = records.size(), .normalizes = normalizes(images.config.augment)});
   }
@@ -179,21 +186,22 @@ SheetOptions sheet_options(const InspectOptions& options) {
 }
 
 /// The sheet of a part, or why there is none.
-void show_sheet(const InspectOptions& options, const DataPart& part, const DataSurvey& survey) {
+void show_sheet(const InspectOptions& options, const Outputs& outputs, const DataPart& part,
+                const DataSurvey& survey) {
   if (const std::string reason = why_no_sheet(part); !reason.empty()) {
     fmt::print("\nno contact sheet: {}\n", reason);
     return;
   }
   const auto records = chosen(survey.bad, part.records->size(), options.samples);
   if (records.empty()) return;
-  write_sheet(options, contact_sheet(part, records, sheet_options(options)),
+  write_sheet(options, outputs, contact_sheet(part, records, sheet_options(options)),
               {.records = records.size(),
                .unit = volume_fields(part.fields) ? "volumes" : "pictures",
                .normalizes = part.normalizes});
 }
 
 ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart>& parts) {
-  const ResultFile json = json_of(options);
+  const Outputs outputs(options, why_no_sheet(parts.front()).empty());
   if (!options.sheet.empty()) check_channel(parts.front(), sheet_options(options));
   if (why_no_sheet(parts.front()).empty())
     try_pipeline(parts.front().fed, parts.front().records->size(), options);
@@ -207,9 +215,9 @@ ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart
     all_good = all_good && surveys.back().bad.empty();
     if (signals.received() != 0) break;
   }
-  if (!options.json.empty()) json.write(to_json(surveys, parts));
+  if (!options.json.empty()) outputs.json.write(to_json(surveys, parts));
   if (signals.received() != 0) return signals.exit_code();
-  if (!options.sheet.empty()) show_sheet(options, parts.front(), surveys.front());
+  if (!options.sheet.empty()) show_sheet(options, outputs, parts.front(), surveys.front());
   return all_good ? ExitCode::done : ExitCode::data;
 }
 

@@ -1,6 +1,7 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/report/write_report.h>
 #include <headrace/apps/run/result_file.h>
+#include <headrace/engine/base/error.h>
 
 #include <filesystem>
 #include <string>
@@ -22,11 +23,18 @@ void add(CLI::App& line, ReportOptions& options) {
 }
 
 ExitCode run(const ReportOptions& options, const CommandCall& call) {
-  const std::filesystem::path file =
-      options.output.empty() ? options.run / "report.html" : options.output;
-  const std::string page = report_page(options.run, call.jobs);
-  ResultFile(file, "[report] --output", {}).write(page);
-  fmt::print("{}\n", file.string());
+  if (!options.output.empty()) {
+    const ResultFile output(options.output, "[report] --output", {});
+    output.write(report_page(options.run, call.jobs));
+    fmt::print("{}\n", options.output.string());
+    return ExitCode::done;
+  }
+  try {
+    write_report(options.run, call.jobs);
+  } catch (const ResourceError& error) {
+    throw ResourceError(fmt::format("{}; --output names another file to write to", error.what()));
+  }
+  fmt::print("{}\n", (options.run / "report.html").string());
   return ExitCode::done;
 }
 

@@ -1,3 +1,4 @@
+#include <headrace/monitor/detail/loader_advice.h>
 #include <headrace/monitor/detail/rule_parts.h>
 #include <headrace/monitor/format.h>
 
@@ -21,21 +22,39 @@ constexpr std::array<std::string_view, 9> common_keys{"device",
                                                       "training.precision",
                                                       "training.epochs"};
 
-struct PoolTime {
+// What the workers did while they had work.
+struct WorkerTime {
   double busy_s = 0.0;  // above 0
-  ThreadTime time{};
+  double cpu_s = 0.0;
+  double queued_s = 0.0;
+
+  double asleep_s() const { return busy_s - cpu_s - queued_s; }
 };
 
-// Of the pool that the slowest stage runs on: idle workers look for work for a while, on cores that
-// a stage of reads does not miss.
-std::optional<PoolTime> slowest_pool(const RunFacts& facts) {
+// Where they are what is waited for, as a pool: beside a slower stage of reads, of transfers or
+// with a limit of its own they are idle and look for work for a while, which counts as work here.
+// Reads are no pool of one kind: workers do those that need not wait.
+std::optional<WorkerTime> waited_for_workers(const RunFacts& facts) {
   if (!facts.threads || facts.verdict.stages.empty()) return std::nullopt;
-  const bool reads = facts.verdict.stages.front().role == StageRole::io;
-  PoolTime pool{.time = reads ? facts.threads->io : facts.threads->workers};
+  const StageCapacity& slowest = facts.verdict.stages.front();
+  if (slowest.role != StageRole::worker || slowest.own_limit) return std::nullopt;
+  WorkerTime time;
   for (const StageLoad& stage : facts.load.stages)
-    if ((stage.role == StageRole::io) == reads) pool.busy_s += stage.busy_s;
-  if (!(pool.busy_s > 0.0)) return std::nullopt;
-  return pool;
+    if (stage.role == StageRole::worker) time.busy_s += stage.busy_s;
+  if (!(time.busy_s > 0.0)) return std::nullopt;
+  time.cpu_s = std::clamp(facts.threads->workers.cpu_s, 0.0, time.busy_s);
+  time.queued_s = std::clamp(facts.threads->workers.queued_s, 0.0, time.busy_s - time.cpu_s);
+  return time;
+}
+
+// A guess: a trainer that works beside threads that sleep passes for theirs.
+bool process_works(const RunFacts& facts, const AdviceThresholds& limits) {
+  if (!facts.machine) return false;
+  double busy_s = 0.0;
+  for (const StageLoad& stage : facts.load.stages)
+    busy_s += stage.busy_s;
+  const double cpu_s = facts.machine->process_share * facts.machine->cores * facts.load.elapsed_s;
+  return cpu_s >= limits.on_cpu * busy_s;
 }
 
 }  // namespace
@@ -125,25 +144,23 @@ bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits) {
 }
 
 std::optional<double> queued_share(const RunFacts& facts) {
-  const std::optional<PoolTime> pool = slowest_pool(facts);
-  if (!pool) return std::nullopt;
-  return std::clamp(pool->time.queued_s / pool->busy_s, 0.0, 1.0);
+  const std::optional<WorkerTime> workers = waited_for_workers(facts);
+  if (!workers) return std::nullopt;
+  return workers->queued_s / workers->busy_s;
 }
 
-// Where the kernel does not tell, by the CPU time of the whole process: a trainer that works beside
-// threads that sleep passes for theirs.
 bool loader_lacks_cores(const RunFacts& facts, const AdviceThresholds& limits) {
-  if (const std::optional<PoolTime> pool = slowest_pool(facts)) {
-    const ThreadTime& time = pool->time;
-    const double asleep_s = pool->busy_s - time.cpu_s - time.queued_s;
-    return time.queued_s > limits.queued * pool->busy_s && time.queued_s >= asleep_s;
-  }
-  if (!facts.machine) return false;
-  double busy_s = 0.0;
-  for (const StageLoad& stage : facts.load.stages)
-    busy_s += stage.busy_s;
-  const double cpu_s = facts.machine->process_share * facts.machine->cores * facts.load.elapsed_s;
-  return cpu_s >= limits.on_cpu * busy_s;
+  const std::optional<WorkerTime> workers = waited_for_workers(facts);
+  if (!workers) return process_works(facts, limits);
+  return pool_occupancy(facts.verdict, facts.verdict.stages.front()) >= limits.full_pool &&
+         workers->queued_s > limits.queued * workers->busy_s &&
+         workers->queued_s >= workers->asleep_s();
+}
+
+bool loader_sleeps(const RunFacts& facts, const AdviceThresholds& limits) {
+  const std::optional<WorkerTime> workers = waited_for_workers(facts);
+  if (!workers) return !process_works(facts, limits);
+  return workers->asleep_s() > workers->cpu_s + workers->queued_s;
 }
 
 double least_busy_share(const MachineFacts& machine) {

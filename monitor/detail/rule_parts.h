@@ -44,12 +44,14 @@ std::int64_t most_records(const RunFacts& facts);
 /// Whether the verdict could say how much was waited for data.
 bool knows_stall(const RunFacts& facts);
 bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
-/// Of the time that the slowest stage's threads had work, the share in which they were ready to run
-/// but without a core; nothing where the kernel does not tell.
+/// Of the time that the workers had work, the share in which they were ready to run but without a
+/// core; nothing where they are not what is waited for, or the kernel does not tell.
 std::optional<double> queued_share(const RunFacts& facts);
-/// Whether those threads wait for cores: nobody takes them from one that sleeps. False where
-/// nothing is known of it.
+/// Whether the loader's threads wait for cores that others have. False where nothing is known of
+/// it.
 bool loader_lacks_cores(const RunFacts& facts, const AdviceThresholds& limits);
+/// Whether they sleep more than they work or wait to: nobody takes cores from one that sleeps.
+bool loader_sleeps(const RunFacts& facts, const AdviceThresholds& limits);
 /// Of the run's own cores the share that is busy at least: as if all others were, too.
 double least_busy_share(const MachineFacts& machine);
 /// The GPU's busy share; negative where there is none or it is not told.

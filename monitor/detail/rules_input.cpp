@@ -96,10 +96,10 @@ void choose_cheaper(const RunFacts& facts, const AdviceThresholds& limits, Advic
   }
 }
 
-// Of a machine that others fill: workers wait for a core, which more of them do not bring.
+// Of a machine that others fill: more workers bring no cores.
 bool cores_are_taken(const RunFacts& facts, const AdviceThresholds& limits) {
   return facts.machine && least_busy_share(*facts.machine) >= limits.full_cpu &&
-         loader_lacks_cores(facts, limits);
+         !loader_sleeps(facts, limits);
 }
 
 }  // namespace

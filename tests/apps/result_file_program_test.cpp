@@ -1,4 +1,5 @@
 // Files that options name: what must stay as it is, stays.
+#include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/report/written_run.h>
 #include <headrace/tests/apps/started_program.h>
 #include <headrace/tests/support/content_of.h>
@@ -50,6 +51,21 @@ TEST_CASE("no command puts its result in the place of what it reads") {
   }
   CHECK(content_of(folder / "rows.yaml") == rows);
   CHECK(fs::is_symlink(folder / "link.yaml"));
+}
+
+TEST_CASE("what could not be written is refused before anything is looked at") {
+  const TemporaryFolder folder;
+  headrace::test::write_png_pictures(folder / "images", 4);
+  headrace::test::write_run(folder / "run", {.epochs = 2});
+  for (const Words& command : {Words{"inspect", "images", "--sheet", "none/sheet.png"},
+                               Words{"inspect", "images", "--sheet", "x.json", "--json", "x.json"},
+                               Words{"report", "run", "--output", "none/page.html"},
+                               Words{"monitor", "--duration", "1s", "--plot", "none/plot.png"}}) {
+    const Finished finished = run_headrace(folder.path(), command);
+    CHECK_MESSAGE(finished.status == 2, command.front());
+    CHECK(finished.out.empty());
+    CHECK_MESSAGE(contains(finished.err, " must "), finished.err);
+  }
 }
 
 TEST_CASE("results go through a link and into a device, which stay") {

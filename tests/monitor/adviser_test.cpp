@@ -124,6 +124,11 @@ TEST_CASE("who takes the CPU is said in place of threads and dear steps") {
   RunFacts asleep = with_hog(slow_decode());
   asleep.threads = LoaderThreadTimes{};
   CHECK(rules_of(advise(asleep)) == Rules{"raise-threads", "cpu-shared"});
+  // More of those that work would find no core either, though these have one each.
+  RunFacts at_work = asleep;
+  for (const StageLoad& stage : at_work.load.stages)
+    if (stage.role == StageRole::worker) at_work.threads->workers.cpu_s += 0.95 * stage.busy_s;
+  CHECK(rules_of(advise(at_work)) == Rules{"cpu-shared"});
 }
 
 TEST_CASE("threads are added to a run whose own cores are free, however full the others") {
