@@ -129,7 +129,7 @@ std::vector<AdviceRule> machine_rules() {
            "harm where the CPU is full and the loader's threads, which are waited for, wait for "
            "cores as long as they sleep, or longer",
        .says = "their names, numbers and shares",
-       .thresholds = {"other_cpu", "spare_cpu", "full_pool", "queued", "on_cpu", "other_gpu_memory",
+       .thresholds = {"other_cpu", "spare_cpu", "queued", "on_cpu", "other_gpu_memory",
                       "moderate_stall", "starved_gpu"},
        .look = detail::shared_machine},
       {.number = 20,

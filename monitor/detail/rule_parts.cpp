@@ -1,4 +1,3 @@
-#include <headrace/monitor/detail/loader_advice.h>
 #include <headrace/monitor/detail/rule_parts.h>
 #include <headrace/monitor/format.h>
 
@@ -24,16 +23,17 @@ constexpr std::array<std::string_view, 9> common_keys{"device",
 
 // What the workers did while they had work.
 struct WorkerTime {
-  double busy_s = 0.0;  // above 0
-  double cpu_s = 0.0;
-  double queued_s = 0.0;
+  double busy_s = 0.0;     // above 0
+  double at_work_s = 0.0;  // on a core, or waiting for one
+  double queued_s = 0.0;   // waiting for one, at least
 
-  double asleep_s() const { return busy_s - cpu_s - queued_s; }
+  double asleep_s() const { return busy_s - at_work_s; }
 };
 
-// Where they are what is waited for, as a pool: beside a slower stage of reads, of transfers or
-// with a limit of its own they are idle and look for work for a while, which counts as work here.
-// Reads are no pool of one kind: workers do those that need not wait.
+// Where they are what is waited for, as a pool: beside a slower stage of transfers, or one with a
+// limit of its own, most are idle. Idle ones look for work for a while, on a full machine all the
+// time, and may have queued for that. Reads are no pool of one kind: workers do those that need not
+// wait.
 std::optional<WorkerTime> waited_for_workers(const RunFacts& facts) {
   if (!facts.threads || facts.verdict.stages.empty()) return std::nullopt;
   const StageCapacity& slowest = facts.verdict.stages.front();
@@ -42,8 +42,10 @@ std::optional<WorkerTime> waited_for_workers(const RunFacts& facts) {
   for (const StageLoad& stage : facts.load.stages)
     if (stage.role == StageRole::worker) time.busy_s += stage.busy_s;
   if (!(time.busy_s > 0.0)) return std::nullopt;
-  time.cpu_s = std::clamp(facts.threads->workers.cpu_s, 0.0, time.busy_s);
-  time.queued_s = std::clamp(facts.threads->workers.queued_s, 0.0, time.busy_s - time.cpu_s);
+  const ThreadTime& told = facts.threads->workers;
+  const double idle_s = std::max(0.0, facts.load.threads * facts.load.elapsed_s - time.busy_s);
+  time.at_work_s = std::clamp(told.cpu_s + told.queued_s, 0.0, time.busy_s);
+  time.queued_s = std::clamp(told.queued_s - idle_s, 0.0, time.at_work_s);
   return time;
 }
 
@@ -152,15 +154,14 @@ std::optional<double> queued_share(const RunFacts& facts) {
 bool loader_lacks_cores(const RunFacts& facts, const AdviceThresholds& limits) {
   const std::optional<WorkerTime> workers = waited_for_workers(facts);
   if (!workers) return process_works(facts, limits);
-  return pool_occupancy(facts.verdict, facts.verdict.stages.front()) >= limits.full_pool &&
-         workers->queued_s > limits.queued * workers->busy_s &&
+  return workers->queued_s > limits.queued * workers->busy_s &&
          workers->queued_s >= workers->asleep_s();
 }
 
 bool loader_sleeps(const RunFacts& facts, const AdviceThresholds& limits) {
   const std::optional<WorkerTime> workers = waited_for_workers(facts);
   if (!workers) return !process_works(facts, limits);
-  return workers->asleep_s() > workers->cpu_s + workers->queued_s;
+  return workers->asleep_s() > workers->at_work_s;
 }
 
 double least_busy_share(const MachineFacts& machine) {

@@ -45,7 +45,7 @@ std::int64_t most_records(const RunFacts& facts);
 bool knows_stall(const RunFacts& facts);
 bool waits_for_data(const RunFacts& facts, const AdviceThresholds& limits);
 /// Of the time that the workers had work, the share in which they were ready to run but without a
-/// core; nothing where they are not what is waited for, or the kernel does not tell.
+/// core, at least; nothing where they are not what is waited for, or the kernel does not tell.
 std::optional<double> queued_share(const RunFacts& facts);
 /// Whether the loader's threads wait for cores that others have. False where nothing is known of
 /// it.

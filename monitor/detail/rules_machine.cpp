@@ -56,7 +56,8 @@ Advice cpu_shared(const RunFacts& facts, double share) {
       share_of("process_cpu_share", "this run's share", machine.process_share),
       share_of("machine_cpu_share", "CPU of the machine", machine.machine_share)};
   if (const std::optional<double> queued = queued_share(facts))
-    advice.evidence.push_back(share_of("queued_share", "the workers waited for a core", *queued));
+    advice.evidence.push_back(
+        share_of("queued_share", "the workers waited for a core at least", *queued));
   advice.setting = fmt::format("renice -n 19 -p {}", busiest.pid);
   advice.old_value = fmt::format("{:.1f} cores", busiest.cores);
   advice.new_value = "what this run leaves";

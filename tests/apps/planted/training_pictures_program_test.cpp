@@ -50,6 +50,8 @@ TEST_CASE("a training names by its number who takes the cores that its decoding 
   const CpuHog hog;
   const Told told = training.told(
       {"threads.loader=" + std::to_string(headrace::usable_cores()), "data.prefetch=4"});
+  CAPTURE(told.text());
+  CAPTURE(told.err);
   const auto& advice = told.only("cpu-shared");
   CHECK(advice.at("severity") == "warning");
   CHECK(contains(text_of(advice, "verdict"), ' ' + hog.pid() + " ("));
