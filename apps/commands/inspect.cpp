@@ -125,9 +125,9 @@ struct Shown {
 
 /// Files to write, looked at before hours are spent on looking at every record.
 struct Outputs {
-  Outputs(const InspectOptions& options, bool draws_sheet)
+  Outputs(const InspectOptions& options, bool can_draw)
       : json(options.json, "[inspect] --json", {options.images.data}),
-        sheet(draws_sheet ? options.sheet : "", "[inspect] --sheet",
+        sheet(can_draw ? options.sheet : "", "[inspect] --sheet",
               {options.images.data, options.json}) {}
 
   ResultFile json;
@@ -201,10 +201,10 @@ void show_sheet(const InspectOptions& options, const Outputs& outputs, const Dat
 }
 
 ExitCode inspect_parts(const InspectOptions& options, const std::vector<DataPart>& parts) {
-  const Outputs outputs(options, why_no_sheet(parts.front()).empty());
+  const bool can_draw = why_no_sheet(parts.front()).empty();
+  const Outputs outputs(options, can_draw);
   if (!options.sheet.empty()) check_channel(parts.front(), sheet_options(options));
-  if (why_no_sheet(parts.front()).empty())
-    try_pipeline(parts.front().fed, parts.front().records->size(), options);
+  if (can_draw) try_pipeline(parts.front().fed, parts.front().records->size(), options);
   StopSignals signals;
   std::vector<DataSurvey> surveys;
   surveys.reserve(parts.size());

@@ -71,15 +71,16 @@ void RunAdviser::begin_stage(const AdvisedStage& stage) {
   from_storage_ = 0.0;
   window_.begin();
   reads_.reset();
+  threads_before_.reset();
   threads_.reset();
 }
 
 void RunAdviser::begin_training_part() {
-  threads_ = monitor::read_loader_threads();
+  threads_before_ = monitor::read_loader_threads();
 }
 
 void RunAdviser::on_train_epoch_end() {
-  threads_ = monitor::loader_threads_since(threads_);
+  threads_ = monitor::loader_threads_since(std::exchange(threads_before_, std::nullopt));
   reads_ = window_.facts();
 }
 

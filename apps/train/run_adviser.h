@@ -93,9 +93,10 @@ class RunAdviser {
   std::optional<std::uint64_t> decoded_bytes_;
   std::uint64_t held_ = 0;  // by the process, at the end of the last phase
   ReadWindow window_;
-  std::optional<monitor::ReadFacts> reads_;            // of the epoch
-  monitor::RunFacts of_phases_;                        // of the epoch
-  std::optional<monitor::LoaderThreadTimes> threads_;  // before the training part, then of it
+  std::optional<monitor::ReadFacts> reads_;                   // of the epoch
+  monitor::RunFacts of_phases_;                               // of the epoch
+  std::optional<monitor::LoaderThreadTimes> threads_before_;  // the training part
+  std::optional<monitor::LoaderThreadTimes> threads_;         // of it
   std::vector<double> epoch_seconds_;
   double from_storage_ = 0.0;  // bytes, in training parts of the stage
 };

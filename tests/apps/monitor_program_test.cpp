@@ -82,7 +82,7 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   StartedProgram burner = burning(elsewhere.path(), processors);
   const Finished finished = run_headrace(
-      folder.path(), watching(burner.pid(), {"--interval", "200ms", "--duration", "3s", "--output",
+      folder.path(), watching(burner.pid(), {"--interval", "200ms", "--duration", "6s", "--output",
                                              "system.jsonl", "--plot", "system.png"}));
   REQUIRE_MESSAGE(finished.status == 0, finished.err);
   CAPTURE(finished.out);
@@ -95,7 +95,7 @@ TEST_CASE("a program that burns CPU is named as the busiest, and its spike is se
   CHECK(content_of(folder.path() / "system.png").starts_with("\x89PNG"));
 
   const auto samples = samples_in(folder.path() / "system.jsonl");
-  REQUIRE(samples.size() >= 2);  // where a look is dear, they come less often
+  REQUIRE(samples.size() > 3);  // where a look is dear, they come less often
   double cpu_s = 0.0;
   bool named = false;
   for (const SystemSample& sample : samples) {

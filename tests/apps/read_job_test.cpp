@@ -1,7 +1,6 @@
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/read_job.h>
 #include <headrace/apps/run/command.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/tests/apps/refusal.h>
 #include <headrace/tests/support/temporary_folder.h>
 

@@ -57,14 +57,22 @@ TEST_CASE("what could not be written is refused before anything is looked at") {
   const TemporaryFolder folder;
   headrace::test::write_png_pictures(folder / "images", 4);
   headrace::test::write_run(folder / "run", {.epochs = 2});
-  for (const Words& command : {Words{"inspect", "images", "--sheet", "none/sheet.png"},
-                               Words{"inspect", "images", "--sheet", "x.json", "--json", "x.json"},
-                               Words{"report", "run", "--output", "none/page.html"},
-                               Words{"monitor", "--duration", "1s", "--plot", "none/plot.png"}}) {
-    const Finished finished = run_headrace(folder.path(), command);
-    CHECK_MESSAGE(finished.status == 2, command.front());
+  struct Refused {
+    Words command;
+    std::string words;
+  };
+  const std::string nowhere = " must name a file in a folder that is there";
+  for (const Refused& one :
+       {Refused{{"inspect", "images", "--sheet", "none/sheet.png"}, "[inspect] --sheet" + nowhere},
+        Refused{{"inspect", "images", "--sheet", "x.json", "--json", "x.json"},
+                "[inspect] --sheet must be another file than x.json"},
+        Refused{{"report", "run", "--output", "none/page.html"}, "[report] --output" + nowhere},
+        Refused{{"monitor", "--duration", "1s", "--plot", "none/plot.png"},
+                "[monitor] --plot" + nowhere}}) {
+    const Finished finished = run_headrace(folder.path(), one.command);
+    CHECK_MESSAGE(finished.status == 2, one.words);
     CHECK(finished.out.empty());
-    CHECK_MESSAGE(contains(finished.err, " must "), finished.err);
+    CHECK_MESSAGE(contains(finished.err, one.words), finished.err);
   }
 }
 

@@ -2,7 +2,6 @@
 #include <headrace/apps/doctor/whole_configuration.h>
 #include <headrace/apps/jobs/jobs.h>
 #include <headrace/apps/jobs/read_job.h>
-#include <headrace/engine/base/error.h>
 #include <headrace/loaders/cache/decoded_cache.h>
 #include <headrace/tests/apps/picture_folder.h>
 #include <headrace/tests/apps/refusal.h>

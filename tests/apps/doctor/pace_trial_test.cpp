@@ -2,11 +2,8 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/loaders/synthetic/synthetic.h>
-#include <headrace/tests/support/temporary_folder.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 

@@ -42,6 +42,16 @@ TEST_CASE("a page that cannot be written is refused with the option that names a
   CHECK(contains(finished.err, "nowhere/page.html"));
 }
 
+TEST_CASE("a page that has no room in its run ends with 4 and says how to have it elsewhere") {
+  const TemporaryFolder folder;
+  write_run(folder / "run");
+  std::filesystem::create_directory(folder / "run" / "report.html");
+  const Finished finished = run_headrace(folder.path(), {"report", "run"});
+  CHECK(finished.status == 4);
+  CHECK(contains(finished.err, "[report] run/report.html"));
+  CHECK(contains(finished.err, "--output names another file"));
+}
+
 TEST_CASE("headrace report and compare end with 2 for a folder that is no run") {
   const TemporaryFolder folder;
   write_run(folder / "run");
