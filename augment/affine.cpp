@@ -11,7 +11,7 @@ namespace {
 
 using Range = std::array<double, 2>;
 
-void check_range(const char* what, const Range& range, double least, double most) {
+void check_affine_range(const char* what, const Range& range, double least, double most) {
   if (range[0] >= least && range[0] <= range[1] && range[1] <= most) return;
   throw ConfigError("[affine] " + std::string(what) + " must be least <= most within " +
                     std::to_string(least) + " to " + std::to_string(most) + ", got " +
@@ -35,12 +35,12 @@ double tangent(double degrees) {
 }  // namespace
 
 Schema Affine::schema(const Schema& in) const {
-  check_range("degrees", degrees, -360, 360);
-  check_range("scale", scale, 0.01, 100);
-  check_range("shear_x", shear_x, -80, 80);
-  check_range("shear_y", shear_y, -80, 80);
-  check_range("the first of translate", {0, translate[0]}, 0, 1);
-  check_range("the second of translate", {0, translate[1]}, 0, 1);
+  check_affine_range("degrees", degrees, -360, 360);
+  check_affine_range("scale", scale, 0.01, 100);
+  check_affine_range("shear_x", shear_x, -80, 80);
+  check_affine_range("shear_y", shear_y, -80, 80);
+  check_affine_range("the first of translate", {0, translate[0]}, 0, 1);
+  check_affine_range("the second of translate", {0, translate[1]}, 0, 1);
   detail::check_probability(p, name());
   detail::masked_field(in, field, masks, name());
   return in;

@@ -13,10 +13,10 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr std::int64_t levels = 256;
+constexpr std::int64_t grey_levels = 256;
 constexpr int most_tiles = 64;
 
-using Histogram = std::array<std::int32_t, levels>;
+using Histogram = std::array<std::int32_t, grey_levels>;
 
 /// One channel of packed pixels.
 struct Plane {
@@ -37,7 +37,7 @@ std::uint8_t nearest(float v) {
   return static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(v + 12582912.0F));
 }
 
-std::int64_t reflected(std::int64_t i, std::int64_t size) {
+std::int64_t reflected_at_end(std::int64_t i, std::int64_t size) {
   return i < size ? i : 2 * (size - 1) - i;
 }
 
@@ -45,9 +45,10 @@ Histogram histogram_of(const Plane& plane, std::int64_t top, std::int64_t left, 
                        Tiles wide) {
   Histogram counts{};
   for (std::int64_t y = top; y < top + high.size; ++y) {
-    const std::uint8_t* row = plane.data + reflected(y, plane.height) * plane.width * plane.step;
+    const std::uint8_t* row =
+        plane.data + reflected_at_end(y, plane.height) * plane.width * plane.step;
     for (std::int64_t x = left; x < left + wide.size; ++x)
-      ++counts[row[reflected(x, plane.width) * plane.step]];
+      ++counts[row[reflected_at_end(x, plane.width) * plane.step]];
   }
   return counts;
 }
@@ -59,12 +60,12 @@ void clip(Histogram& counts, std::int32_t limit) {
     cut += std::max(0, count - limit);
     count = std::min(count, limit);
   }
-  std::int32_t rest = cut % levels;
+  std::int32_t rest = cut % grey_levels;
   for (std::int32_t& count : counts)
-    count += cut / static_cast<std::int32_t>(levels);
+    count += cut / static_cast<std::int32_t>(grey_levels);
   if (rest == 0) return;
-  const std::int32_t stride = std::max(static_cast<std::int32_t>(levels) / rest, 1);
-  for (std::int32_t i = 0; i < levels && rest > 0; i += stride, --rest)
+  const std::int32_t stride = std::max(static_cast<std::int32_t>(grey_levels) / rest, 1);
+  for (std::int32_t i = 0; i < grey_levels && rest > 0; i += stride, --rest)
     ++counts[static_cast<std::size_t>(i)];
 }
 
@@ -74,7 +75,7 @@ void make_tables(const Plane& plane, Tiles high, Tiles wide, double clip_limit,
   const std::int64_t area = high.size * wide.size;
   const float scale = 255.0F / static_cast<float>(area);
   const auto limit = static_cast<std::int32_t>(
-      std::max<double>(1, std::floor(clip_limit * static_cast<double>(area) / levels)));
+      std::max<double>(1, std::floor(clip_limit * static_cast<double>(area) / grey_levels)));
   for (std::int64_t ty = 0; ty < high.count; ++ty) {
     for (std::int64_t tx = 0; tx < wide.count; ++tx) {
       Histogram counts = histogram_of(plane, ty * high.size, tx * wide.size, high, wide);
@@ -89,13 +90,13 @@ void make_tables(const Plane& plane, Tiles high, Tiles wide, double clip_limit,
 }
 
 /// The two tiles whose centres enclose a pixel, and the second one's share.
-struct Between {
+struct BetweenTiles {
   std::int64_t first;
   std::int64_t second;
   float share;
 };
 
-Between between(std::int64_t at, Tiles tiles) {
+BetweenTiles between(std::int64_t at, Tiles tiles) {
   const float place = static_cast<float>(at) * (1.0F / static_cast<float>(tiles.size)) - 0.5F;
   const auto first = static_cast<std::int64_t>(std::floor(place));
   return {std::max<std::int64_t>(first, 0), std::min(first + 1, tiles.count - 1),
@@ -103,19 +104,19 @@ Between between(std::int64_t at, Tiles tiles) {
 }
 
 void look_up(const Plane& plane, Tiles high, Tiles wide, const std::uint8_t* tables,
-             Between* columns) {
+             BetweenTiles* columns) {
   for (std::int64_t x = 0; x < plane.width; ++x) {
     columns[x] = between(x, wide);
-    columns[x].first *= levels;
-    columns[x].second *= levels;
+    columns[x].first *= grey_levels;
+    columns[x].second *= grey_levels;
   }
   for (std::int64_t y = 0; y < plane.height; ++y) {
-    const Between rows = between(y, high);
-    const std::uint8_t* upper = tables + rows.first * wide.count * levels;
-    const std::uint8_t* lower = tables + rows.second * wide.count * levels;
+    const BetweenTiles rows = between(y, high);
+    const std::uint8_t* upper = tables + rows.first * wide.count * grey_levels;
+    const std::uint8_t* lower = tables + rows.second * wide.count * grey_levels;
     std::uint8_t* at = plane.data + y * plane.width * plane.step;
     for (std::int64_t x = 0; x < plane.width; ++x, at += plane.step) {
-      const Between& column = columns[x];
+      const BetweenTiles& column = columns[x];
       const auto across = [&](const std::uint8_t* row) {
         return static_cast<float>(row[column.first + *at]) * (1.0F - column.share) +
                static_cast<float>(row[column.second + *at]) * column.share;
@@ -146,8 +147,8 @@ Schema Clahe::schema(const Schema& in) const {
 
 std::size_t Clahe::working_bytes(const Schema& in) const {
   const FieldSpec& image = detail::colour_field(in, field, name());
-  return static_cast<std::size_t>(tiles_high) * static_cast<std::size_t>(tiles_wide) * levels +
-         static_cast<std::size_t>(image.shape[1]) * sizeof(Between);
+  return static_cast<std::size_t>(tiles_high) * static_cast<std::size_t>(tiles_wide) * grey_levels +
+         static_cast<std::size_t>(image.shape[1]) * sizeof(BetweenTiles);
 }
 
 void Clahe::operator()(Sample& sample) const {
@@ -175,10 +176,10 @@ void Clahe::operator()(Sample& sample) const {
   const Tiles high = lay(picture.height, tiles_high);
   const Tiles wide = lay(picture.width, tiles_wide);
   auto* tables = table_memory.reserve<std::uint8_t>(
-      static_cast<std::size_t>(high.count * wide.count * levels));
+      static_cast<std::size_t>(high.count * wide.count * grey_levels));
   make_tables(plane, high, wide, clip_limit, tables);
   look_up(plane, high, wide, tables,
-          column_memory.reserve<Between>(static_cast<std::size_t>(picture.width)));
+          column_memory.reserve<BetweenTiles>(static_cast<std::size_t>(picture.width)));
   if (picture.channels == 3) detail::lab_to_rgb(to, picture.pixels(), to);
 }
 

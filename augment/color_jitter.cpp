@@ -10,7 +10,8 @@
 namespace headrace::inline v1 {
 namespace {
 
-void check_range(const char* what, const ColorJitter::Range& range, double least, double most) {
+void check_jitter_range(const char* what, const ColorJitter::Range& range, double least,
+                        double most) {
   if (range[0] >= least && range[0] <= range[1] && range[1] <= most) return;
   throw ConfigError("[color jitter] " + std::string(what) + " must be least <= most within " +
                     std::to_string(least) + " to " + std::to_string(most) + ", got " +
@@ -33,10 +34,10 @@ ColorJitter ColorJitter::by(double brightness, double contrast, double saturatio
 }
 
 Schema ColorJitter::schema(const Schema& in) const {
-  check_range("brightness", brightness, 0, 1000);
-  check_range("contrast", contrast, 0, 1000);
-  check_range("saturation", saturation, 0, 1000);
-  check_range("hue", hue, -0.5, 0.5);
+  check_jitter_range("brightness", brightness, 0, 1000);
+  check_jitter_range("contrast", contrast, 0, 1000);
+  check_jitter_range("saturation", saturation, 0, 1000);
+  check_jitter_range("hue", hue, -0.5, 0.5);
   detail::check_probability(p, name());
   detail::colour_field(in, field, name());
   return in;

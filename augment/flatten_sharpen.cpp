@@ -36,13 +36,13 @@ struct Blocks {
 };
 
 /// The two blocks whose middles enclose a pixel, and the second one's share.
-struct Between {
+struct BetweenBlocks {
   std::int64_t first;
   std::int64_t second;
   std::int32_t share;
 };
 
-Between between(std::int64_t pixel, const Blocks& blocks) {
+BetweenBlocks between(std::int64_t pixel, const Blocks& blocks) {
   const std::int64_t place = 2 * pixel + 1;
   std::int64_t first = std::min(pixel / blocks.size, blocks.count - 1);
   if (place < blocks.middle(first)) --first;
@@ -60,11 +60,6 @@ std::uint8_t level_of(std::int32_t value) {
 
 std::int32_t fixed(double factor) {
   return static_cast<std::int32_t>(std::lround(factor * (1 << factor_bits)));
-}
-
-std::int64_t reflected(std::int64_t i, std::int64_t size) {
-  if (i < 0) return -i;
-  return i < size ? i : 2 * (size - 1) - i;
 }
 
 /// Memory for one picture, of the thread.
@@ -107,7 +102,7 @@ void make_background(const detail::Picture& picture, const Blocks& high, const B
   for (std::int64_t row = 0; row < high.count; ++row) {
     make_means(picture, high, wide, row, working);
     for (std::int64_t x = 0; x < picture.width; ++x) {
-      const Between columns = between(x, wide);
+      const BetweenBlocks columns = between(x, wide);
       const std::int16_t* left = working.means + columns.first * channels;
       const std::int16_t* right = working.means + columns.second * channels;
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -144,7 +139,7 @@ void flatten(const detail::Picture& picture, const Blocks& high, const Levels& l
              const Working& working) {
   const std::int64_t values = picture.row_bytes();
   for (std::int64_t y = 0; y < picture.height; ++y) {
-    const Between rows = between(y, high);
+    const BetweenBlocks rows = between(y, high);
     flatten_row(picture.data + y * values, working.background + rows.first * values,
                 working.background + rows.second * values, rows.share, levels, values,
                 working.levels + y * values);
@@ -156,8 +151,8 @@ void sharpen(const detail::Picture& picture, std::int32_t weight, std::uint8_t* 
   const std::int64_t channels = picture.channels;
   for (std::int64_t y = 0; y < picture.height; ++y, to += values) {
     const std::uint8_t* here = picture.data + y * values;
-    const std::uint8_t* above = picture.data + reflected(y - 1, picture.height) * values;
-    const std::uint8_t* below = picture.data + reflected(y + 1, picture.height) * values;
+    const std::uint8_t* above = picture.data + detail::reflected(y - 1, picture.height) * values;
+    const std::uint8_t* below = picture.data + detail::reflected(y + 1, picture.height) * values;
     const auto sharpened = [=](std::int64_t i, std::int64_t left, std::int64_t right) {
       const std::int32_t edge = 4 * here[i] - above[i] - below[i] - here[left] - here[right];
       return level_of(here[i] + ((edge * weight + (1 << (factor_bits - 1))) >> factor_bits));

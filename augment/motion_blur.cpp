@@ -67,16 +67,12 @@ Line line_of(int pixels, double angle) {
   return line;
 }
 
-std::int64_t reflected(std::int64_t i, std::int64_t size) {
-  if (i < 0) return -i;
-  return i < size ? i : 2 * (size - 1) - i;
-}
-
 /// The picture with `reach` reflected pixels on every side.
 void extend(const detail::Picture& picture, int reach, std::uint8_t* to) {
   const std::int64_t channels = picture.channels;
   for (std::int64_t y = -reach; y < picture.height + reach; ++y) {
-    const std::uint8_t* row = picture.data + reflected(y, picture.height) * picture.row_bytes();
+    const std::uint8_t* row =
+        picture.data + detail::reflected(y, picture.height) * picture.row_bytes();
     const auto copy = [&](std::int64_t x, std::int64_t count) {
       const auto bytes = static_cast<std::size_t>(count * channels);
       std::memcpy(to, row + x * channels, bytes);
@@ -86,7 +82,7 @@ void extend(const detail::Picture& picture, int reach, std::uint8_t* to) {
       copy(-x, 1);
     copy(0, picture.width);
     for (std::int64_t x = picture.width; x < picture.width + reach; ++x)
-      copy(reflected(x, picture.width), 1);
+      copy(detail::reflected(x, picture.width), 1);
   }
 }
 

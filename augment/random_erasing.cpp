@@ -28,7 +28,8 @@ void check_values(const char* what, const std::vector<double>& values, std::int6
   }
 }
 
-void check_range(const char* what, const std::array<double, 2>& range, double least, double most) {
+void check_erasing_range(const char* what, const std::array<double, 2>& range, double least,
+                         double most) {
   if (range[0] >= least && range[0] <= range[1] && range[1] <= most && range[1] > 0) return;
   refuse(std::string(what) + " must be least <= most within " + std::to_string(least) + " to " +
              std::to_string(most),
@@ -43,8 +44,8 @@ double of_channel(const std::vector<double>& values, std::int64_t c) {
 
 Schema RandomErasing::schema(const Schema& in) const {
   detail::check_probability(p, name());
-  check_range("scale", scale, 0, 1);
-  check_range("ratio", ratio, 1e-3, 1e3);
+  check_erasing_range("scale", scale, 0, 1);
+  check_erasing_range("ratio", ratio, 1e-3, 1e3);
   const FieldSpec& image = detail::picture_field(in, field, name());
   if (noise) {
     check_values("noise_mean", noise_mean, image.shape[2]);

@@ -15,7 +15,7 @@ constexpr std::string_view tensorflow = "TensorFlow Profiler, input-pipeline ana
 constexpr std::string_view kineto = "PyTorch profiler (Kineto)";
 constexpr std::string_view ours = "ours";
 
-constexpr std::array thresholds{
+constexpr std::array threshold_table{
     AdviceThreshold{"moderate_stall", &T::moderate_stall, "data wait / wall time of the steps",
                     tensorflow},
     AdviceThreshold{"high_stall", &T::high_stall, "likewise, and exposed copies / wall time",
@@ -79,12 +79,12 @@ constexpr std::array thresholds{
 }  // namespace
 
 std::span<const AdviceThreshold> advice_thresholds() {
-  return thresholds;
+  return threshold_table;
 }
 
 void set(AdviceThresholds& values, std::string_view name, double value) {
-  const auto* const found = std::ranges::find(thresholds, name, &AdviceThreshold::name);
-  if (found == thresholds.end())
+  const auto* const found = std::ranges::find(threshold_table, name, &AdviceThreshold::name);
+  if (found == threshold_table.end())
     throw ConfigError(
         fmt::format("[advice] a threshold has one of the names in docs/advice.md, got "
                     "\"{}\"",

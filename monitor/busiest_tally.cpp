@@ -6,7 +6,7 @@
 namespace headrace::inline v1::monitor {
 namespace {
 
-constexpr std::size_t most_processes = 200;
+constexpr std::size_t most_tallied_processes = 200;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void BusiestTally::add(const SystemSample& sample) {
     known.last = process;
     known.cpu_s += process.cores * seconds;
   }
-  while (processes_.size() > most_processes)
+  while (processes_.size() > most_tallied_processes)
     processes_.erase(std::ranges::min_element(
         processes_, {}, [](const auto& entry) { return entry.second.cpu_s; }));
 }

@@ -8,7 +8,7 @@ namespace headrace::inline v1::monitor {
 namespace {
 
 constexpr double ends_below = 0.65;
-constexpr std::size_t most_processes = 5;
+constexpr std::size_t most_spike_processes = 5;
 
 double level_of(double share) {
   double level = 0.0;
@@ -27,7 +27,7 @@ void add_busiest(std::vector<ProcessUsage>& all, const std::vector<ProcessUsage>
     }
   }
   std::ranges::stable_sort(all, std::ranges::greater{}, &ProcessUsage::cores);
-  if (all.size() > most_processes) all.resize(most_processes);
+  if (all.size() > most_spike_processes) all.resize(most_spike_processes);
 }
 
 double cpu_time(const CpuSpike& spike) {

@@ -10,7 +10,7 @@ namespace headrace::inline v1::monitor {
 namespace {
 
 constexpr double idle_below = 0.30;
-constexpr std::size_t most_processes = 200;  // that are remembered
+constexpr std::size_t most_other_processes = 200;  // that are remembered
 
 std::string words_of(const GpuProcess& process) {
   const std::string name = process.name.empty() ? fmt::format("pid {}", process.pid)
@@ -63,7 +63,8 @@ void SystemFacts::add_gpu(const GpuSample& sample) {
   for (const GpuProcess& process : sample.processes) {
     if (process.ours) gpu.ours = true;
     if (!process.ours) of_others += process.memory;
-    if (!process.ours && (gpu.others.contains(process.pid) || gpu.others.size() < most_processes))
+    if (!process.ours &&
+        (gpu.others.contains(process.pid) || gpu.others.size() < most_other_processes))
       gpu.others[process.pid] = process;
   }
   gpu.others_memory = std::max(gpu.others_memory, of_others);

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/training/binary_segmentation_metric.h>
+#include <headrace/training/detail/fitted_thresholds.h>
 #include <headrace/training/detail/pixel_targets.h>
 
 #include <limits>
@@ -12,13 +13,10 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-constexpr const char* thresholds_key = "thresholds";
-constexpr double usual = 0.5;
-
 using Matrices = std::vector<models::ConfusionMatrix>;
 
 std::vector<double> thresholds_in(const TensorMap& fitted) {
-  const auto found = fitted.find(thresholds_key);
+  const auto found = fitted.find(detail::thresholds_key);
   if (found == fitted.end()) return {};
   const at::Tensor host = found->second.to(at::kCPU, at::kDouble).contiguous();
   const double* values = host.const_data_ptr<double>();
@@ -70,7 +68,7 @@ void BinarySegmentationMetric::add(const Cases& cases) {
 }
 
 double BinarySegmentationMetric::threshold_of(std::int64_t mask) const {
-  if (!options_.fit_thresholds || learns_) return usual;
+  if (!options_.fit_thresholds || learns_) return detail::usual_threshold;
   return given_.empty() ? counts_.best_threshold(mask, options_.goal)
                         : given_[static_cast<std::size_t>(mask)];
 }
@@ -98,7 +96,7 @@ Figures BinarySegmentationMetric::result() {
 
 TensorMap BinarySegmentationMetric::fitted() const {
   if (thresholds_.empty()) return {};
-  return {{thresholds_key, at::tensor(thresholds_, at::kDouble)}};
+  return {{detail::thresholds_key, at::tensor(thresholds_, at::kDouble)}};
 }
 
 TensorMap BinarySegmentationMetric::state() const {
@@ -113,7 +111,7 @@ void BinarySegmentationMetric::restore(const TensorMap& state) {
 
 at::Tensor decided_masks(const at::Tensor& scores, const TensorMap& fitted) {
   const std::vector<double> thresholds = thresholds_in(fitted);
-  if (thresholds.empty()) return scores >= usual;
+  if (thresholds.empty()) return scores >= detail::usual_threshold;
   std::vector<std::int64_t> beside(static_cast<std::size_t>(scores.dim()), 1);
   beside[1] = static_cast<std::int64_t>(thresholds.size());
   return scores >= at::tensor(thresholds, at::kDouble).view(beside).to(scores.options());

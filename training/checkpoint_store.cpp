@@ -17,17 +17,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view prefix = "checkpoint-";
-constexpr std::string_view suffix = ".safetensors";
+constexpr std::string_view name_prefix = "checkpoint-";
+constexpr std::string_view name_suffix = ".safetensors";
 
 // The number in a checkpoint's name, or -1 for any other file.
 std::int64_t number_of(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
-      name.size() <= prefix.size() + suffix.size())
+  if (!name.starts_with(name_prefix) || !name.ends_with(name_suffix) ||
+      name.size() <= name_prefix.size() + name_suffix.size())
     return -1;
-  const char* first = name.data() + prefix.size();
-  const char* last = name.data() + name.size() - suffix.size();
+  const char* first = name.data() + name_prefix.size();
+  const char* last = name.data() + name.size() - name_suffix.size();
   std::int64_t number = -1;
   const auto [end, error] = std::from_chars(first, last, number);
   return error == std::errc{} && end == last && number >= 0 ? number : -1;
@@ -36,7 +36,7 @@ std::int64_t number_of(const fs::path& path) {
 fs::path name_for(std::int64_t number) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%06lld", static_cast<long long>(number));
-  return std::string(prefix) + digits + std::string(suffix);
+  return std::string(name_prefix) + digits + std::string(name_suffix);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace headrace::inline v1::training {
 namespace {
 
 constexpr std::string_view partner = "_partner";
-constexpr const char* share = "lambda";
+constexpr const char* share_field = "lambda";
 
 // One value a channel, on the device that was asked for last.
 class PerChannel {
@@ -127,15 +127,15 @@ Example with_target(const Batch& batch, at::Device device, Example example,
   const std::string other = target.name + std::string(partner);
   example.mixed = batch.has(other);
   const at::Tensor own = field(target.name);
-  example.targets.emplace(target.name, example.mixed
-                                           ? shared_labels(own, field(other), field(share), target)
-                                           : labels(own, example.present, target.name));
+  example.targets.emplace(
+      target.name, example.mixed ? shared_labels(own, field(other), field(share_field), target)
+                                 : labels(own, example.present, target.name));
   return example;
 }
 
 bool is_target(std::string_view name) {
-  constexpr std::array<std::string_view, 7> known{"label",  "labels",  "mask", "masks",
-                                                  "target", "targets", share};
+  constexpr std::array<std::string_view, 7> known{"label",  "labels",  "mask",     "masks",
+                                                  "target", "targets", share_field};
   return std::ranges::find(known, name) != known.end() || name.ends_with(partner);
 }
 
@@ -167,7 +167,7 @@ Example example_of_fields(const Batch& batch, at::Device device) {
     else
       (is_target(name) ? example.targets : example.inputs).emplace(name, tensor);
   }
-  example.mixed = example.targets.contains(share);
+  example.mixed = example.targets.contains(share_field);
   return example;
 }
 

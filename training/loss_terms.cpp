@@ -17,8 +17,8 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-constexpr const char* prefix = "term.";
-constexpr const char* shown = "loss_";  // before the name of a term
+constexpr const char* state_prefix = "term.";
+constexpr const char* figure_prefix = "loss_";  // before the name of a term
 
 // What came from a checkpoint lies on the CPU.
 void add_to(at::Tensor& sum, const at::Tensor& more) {
@@ -115,7 +115,8 @@ models::NamedTensors LossMeans::terms() const {
   if (names_.size() < 2 || !sums_.defined()) return terms;
   const at::Tensor mean = means();
   for (std::size_t i = 0; i < names_.size(); ++i)
-    terms.push_back({.name = shown + names_[i], .tensor = mean[0][static_cast<std::int64_t>(i)]});
+    terms.push_back(
+        {.name = figure_prefix + names_[i], .tensor = mean[0][static_cast<std::int64_t>(i)]});
   return terms;
 }
 
@@ -127,7 +128,7 @@ Figures LossMeans::figures() const {
   Figures all{{"loss", 0.0}};
   for (std::int64_t i = 0; i < count; ++i) {
     all.front().second += mean[count + i];
-    if (count > 1) all.emplace_back(shown + names_[static_cast<std::size_t>(i)], mean[i]);
+    if (count > 1) all.emplace_back(figure_prefix + names_[static_cast<std::size_t>(i)], mean[i]);
   }
   return all;
 }
@@ -138,7 +139,7 @@ TensorMap LossMeans::state() const {
   if (!sums_.defined()) return state;
   const at::Tensor kept = at::cat({sums_, weights_.unsqueeze(0)}).cpu();  // [3, terms]
   for (std::size_t i = 0; i < names_.size(); ++i)
-    state.emplace(prefix + std::to_string(i) + "." + names_[i],
+    state.emplace(state_prefix + std::to_string(i) + "." + names_[i],
                   kept.select(1, static_cast<std::int64_t>(i)).contiguous());
   return state;
 }
@@ -151,7 +152,7 @@ void LossMeans::restore(const TensorMap& state) {
   if (rows != state.end()) rows_ = rows->second.item<std::int64_t>();
   std::vector<at::Tensor> terms;
   for (std::size_t i = 0;; ++i) {
-    const std::string begin = prefix + std::to_string(i) + ".";
+    const std::string begin = state_prefix + std::to_string(i) + ".";
     const auto found = std::ranges::find_if(
         state, [&](const auto& entry) { return entry.first.starts_with(begin); });
     if (found == state.end()) break;

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/metrics/area_under_roc.h>
+#include <headrace/training/detail/fitted_thresholds.h>
 #include <headrace/training/multi_label_metric.h>
 
 #include <limits>
@@ -14,11 +15,8 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-constexpr const char* thresholds_key = "thresholds";
-constexpr double usual = 0.5;
-
 at::Tensor thresholds_of(const TensorMap& fitted) {
-  const auto found = fitted.find(thresholds_key);
+  const auto found = fitted.find(detail::thresholds_key);
   return found == fitted.end() ? at::Tensor() : found->second;
 }
 
@@ -91,13 +89,13 @@ Figures MultiLabelMetric::result() {
   if (!kept_.empty()) return figures_of_rows();
   confusions_.clear();
   for (std::int64_t k = 0; k < options_.labels; ++k)
-    confusions_.push_back(learnt_.matrix(k, usual));
+    confusions_.push_back(learnt_.matrix(k, detail::usual_threshold));
   return f1_of(confusions_);
 }
 
 Figures MultiLabelMetric::figures_of_rows() {
   const KeptRows::OnHost rows = kept_.on_host();
-  const at::Tensor labels = (rows.targets >= usual).to(at::kByte);
+  const at::Tensor labels = (rows.targets >= detail::usual_threshold).to(at::kByte);
   if (options_.fit_thresholds)
     thresholds_ = given_.defined() ? given_ : best_thresholds(rows.scores, labels, options_.goal);
   const at::Tensor decided = decided_labels(rows.scores, fitted());
@@ -114,7 +112,7 @@ Figures MultiLabelMetric::figures_of_rows() {
 
 TensorMap MultiLabelMetric::fitted() const {
   if (!thresholds_.defined()) return {};
-  return {{thresholds_key, thresholds_}};
+  return {{detail::thresholds_key, thresholds_}};
 }
 
 TensorMap MultiLabelMetric::state() const {
@@ -129,7 +127,7 @@ void MultiLabelMetric::restore(const TensorMap& state) {
 
 at::Tensor decided_labels(const at::Tensor& scores, const TensorMap& fitted) {
   const at::Tensor thresholds = thresholds_of(fitted);
-  if (!thresholds.defined()) return scores >= usual;
+  if (!thresholds.defined()) return scores >= detail::usual_threshold;
   return scores >= thresholds.to(scores.options());
 }
 

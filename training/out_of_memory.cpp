@@ -11,7 +11,7 @@
 namespace headrace::inline v1::training {
 namespace {
 
-constexpr std::array<std::string_view, 14> words{
+constexpr std::array<std::string_view, 14> out_of_memory_words{
     "CUDA out of memory", "CUDA error: out of memory",
     "can't allocate memory",  // LibTorch's allocator for the CPU
     "CUDNN_STATUS_ALLOC_FAILED",
@@ -36,8 +36,9 @@ bool is_out_of_memory(const std::exception& error) {
       dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr)
     return true;
   const std::string said = first_line(error);
-  return std::ranges::any_of(
-      words, [&](std::string_view one) { return said.find(one) != std::string_view::npos; });
+  return std::ranges::any_of(out_of_memory_words, [&](std::string_view one) {
+    return said.find(one) != std::string_view::npos;
+  });
 }
 
 }  // namespace headrace::inline v1::training

@@ -24,7 +24,7 @@ using detail::WeightMatch;
 
 constexpr std::size_t most_named = 8;
 
-std::string listed(const std::vector<std::string>& names) {
+std::string first_listed(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
     text += (i == 0 ? "" : ", ") + names[i];
@@ -57,7 +57,7 @@ std::optional<std::string> network_of(const TensorMap& weights) {
   std::string text = who + ": weights must be those of the network";
   const auto add = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty())
-      text += "; " + std::to_string(names.size()) + ' ' + what + " (" + listed(names) + ')';
+      text += "; " + std::to_string(names.size()) + ' ' + what + " (" + first_listed(names) + ')';
   };
   add("missing", match.missing);
   add("unexpected", match.unexpected);
@@ -77,7 +77,7 @@ at::Tensor for_channels(const at::Tensor& convolution, std::int64_t channels) {
 }
 
 // The values that are copied, in the network's dtype.
-at::Tensor values_of(const MatchedWeight& weight, const std::string& who) {
+at::Tensor cast_values(const MatchedWeight& weight, const std::string& who) {
   if (weight.from.is_floating_point() != weight.into.is_floating_point())
     throw CheckpointError(who + ": \"" + weight.name + "\" must be of a dtype like " +
                           c10::toString(weight.into.scalar_type()) + ", got " +
@@ -97,8 +97,8 @@ std::string summary(const LoadedWeights& loaded) {
   if (!loaded.prefix.empty()) text += "; names taken without \"" + loaded.prefix + '"';
   if (!loaded.adapted.empty()) text += "; adapted to the channels: " + loaded.adapted;
   if (!loaded.fresh.empty())
-    text += "; " + std::to_string(loaded.fresh.size()) + " new: " + listed(loaded.fresh);
-  if (!loaded.left_out.empty()) text += "; left out of the file: " + listed(loaded.left_out);
+    text += "; " + std::to_string(loaded.fresh.size()) + " new: " + first_listed(loaded.fresh);
+  if (!loaded.left_out.empty()) text += "; left out of the file: " + first_listed(loaded.left_out);
   return text;
 }
 
@@ -108,7 +108,7 @@ LoadedWeights load_pretrained(models::Network& network, const TensorMap& weights
   if (!match.fits()) refuse(match, weights, who);
   std::vector<at::Tensor> values;
   for (const MatchedWeight& weight : match.matched)
-    values.push_back(values_of(weight, who));
+    values.push_back(cast_values(weight, who));
 
   LoadedWeights loaded{.fresh = std::move(match.fresh),
                        .left_out = std::move(match.left_out),

@@ -18,15 +18,15 @@ using detail::WindowSums;
 
 namespace {
 
-constexpr const char* who = "sliding window";
+constexpr const char* sliding_window_name = "sliding window";
 
 [[noreturn]] void refuse(const std::string& rule, const std::string& got) {
-  throw ConfigError(std::string("[") + who + "] " + rule + ", got " + got);
+  throw ConfigError(std::string("[") + sliding_window_name + "] " + rule + ", got " + got);
 }
 
 void check(const SlidingWindowOptions& options) {
   if (options.batch < 1) refuse("batch must be positive", std::to_string(options.batch));
-  detail::require_mirror_axes(who, options.mirror);
+  detail::require_mirror_axes(sliding_window_name, options.mirror);
   if (options.skip && options.skip->scores.empty())
     refuse("skip must say the scores of background, one for each class", "none");
 }
@@ -94,7 +94,7 @@ class Pass {
   at::Tensor scores_of(const at::Tensor& windows) const {
     return detail::mean_of_mirrored(windows, options_.mirror, [&](const at::Tensor& turned) {
       at::Tensor scores = network_(turned);
-      detail::require_window_scores(who, scores, turned.size(0), grid_.patch());
+      detail::require_window_scores(sliding_window_name, scores, turned.size(0), grid_.patch());
       return scores;
     });
   }

@@ -1,4 +1,5 @@
 #include <headrace/engine/base/error.h>
+#include <headrace/training/detail/refuse_stage.h>
 #include <headrace/training/stage.h>
 
 #include <algorithm>
@@ -9,9 +10,7 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-[[noreturn]] void refuse(const Stage& stage, const std::string& rule) {
-  throw ConfigError("[stage " + stage.name + "] " + rule);
-}
+using detail::refuse;
 
 void require(bool holds, const Stage& stage, const char* rule, double got) {
   if (!holds) refuse(stage, std::string(rule) + ", got " + std::to_string(got));
@@ -101,11 +100,6 @@ std::size_t rule_of(const Stage& stage, const std::string& name) {
   return static_cast<std::size_t>(found - stage.groups.begin());
 }
 
-bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
-}
-
 void require_used(const Stage& stage, const std::string& pattern,
                   const models::NamedTensors& parameters) {
   const bool used = std::ranges::any_of(parameters, [&](const models::NamedTensor& parameter) {
@@ -118,8 +112,9 @@ void require_used(const Stage& stage, const std::string& pattern,
 
 // Of a frozen parameter the first change that unfreezes it; behind all where it stays frozen.
 std::size_t change_of(const Stage& stage, const std::string& name) {
-  const auto found = std::ranges::find_if(
-      stage.unfreeze, [&](const Unfreeze& change) { return fits_any(name, change.patterns); });
+  const auto found = std::ranges::find_if(stage.unfreeze, [&](const Unfreeze& change) {
+    return models::fits_any(name, change.patterns);
+  });
   return static_cast<std::size_t>(found - stage.unfreeze.begin());
 }
 
@@ -141,7 +136,7 @@ void require_patterns(const Stage& stage, const models::NamedTensors& parameters
     for (const std::string& pattern : stage.unfreeze[i].patterns)
       require_used(stage, pattern, parameters);
     const bool changes = std::ranges::any_of(parameters, [&](const models::NamedTensor& one) {
-      return fits_any(one.name, stage.frozen) && change_of(stage, one.name) == i;
+      return models::fits_any(one.name, stage.frozen) && change_of(stage, one.name) == i;
     });
     if (!changes)
       refuse(stage, "unfreeze at epoch " + std::to_string(stage.unfreeze[i].at) +
@@ -195,7 +190,7 @@ std::vector<ParameterGroup> parameter_groups(const Stage& stage,
   require_patterns(stage, parameters);
   models::NamedTensors trained;
   for (const models::NamedTensor& parameter : parameters) {
-    const bool frozen = fits_any(parameter.name, stage.frozen);
+    const bool frozen = models::fits_any(parameter.name, stage.frozen);
     parameter.tensor.requires_grad_(!frozen);
     if (!frozen) trained.push_back(parameter);
   }
@@ -208,7 +203,8 @@ std::vector<ParameterGroup> unfreeze(const Stage& stage, std::size_t change,
                                      const models::NamedTensors& parameters, std::int64_t since) {
   models::NamedTensors trained;
   for (const models::NamedTensor& parameter : parameters) {
-    if (!fits_any(parameter.name, stage.frozen) || change_of(stage, parameter.name) != change)
+    if (!models::fits_any(parameter.name, stage.frozen) ||
+        change_of(stage, parameter.name) != change)
       continue;
     parameter.tensor.requires_grad_(true);
     trained.push_back(parameter);

@@ -1,5 +1,5 @@
-#include <headrace/engine/base/error.h>
 #include <headrace/training/detail/optimizer_kernels.h>
+#include <headrace/training/detail/refuse_stage.h>
 #include <headrace/training/stage_checks.h>
 
 #include <algorithm>
@@ -10,9 +10,7 @@ namespace headrace::inline v1::training {
 
 namespace {
 
-[[noreturn]] void refuse(const Stage& stage, const std::string& rule) {
-  throw ConfigError("[stage " + stage.name + "] " + rule);
-}
+using detail::refuse;
 
 void require_validation(const Stage& stage) {
   if (stage.start == StartFrom::best)
@@ -39,15 +37,10 @@ void require_moments(const Stage& stage, const std::vector<Stage>& stages) {
            "got another");
 }
 
-bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
-}
-
 bool joins_later(const Stage& stage, const std::string& name) {
-  return fits_any(name, stage.frozen) &&
+  return models::fits_any(name, stage.frozen) &&
          std::ranges::any_of(stage.unfreeze, [&](const Unfreeze& change) {
-           return fits_any(name, change.patterns);
+           return models::fits_any(name, change.patterns);
          });
 }
 
@@ -55,7 +48,8 @@ bool joins_later(const Stage& stage, const std::string& name) {
 void require_lasting_moments(const Stage& stage, const Stage& before,
                              const models::NamedTensors& parameters) {
   for (const models::NamedTensor& one : parameters) {
-    const bool trained = !fits_any(one.name, before.frozen) || joins_later(before, one.name);
+    const bool trained =
+        !models::fits_any(one.name, before.frozen) || joins_later(before, one.name);
     if (trained && joins_later(stage, one.name))
       refuse(stage,
              "keep_moments: \"" + one.name +

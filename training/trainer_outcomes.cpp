@@ -29,14 +29,14 @@ std::vector<Origin> samples_of(const std::vector<RowOrigins>& batches) {
   return samples;
 }
 
-std::string word(double value) {
+std::string number_or_nan(double value) {
   return std::isnan(value) ? "nan" : std::to_string(value);
 }
 
 std::string words_of(const BadStep& bad) {
   return "[trainer] step " + std::to_string(bad.step) + " (epoch " + std::to_string(bad.epoch) +
-         "): loss and gradients must be finite, got a loss of " + word(bad.loss) +
-         " and a gradient norm of " + word(bad.gradient_norm);
+         "): loss and gradients must be finite, got a loss of " + number_or_nan(bad.loss) +
+         " and a gradient norm of " + number_or_nan(bad.gradient_norm);
 }
 
 constexpr const char* advice = "; lower the learning rate, clip the gradients, or look at ";

@@ -15,46 +15,47 @@ using detail::WindowSums;
 
 namespace {
 
-constexpr const char* who = "window inference";
+constexpr const char* window_inference_name = "window inference";
 
 [[noreturn]] void refuse_data(const std::string& rule, const std::string& got) {
-  throw DataError(std::string("[") + who + "] " + rule + ", got " + got);
+  throw DataError(std::string("[") + window_inference_name + "] " + rule + ", got " + got);
 }
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
-  throw ConfigError(std::string("[") + who + "] " + rule + ", got " + got);
+[[noreturn]] void refuse_config(const std::string& rule, const std::string& got) {
+  throw ConfigError(std::string("[") + window_inference_name + "] " + rule + ", got " + got);
 }
-
-// A volume of which not all windows are in.
-struct OpenVolume {
-  WindowSums sums;
-  TensorMap targets = {};  // [1, z, y, x]
-};
-
-// Rows of a batch that are windows of one volume, on the device of its sums.
-struct Piece {
-  std::size_t volume = 0;
-  std::int64_t window = 0;  // number of the first
-  std::int64_t row = 0;     // of the batch
-  std::int64_t count = 0;
-  at::Tensor scores = {};
-  TensorMap targets = {};
-  std::optional<OpenVolume> begun = {};  // where the volume begins with it
-};
 
 void require_target(const std::string& name, const at::Tensor& target, std::int64_t rows,
                     const GridExtent& patch) {
   const std::vector<std::int64_t> wanted{rows, patch[0], patch[1], patch[2]};
   if (target.sizes() != at::IntArrayRef(wanted))
-    refuse("target \"" + name + "\" must be " + detail::text(wanted), detail::text(target.sizes()));
+    refuse_config("target \"" + name + "\" must be " + detail::text(wanted),
+                  detail::text(target.sizes()));
 }
 
 }  // namespace
 
 struct WindowInference::State {
+  // A volume of which not all windows are in.
+  struct OpenVolume {
+    WindowSums sums;
+    TensorMap targets = {};  // [1, z, y, x]
+  };
+
+  // Rows of a batch that are windows of one volume, on the device of its sums.
+  struct Piece {
+    std::size_t volume = 0;
+    std::int64_t window = 0;  // number of the first
+    std::int64_t row = 0;     // of the batch
+    std::int64_t count = 0;
+    at::Tensor scores = {};
+    TensorMap targets = {};
+    std::optional<OpenVolume> begun = {};  // where the volume begins with it
+  };
+
   State(std::shared_ptr<const std::vector<WindowedVolume>> these, WindowInferenceOptions how)
       : volumes(std::move(these)), options(std::move(how)) {
-    detail::require_mirror_axes(who, options.mirror);
+    detail::require_mirror_axes(window_inference_name, options.mirror);
     for (const WindowedVolume& one : *volumes)
       all += one.grid.size();
   }
@@ -102,8 +103,8 @@ struct WindowInference::State {
           Example turned = example;
           turned.inputs.begin()->second = windows;
           at::Tensor scores = predict(turned).scores;
-          if (!scores.defined()) refuse("there must be scores to put together", "none");
-          detail::require_window_scores(who, scores, windows.size(0), patch);
+          if (!scores.defined()) refuse_config("there must be scores to put together", "none");
+          detail::require_window_scores(window_inference_name, scores, windows.size(0), patch);
           return scores;
         });
   }
@@ -119,9 +120,9 @@ struct WindowInference::State {
       at::Tensor weights = detail::window_weights(grid.patch(), options.weights).to(device);
       piece.begun.emplace(OpenVolume{.sums = WindowSums(grid, classes, std::move(weights))});
     } else if (open->sums.classes() != classes) {
-      refuse("scores of " + at(piece.volume).name + " must be of " +
-                 std::to_string(open->sums.classes()) + " classes as before",
-             std::to_string(classes));
+      refuse_config("scores of " + at(piece.volume).name + " must be of " +
+                        std::to_string(open->sums.classes()) + " classes as before",
+                    std::to_string(classes));
     }
     piece.scores = scores.narrow(0, piece.row, piece.count).to(device);
     for (const auto& [name, target] : example.targets) {
@@ -133,8 +134,9 @@ struct WindowInference::State {
     }
     const OpenVolume& of = piece.begun ? *piece.begun : *open;
     if (of.targets.size() != piece.targets.size())
-      refuse("all windows of " + at(piece.volume).name + " must have the same targets",
-             std::to_string(piece.targets.size()) + " beside " + std::to_string(of.targets.size()));
+      refuse_config(
+          "all windows of " + at(piece.volume).name + " must have the same targets",
+          std::to_string(piece.targets.size()) + " beside " + std::to_string(of.targets.size()));
   }
 
   void take(Piece& piece, std::vector<Cases>& complete) {
@@ -183,15 +185,15 @@ WindowInference::~WindowInference() = default;
 std::vector<Cases> WindowInference::add(Example example, const Batch& batch,
                                         const Predict& predict) {
   const at::NoGradGuard no_gradient;
-  std::vector<Piece> pieces = state_->pieces_of(batch.size());
+  std::vector<State::Piece> pieces = state_->pieces_of(batch.size());
   if (pieces.empty()) return {};
   state_->require_windows(example, batch);
   const GridExtent& patch = state_->at(pieces.front().volume).grid.patch();
   const at::Tensor scores = state_->scores_of(example, predict, patch);
-  for (Piece& piece : pieces)
+  for (State::Piece& piece : pieces)
     state_->prepare(piece, scores, example);
   std::vector<Cases> complete;
-  for (Piece& piece : pieces)
+  for (State::Piece& piece : pieces)
     state_->take(piece, complete);
   return complete;
 }

@@ -113,10 +113,11 @@ ExitCode run(const BenchLoaderOptions& options, const CommandCall& call) {
 // Runs the pipeline of a configuration of any kind without a model. The report goes to standard
 // output. Refuses before reading when memory would not suffice.
 Command bench_loader_command() {
-  return make_command("loader",
-                      "Run a configuration's pipeline without a model: rate, wait, memory, "
-                      "bottleneck",
-                      add, run);
+  return make_command<BenchLoaderOptions>(
+      "loader",
+      "Run a configuration's pipeline without a model: rate, wait, memory, "
+      "bottleneck",
+      add, run);
 }
 
 }  // namespace headrace::inline v1::app

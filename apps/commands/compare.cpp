@@ -41,7 +41,7 @@ ExitCode run(const CompareOptions& options, const CommandCall&) {
 }  // namespace
 
 Command compare_command() {
-  return make_command(
+  return make_command<CompareOptions>(
       "compare", "Say what differs between runs: configuration, machine, figures and their noise",
       add, run);
 }

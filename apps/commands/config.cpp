@@ -45,8 +45,8 @@ ExitCode run(const ConfigOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command config_command() {
-  return make_command("config", "Print every key of a kind of configuration with its default", add,
-                      run);
+  return make_command<ConfigOptions>(
+      "config", "Print every key of a kind of configuration with its default", add, run);
 }
 
 }  // namespace headrace::inline v1::app

@@ -42,7 +42,7 @@ ExitCode run(const DoctorOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command doctor_command() {
-  Command command = make_command(
+  Command command = make_command<DoctorOptions>(
       "doctor", "Measure what holds a training back, and say the one thing to do", add, run);
   command.needs_torch = true;
   return command;

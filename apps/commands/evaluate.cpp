@@ -26,8 +26,8 @@ ExitCode run(const EvaluateOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command evaluate_command() {
-  Command command =
-      make_command("evaluate", "Say the figures of a run's weights on labelled data", add, run);
+  Command command = make_command<EvaluateOptions>(
+      "evaluate", "Say the figures of a run's weights on labelled data", add, run);
   command.needs_torch = true;
   return command;
 }

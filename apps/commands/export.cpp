@@ -23,7 +23,7 @@ ExitCode run(const ExportOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command export_command() {
-  Command command = make_command(
+  Command command = make_command<ExportOptions>(
       "export", "Write a run's best weights for other programs, as safetensors", add, run);
   command.needs_torch = true;
   return command;

@@ -236,7 +236,7 @@ ExitCode run(const InspectOptions& options, const CommandCall& call) {
 // What a data set holds, what is bad in it and why, and a contact sheet of what a pipeline feeds.
 // ExitCode::data when a file is bad.
 Command inspect_command() {
-  return make_command(
+  return make_command<InspectOptions>(
       "inspect", "Say what a data set holds and what is bad in it, and draw what a pipeline feeds",
       add, run);
 }

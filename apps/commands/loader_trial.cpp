@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/loader_trial.h>
 #include <headrace/apps/feed/read_window.h>
+#include <headrace/apps/run/seconds_since.h>
 #include <headrace/monitor/adviser.h>
 #include <headrace/monitor/cpu_usage.h>
 #include <headrace/monitor/process_memory.h>
@@ -15,10 +16,6 @@ namespace headrace::inline v1::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::int64_t bytes_of(const Batch& batch) {
   std::int64_t sum = 0;

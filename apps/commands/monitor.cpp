@@ -176,7 +176,7 @@ ExitCode run(const MonitorOptions& options, const CommandCall&) {
 // Looks at a process, a run or the machine from outside. A process that is not there is
 // ExitCode::configuration; one that ends while it is watched ends the watch, with ExitCode::done.
 Command monitor_command() {
-  return make_command(
+  return make_command<MonitorOptions>(
       "monitor", "Watch CPU, memory, storage and GPU of any training, or of the machine", add, run);
 }
 

@@ -57,8 +57,8 @@ ExitCode run(const NewOptions& options, const CommandCall& call) {
 
 // A configuration that trains on data of one's own, as it stands.
 Command new_command() {
-  return make_command("new", "Look at data and write a configuration that trains on them", add,
-                      run);
+  return make_command<NewOptions>(
+      "new", "Look at data and write a configuration that trains on them", add, run);
 }
 
 }  // namespace headrace::inline v1::app

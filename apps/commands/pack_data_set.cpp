@@ -91,7 +91,7 @@ void warn_of_places(const std::vector<PreparedCase>& cases) {
   std::size_t displaced = 0;
   for (const PreparedCase& one : cases) {
     if (one.placed_together) continue;
-    if (++displaced <= most_names) names.push_back(detail::printable(one.name));
+    if (++displaced <= most_names) names.push_back(printable(one.name));
   }
   if (displaced == 0) return;
   fmt::print(stderr,

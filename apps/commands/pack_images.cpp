@@ -103,9 +103,9 @@ ExitCode run(const PackImagesOptions& options, const CommandCall&) {
 
 // Writes a data set into one file, or goes on with one begun before.
 Command pack_images_command() {
-  return make_command("images",
-                      "Write images into one file; the same command goes on after an interruption",
-                      add, run);
+  return make_command<PackImagesOptions>(
+      "images", "Write images into one file; the same command goes on after an interruption", add,
+      run);
 }
 
 }  // namespace headrace::inline v1::app

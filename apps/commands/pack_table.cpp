@@ -1,5 +1,6 @@
 #include <headrace/apps/commands/command_table.h>
 #include <headrace/apps/commands/pack_table_columns.h>
+#include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/terminal/progress.h>
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/printable.h>
@@ -48,10 +49,6 @@ void add(CLI::App& line, PackTableOptions& options) {
 
 void say(std::string_view line) {
   fmt::print(stderr, "pack table: {}\n", printable(line));
-}
-
-double seconds_since(Clock::time_point begun) {
-  return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
 std::size_t bytes_of(const PackColumns& columns) {
@@ -183,8 +180,8 @@ void require_output(const PackTableOptions& options) {
 ExitCode run(const PackTableOptions& options, const CommandCall&) {
   require_output(options);
   const Clock::time_point begun = Clock::now();
-  const LogCallback log = [](LogLevel level, std::string_view line) {
-    if (level == LogLevel::warning) say(line);
+  const LogCallback log = [](headrace::LogLevel level, std::string_view line) {
+    if (level == headrace::LogLevel::warning) say(line);
   };
   const PackColumns columns = open_pack_columns(options.input, options.datasets, log);
   const std::vector<std::uint32_t> sums = write(columns, options);
@@ -209,7 +206,7 @@ ExitCode run(const PackTableOptions& options, const CommandCall&) {
 // fast; reads it back against the checksums; and says how fast random rows came before and after,
 // measured on this machine.
 Command pack_table_command() {
-  return make_command(
+  return make_command<PackTableOptions>(
       "table", "Write arrays into an HDF5 file that reads fast, and measure before and after", add,
       run);
 }

@@ -109,7 +109,7 @@ PackColumns datasets_of(const std::filesystem::path& file, const std::vector<std
     } catch (const DataError& error) {
       if (!named.empty()) throw;
       if (!first) first = std::current_exception();
-      log(LogLevel::warning, fmt::format("{}: left out; {}", dataset, error.what()));
+      log(headrace::LogLevel::warning, fmt::format("{}: left out; {}", dataset, error.what()));
     }
   }
   if (columns.empty() && first) std::rethrow_exception(first);

@@ -64,9 +64,9 @@ ExitCode run(const PackVerifyOptions& options, const CommandCall&) {
 // Reads a pack through and, where the originals are named, compares pixels. ExitCode::data when
 // anything is wrong.
 Command pack_verify_command() {
-  return make_command("verify",
-                      "Read a pack through; with the originals, compare the pixels of random crops",
-                      add, run);
+  return make_command<PackVerifyOptions>(
+      "verify", "Read a pack through; with the originals, compare the pixels of random crops", add,
+      run);
 }
 
 }  // namespace headrace::inline v1::app

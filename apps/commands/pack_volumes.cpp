@@ -258,10 +258,11 @@ ExitCode run(const PackVolumesOptions& options, const CommandCall&) {
 
 // Converts volumes to chunk stores, or goes on where an earlier run was interrupted.
 Command pack_volumes_command() {
-  return make_command("volumes",
-                      "Convert volumes to files of small chunks; the same command goes on after an "
-                      "interruption",
-                      add, run);
+  return make_command<PackVolumesOptions>(
+      "volumes",
+      "Convert volumes to files of small chunks; the same command goes on after an "
+      "interruption",
+      add, run);
 }
 
 }  // namespace headrace::inline v1::app

@@ -28,7 +28,7 @@ ExitCode run(const PredictOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command predict_command() {
-  Command command = make_command(
+  Command command = make_command<PredictOptions>(
       "predict",
       "Write class probabilities of samples as CSV or JSON lines, masks as PNG, or volumes", add,
       run);

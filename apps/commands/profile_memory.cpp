@@ -43,7 +43,7 @@ ExitCode run(const ProfileMemoryOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command profile_memory_command() {
-  Command command = make_command(
+  Command command = make_command<ProfileMemoryOptions>(
       "profile-memory", "Measure what training takes in memory, and what would fit", add, run);
   command.needs_torch = true;
   return command;

@@ -41,7 +41,7 @@ ExitCode run(const ReportOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command report_command() {
-  return make_command(
+  return make_command<ReportOptions>(
       "report", "Draw a run as one HTML file: curves, time, memory, machine, advice", add, run);
 }
 

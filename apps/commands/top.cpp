@@ -92,8 +92,8 @@ ExitCode run(const TopOptions& options, const CommandCall&) {
 
 // Shows a training from its folder and /proc alone; ends with the run.
 Command top_command() {
-  return make_command("top", "Show a running training: place, figures, budget, machine, verdict",
-                      add, run);
+  return make_command<TopOptions>(
+      "top", "Show a running training: place, figures, budget, machine, verdict", add, run);
 }
 
 }  // namespace headrace::inline v1::app

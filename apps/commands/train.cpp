@@ -68,7 +68,8 @@ ExitCode run(const TrainOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command train_command() {
-  Command command = make_command("train", "Train a model as a configuration says", add, run);
+  Command command =
+      make_command<TrainOptions>("train", "Train a model as a configuration says", add, run);
   command.needs_torch = true;
   return command;
 }

@@ -47,7 +47,7 @@ ExitCode run(const TuneOptions& options, const CommandCall& call) {
 }  // namespace
 
 Command tune_command() {
-  Command command = make_command(
+  Command command = make_command<TuneOptions>(
       "tune", "Try what makes a training faster, and write the best configuration", add, run);
   command.needs_torch = true;
   return command;

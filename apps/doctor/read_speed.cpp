@@ -1,4 +1,5 @@
 #include <headrace/apps/doctor/read_speed.h>
+#include <headrace/apps/run/seconds_since.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,10 +22,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t page = 4096;
 constexpr std::size_t read_at_once = std::size_t{1} << 20;
 constexpr std::size_t random_piece = std::size_t{128} << 10;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class OpenFile {
  public:

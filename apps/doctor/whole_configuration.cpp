@@ -8,8 +8,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr const char* loader_kind = "loader";
-
 const Node* node_at(const Node& node, std::string_view path) {
   const auto dot = path.find('.');
   const Entry* entry = node.find(path.substr(0, dot));

@@ -7,6 +7,8 @@
 
 namespace headrace::inline v1::app {
 
+inline constexpr int default_io_threads = 4;  ///< what ThreadSettings::io 0 stands for
+
 /// Threads of a run. Loader and LibTorch share the machine's cores.
 struct ThreadSettings {
   int loader = 0;            ///< workers of the loader; 0: usable cores

@@ -18,7 +18,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::size_t most_shown = 20;
+constexpr std::size_t most_lines = 20;
 
 std::span<const std::byte> file_of(const Sample& sample, std::string_view field) {
   const Tensor& tensor = sample[field];
@@ -83,7 +83,7 @@ std::string class_table(const Survey& survey, const ImageSource& source) {
   });
   const double all = static_cast<double>(std::max<std::size_t>(1, survey.widths.size()));
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i == most_shown) {
+    if (i == most_lines) {
       table.row({fmt::format("and {} more", order.size() - i)});
       break;
     }
@@ -113,8 +113,8 @@ Survey survey(const ImageSource& source, const SurveyOptions& options) {
       if (options.on_progress) options.on_progress(result.records);
     };
   };
-  detail::in_parallel(static_cast<std::size_t>(count),
-                      static_cast<std::size_t>(std::max(1, options.threads)), make);
+  headrace::detail::in_parallel(static_cast<std::size_t>(count),
+                                static_cast<std::size_t>(std::max(1, options.threads)), make);
   std::sort(result.widths.begin(), result.widths.end());
   std::sort(result.heights.begin(), result.heights.end());
   std::sort(result.bad.begin(), result.bad.end(),
@@ -138,10 +138,10 @@ std::string to_text(const Survey& survey, const ImageSource& source) {
   if (!survey.class_counts.empty()) text += "\n" + class_table(survey, source);
   if (survey.bad.empty()) return text;
   text += "\nbad files\n";
-  for (std::size_t i = 0; i < std::min(survey.bad.size(), most_shown); ++i)
+  for (std::size_t i = 0; i < std::min(survey.bad.size(), most_lines); ++i)
     text += fmt::format("  {}: {}\n", survey.bad[i].origin, clean_text(survey.bad[i].reason));
-  if (survey.bad.size() > most_shown) {
-    text += fmt::format("  and {} more; --json lists them all\n", survey.bad.size() - most_shown);
+  if (survey.bad.size() > most_lines) {
+    text += fmt::format("  and {} more; --json lists them all\n", survey.bad.size() - most_lines);
   }
   return text;
 }

@@ -14,7 +14,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr const char* loader_kind = "loader";
 constexpr const char* augment_key = "augment";
 constexpr const char* prepare_key = "image.prepare";  // a list of the same operations
 

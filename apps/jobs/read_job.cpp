@@ -13,9 +13,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-// The kind of a pipeline without a model.
-constexpr const char* loader_kind = "loader";
-
 std::vector<std::string> names_of(const std::vector<Job>& jobs) {
   std::vector<std::string> names;
   names.reserve(jobs.size() + 1);

@@ -17,6 +17,9 @@
 
 namespace headrace::inline v1::app {
 
+/// The kind of a pipeline without a model.
+inline constexpr const char* loader_kind = "loader";
+
 /// The job of that name, or null.
 const Job* find_job(const std::vector<Job>& jobs, std::string_view name);
 

@@ -3,16 +3,14 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using namespace training;
-
-void describe_cosine(Fields& fields, CosineRate& rate) {
+void describe_cosine(Fields& fields, training::CosineRate& rate) {
   fields.key("warmup_epochs", rate.warmup_epochs, {.doc = "with a rising rate", .min = 0.0});
   fields.key("lowest", rate.lowest, {.doc = "rate at the last step", .min = 0.0});
   fields.key("warmup_start", rate.warmup_start,
              {.doc = "share of the rate at the first step", .min = 0.0, .max = 1.0});
 }
 
-void describe_one_cycle(Fields& fields, OneCycleRate& rate) {
+void describe_one_cycle(Fields& fields, training::OneCycleRate& rate) {
   fields.key("pct", rate.pct,
              {.doc = "share of the steps with a rising rate", .above = 0.0, .below = 1.0});
   fields.key("div", rate.div, {.doc = "highest rate by the first", .min = 1.0});
@@ -30,19 +28,20 @@ void describe_one_cycle(Fields& fields, OneCycleRate& rate) {
   fields.key("high_momentum", rate.high_momentum, of_cycle("at both ends"));
 }
 
-void describe_polynomial(Fields& fields, PolynomialRate& rate) {
+void describe_polynomial(Fields& fields, training::PolynomialRate& rate) {
   fields.key("power", rate.power, {.doc = "of the steps that are left", .above = 0.0});
 }
 
-void describe_step(Fields& fields, StepRate& rate) {
+void describe_step(Fields& fields, training::StepRate& rate) {
   fields.key("every", rate.every, {.doc = "epochs", .min = 1.0});
   fields.key("at", rate.at, {.doc = "epochs, in place of every; []: every", .min = 1.0});
   fields.key("factor", rate.factor, {.doc = "of the rate each time", .above = 0.0});
 }
 
-void describe_plateau(Fields& fields, PlateauOptions& rate) {
+void describe_plateau(Fields& fields, training::PlateauOptions& rate) {
   fields.key("figure", rate.figure, {.doc = "of the validation"});
-  fields.choice("goal", rate.goal, {{"lower", Goal::minimum}, {"higher", Goal::maximum}},
+  fields.choice("goal", rate.goal,
+                {{"lower", training::Goal::minimum}, {"higher", training::Goal::maximum}},
                 {.doc = "which way the figure gets better"});
   fields.key("factor", rate.factor,
              {.doc = "of the rate when the figure stays", .above = 0.0, .below = 1.0});
@@ -61,16 +60,16 @@ void describe_adam(Fields& fields, Adam& rule) {
   fields.key("epsilon", rule.epsilon, {.doc = "beside its root", .above = 0.0});
 }
 
-void describe_sgd(Fields& fields, SgdRule& rule) {
+void describe_sgd(Fields& fields, training::SgdRule& rule) {
   fields.key("momentum", rule.momentum, {.doc = "of the buffer", .min = 0.0, .below = 1.0});
   fields.key("nesterov", rule.nesterov, {.doc = "looks one step ahead"});
 }
 
-void describe_skip(Fields& fields, SkipStep& skip) {
+void describe_skip(Fields& fields, training::SkipStep& skip) {
   fields.key("in_a_row", skip.in_a_row, {.doc = "so many of them end the run", .min = 1.0});
 }
 
-void describe_reload(Fields& fields, ReloadCheckpoint& reload) {
+void describe_reload(Fields& fields, training::ReloadCheckpoint& reload) {
   fields.key("factor", reload.factor,
              {.doc = "of all rates from there on", .above = 0.0, .max = 1.0});
   fields.key("times", reload.times, {.doc = "in a stage; then the run ends", .min = 1.0});
@@ -78,36 +77,42 @@ void describe_reload(Fields& fields, ReloadCheckpoint& reload) {
 
 }  // namespace
 
-std::vector<Tag<OptimizerRule>> optimizer_tags() {
-  return {alternative<AdamWRule, OptimizerRule>("adamw", "", describe_adam<AdamWRule>,
-                                                "Adam, with a decay beside the gradient"),
-          alternative<AdamRule, OptimizerRule>("adam", "", describe_adam<AdamRule>,
-                                               "Adam, with a decay that is a part of the gradient"),
-          alternative<SgdRule, OptimizerRule>("sgd", "momentum", describe_sgd,
-                                              "stochastic gradient descent")};
+std::vector<Tag<training::OptimizerRule>> optimizer_tags() {
+  return {alternative<training::AdamWRule, training::OptimizerRule>(
+              "adamw", "", describe_adam<training::AdamWRule>,
+              "Adam, with a decay beside the gradient"),
+          alternative<training::AdamRule, training::OptimizerRule>(
+              "adam", "", describe_adam<training::AdamRule>,
+              "Adam, with a decay that is a part of the gradient"),
+          alternative<training::SgdRule, training::OptimizerRule>("sgd", "momentum", describe_sgd,
+                                                                  "stochastic gradient descent")};
 }
 
-std::vector<Tag<Schedule>> schedule_tags() {
-  return {alternative<ConstantRate, Schedule>("constant", "", {}, "the same at every step"),
-          alternative<CosineRate, Schedule>("cosine", "warmup_epochs", describe_cosine,
-                                            "rises, then falls along half a cosine"),
-          alternative<OneCycleRate, Schedule>("one-cycle", "pct", describe_one_cycle,
-                                              "rises and falls along cosines"),
-          alternative<PolynomialRate, Schedule>("polynomial", "power", describe_polynomial,
-                                                "falls to 0 as a power of the steps that are left"),
-          alternative<StepRate, Schedule>("step", "every", describe_step,
-                                          "falls by a factor at some epochs"),
-          alternative<PlateauOptions, Schedule>("plateau", "factor", describe_plateau,
-                                                "falls when a figure of the validation stays")};
+std::vector<Tag<training::Schedule>> schedule_tags() {
+  return {
+      alternative<training::ConstantRate, training::Schedule>("constant", "", {},
+                                                              "the same at every step"),
+      alternative<training::CosineRate, training::Schedule>(
+          "cosine", "warmup_epochs", describe_cosine, "rises, then falls along half a cosine"),
+      alternative<training::OneCycleRate, training::Schedule>(
+          "one-cycle", "pct", describe_one_cycle, "rises and falls along cosines"),
+      alternative<training::PolynomialRate, training::Schedule>(
+          "polynomial", "power", describe_polynomial,
+          "falls to 0 as a power of the steps that are left"),
+      alternative<training::StepRate, training::Schedule>("step", "every", describe_step,
+                                                          "falls by a factor at some epochs"),
+      alternative<training::PlateauOptions, training::Schedule>(
+          "plateau", "factor", describe_plateau, "falls when a figure of the validation stays")};
 }
 
-std::vector<Tag<NonFinitePolicy>> non_finite_tags() {
-  return {alternative<SkipStep, NonFinitePolicy>("skip", "in_a_row", describe_skip,
-                                                 "the step changes nothing and is counted"),
-          alternative<ReloadCheckpoint, NonFinitePolicy>(
-              "reload", "factor", describe_reload,
-              "the run goes back to its newest checkpoint, with lower rates"),
-          alternative<AbortRun, NonFinitePolicy>("abort", "", {}, "the run ends")};
+std::vector<Tag<training::NonFinitePolicy>> non_finite_tags() {
+  return {
+      alternative<training::SkipStep, training::NonFinitePolicy>(
+          "skip", "in_a_row", describe_skip, "the step changes nothing and is counted"),
+      alternative<training::ReloadCheckpoint, training::NonFinitePolicy>(
+          "reload", "factor", describe_reload,
+          "the run goes back to its newest checkpoint, with lower rates"),
+      alternative<training::AbortRun, training::NonFinitePolicy>("abort", "", {}, "the run ends")};
 }
 
 }  // namespace headrace::inline v1::app

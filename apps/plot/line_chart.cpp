@@ -10,21 +10,20 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double head = 40.0;    // title and legend
-constexpr double foot = 44.0;    // numbers and name of the axis below
-constexpr double margin = 76.0;  // numbers of the axis at the left
-constexpr double edge = 18.0;    // at the right
+constexpr double axis_height = 44.0;  // numbers and name of the axis below
+constexpr double margin = 76.0;       // numbers of the axis at the left
+constexpr double edge = 18.0;         // at the right
 constexpr double legend_gap = 20.0;
-constexpr std::size_t few = 40;  // points that are shown as such
+constexpr std::size_t most_discs = 40;  // points that are shown as such
 
-class Plot {
+class LinePlot {
  public:
-  Plot(Canvas& canvas, const Box& box, const LineChart& chart)
+  LinePlot(Canvas& canvas, const Box& box, const LineChart& chart)
       : canvas_(canvas),
         box_{.left = box.left + margin,
-             .top = box.top + head,
+             .top = box.top + look::title_height,
              .width = box.width - margin - edge,
-             .height = box.height - head - foot},
+             .height = box.height - look::title_height - axis_height},
         chart_(chart) {}
 
   void run() {
@@ -129,7 +128,7 @@ class Plot {
         continue;
       }
       canvas_.line(piece, series.colour, series.thickness);
-      if (length_ <= few || piece.size() == 1)
+      if (length_ <= most_discs || piece.size() == 1)
         for (const Spot& point : piece)
           canvas_.disc(point, 1.4 * series.thickness, series.colour);
       piece.clear();
@@ -152,7 +151,7 @@ class Plot {
 }  // namespace
 
 void draw(Canvas& canvas, const Box& box, const LineChart& chart) {
-  Plot(canvas, box, chart).run();
+  LinePlot(canvas, box, chart).run();
 }
 
 }  // namespace headrace::inline v1::app

@@ -14,5 +14,6 @@ inline constexpr Colour grid{230, 230, 230};
 inline constexpr Colour blue{0, 114, 178};
 inline constexpr Colour orange{213, 94, 0};
 inline constexpr TextStyle title{.height = 13.5, .colour = ink, .bold = true};
+inline constexpr double title_height = 40.0;  ///< with a legend beside it
 
 }  // namespace headrace::inline v1::app::look

@@ -10,26 +10,25 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double head = 40.0;         // title
-constexpr double foot = 50.0;         // names below
-constexpr double most_names = 130.0;  // width of the names at the left
+constexpr double names_height = 50.0;       // below
+constexpr double most_names_width = 130.0;  // at the left
 constexpr double gap = 1.0;
 constexpr TextStyle small{.height = 10.0, .colour = look::faint};
 
-class Plot {
+class MatrixPlot {
  public:
-  Plot(Canvas& canvas, const Box& box, const MatrixChart& chart)
+  MatrixPlot(Canvas& canvas, const Box& box, const MatrixChart& chart)
       : canvas_(canvas), box_(box), chart_(chart), size_(chart.counts.size()) {
     double names = 0.0;
     for (std::size_t i = 0; i < size_; ++i)
       names = std::max(names, Canvas::text_width(name(i), small));
-    left_ = box.left + 8.0 + std::min(names, most_names);
-    cell_ =
-        std::min(box.right() - left_ - 14.0, box.height - head - foot) / static_cast<double>(size_);
+    left_ = box.left + 8.0 + std::min(names, most_names_width);
+    cell_ = std::min(box.right() - left_ - 14.0, box.height - look::title_height - names_height) /
+            static_cast<double>(size_);
   }
 
   void run() {
-    canvas_.text(chart_.title, {box_.left, box_.top + head - 22.0}, look::title);
+    canvas_.text(chart_.title, {box_.left, box_.top + look::title_height - 22.0}, look::title);
     for (std::size_t row = 0; row < size_; ++row) {
       const auto& counts = chart_.counts[row];
       const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
@@ -40,13 +39,13 @@ class Plot {
     names();
   }
 
-  double bottom() const { return top() + side() + foot; }
+  double bottom() const { return top() + side() + names_height; }
 
  private:
   std::string name(std::size_t i) const {
     return i < chart_.names.size() ? chart_.names[i] : std::to_string(i);
   }
-  double top() const { return box_.top + head; }
+  double top() const { return box_.top + look::title_height; }
   double side() const { return cell_ * static_cast<double>(size_); }
   double middle(std::size_t i) const { return (static_cast<double>(i) + 0.5) * cell_; }
 
@@ -77,8 +76,8 @@ class Plot {
     below.anchor = Anchor::middle;
     const auto step = static_cast<std::size_t>(std::max(1.0, std::ceil(18.0 / cell_)));
     for (std::size_t i = 0; i < size_; i += step) {
-      canvas_.text(cut_to_width(name(i), most_names, at_left), {left_ - 8.0, top() + middle(i)},
-                   at_left);
+      canvas_.text(cut_to_width(name(i), most_names_width, at_left),
+                   {left_ - 8.0, top() + middle(i)}, at_left);
       canvas_.text(cut_to_width(name(i), cell_ * static_cast<double>(step) - 6.0, below),
                    {left_ + middle(i), top() + side() + 14.0}, below);
     }
@@ -98,7 +97,7 @@ class Plot {
 
 double draw(Canvas& canvas, const Box& box, const MatrixChart& chart) {
   if (chart.counts.empty()) return box.top;
-  Plot plot(canvas, box, chart);
+  MatrixPlot plot(canvas, box, chart);
   plot.run();
   return plot.bottom();
 }

@@ -7,8 +7,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double head = 40.0;  // title and legend
-constexpr double line = 19.0;  // of text
+constexpr double line_height = 19.0;  // of text
 constexpr double between_cells = 18.0;
 constexpr double between_pictures = 4.0;
 constexpr TextStyle words{.height = 9.5};
@@ -26,10 +25,10 @@ struct Layout {
         (width - between_cells * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     side = (cell - between_pictures * static_cast<double>(pictures - 1)) /
            static_cast<double>(pictures);
-    step = side + 4.0 + line * static_cast<double>(lines) + between_cells;
+    step = side + 4.0 + line_height * static_cast<double>(lines) + between_cells;
   }
 
-  double height() const { return head + step * static_cast<double>(rows); }
+  double height() const { return look::title_height + step * static_cast<double>(rows); }
 
   std::size_t columns;
   std::size_t rows;
@@ -62,12 +61,12 @@ void draw_cell(Canvas& canvas, const Spot& at, const PictureCell& cell, const La
                     .top = at.y,
                     .width = layout.side,
                     .height = layout.side});
-  double y = at.y + layout.side + 4.0 + line / 2.0;
+  double y = at.y + layout.side + 4.0 + line_height / 2.0;
   for (const auto& [text, colour] : cell.lines) {
     TextStyle style = words;
     style.colour = colour;
     canvas.text(cut_to_width(text, layout.cell, style), {at.x, y}, style);
-    y += line;
+    y += line_height;
   }
 }
 
@@ -77,10 +76,11 @@ void draw(Canvas& canvas, const Box& box, const PictureGrid& grid) {
   const Layout layout(grid, box.width);
   draw_head(canvas, box, grid);
   for (std::size_t i = 0; i < grid.cells.size(); ++i)
-    draw_cell(canvas,
-              {box.left + static_cast<double>(i % layout.columns) * (layout.cell + between_cells),
-               box.top + head + static_cast<double>(i / layout.columns) * layout.step},
-              grid.cells[i], layout);
+    draw_cell(
+        canvas,
+        {box.left + static_cast<double>(i % layout.columns) * (layout.cell + between_cells),
+         box.top + look::title_height + static_cast<double>(i / layout.columns) * layout.step},
+        grid.cells[i], layout);
 }
 
 double height_of(const PictureGrid& grid, double width) {

@@ -15,12 +15,12 @@ namespace {
 
 constexpr double width = 480.0;
 constexpr double height = 220.0;
-constexpr double left = 52.0;    // numbers of the heights
-constexpr double right = 8.0;    // edge
-constexpr double top = 8.0;      // edge
-constexpr double bottom = 34.0;  // numbers and name of the axis
-constexpr double strip = 5.0;    // height of one
-constexpr std::size_t few = 40;  // points that are shown as such
+constexpr double left = 52.0;             // numbers of the heights
+constexpr double right = 8.0;             // edge
+constexpr double top = 8.0;               // edge
+constexpr double bottom = 34.0;           // numbers and name of the axis
+constexpr double strip = 5.0;             // height of one
+constexpr std::size_t most_circles = 40;  // points that are shown as such
 
 // Pixels with one decimal, none where it is 0.
 std::string pixels(double value) {
@@ -225,7 +225,7 @@ class Drawing {
       return;
     }
     line(stroke + (series.faint ? " pale" : ""), series.points);
-    if (series.points.size() > few || series.faint) return;
+    if (series.points.size() > most_circles || series.faint) return;
     for (const CurvePoint& point : series.points)
       if (std::isfinite(point.y))
         svg_ += fmt::format("<circle class=\"f{}\" cx=\"{}\" cy=\"{}\" r=\"2.2\"/>", colour,

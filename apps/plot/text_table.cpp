@@ -7,7 +7,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double line = 24.0;
+constexpr double row_height = 24.0;
 constexpr double number_width = 92.0;
 
 void draw_row(Canvas& canvas, const Box& box, double y, const std::vector<std::string>& cells,
@@ -24,15 +24,15 @@ void draw_row(Canvas& canvas, const Box& box, double y, const std::vector<std::s
 }  // namespace
 
 void draw(Canvas& canvas, const Box& box, const TextTable& table) {
-  if (table.rows.empty() || box.height < 3.0 * line) return;
-  canvas.text(table.title, {box.left, box.top + 0.5 * line}, look::title);
-  draw_row(canvas, box, box.top + 1.6 * line, table.head, look::faint);
-  const std::array ends{Spot{box.left, box.top + 2.2 * line},
-                        Spot{box.right(), box.top + 2.2 * line}};
+  if (table.rows.empty() || box.height < 3.0 * row_height) return;
+  canvas.text(table.title, {box.left, box.top + 0.5 * row_height}, look::title);
+  draw_row(canvas, box, box.top + 1.6 * row_height, table.head, look::faint);
+  const std::array ends{Spot{box.left, box.top + 2.2 * row_height},
+                        Spot{box.right(), box.top + 2.2 * row_height}};
   canvas.line(ends, look::axis, 1.0);
-  const auto room = static_cast<std::size_t>(box.height / line - 2.2);
+  const auto room = static_cast<std::size_t>(box.height / row_height - 2.2);
   for (std::size_t i = 0; i < std::min(room, table.rows.size()); ++i)
-    draw_row(canvas, box, box.top + (2.8 + static_cast<double>(i)) * line, table.rows[i],
+    draw_row(canvas, box, box.top + (2.8 + static_cast<double>(i)) * row_height, table.rows[i],
              look::ink);
 }
 

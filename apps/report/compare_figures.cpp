@@ -1,17 +1,16 @@
 #include <headrace/apps/report/compare_runs.h>
 #include <headrace/apps/report/figure_difference.h>
+#include <headrace/apps/report/no_value.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string_view>
 #include <utility>
 
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double negligible_share = 0.01;
 
 using Values = std::vector<double>;
@@ -44,7 +43,7 @@ EpochValue ratio(const std::string& name, const std::string& of) {
 
 double rate_of(const ComparedRun& run, const EpochLog::Row& row) {
   const auto found = run.steps.rates.find({row.member, row.stage, row.epoch});
-  return found == run.steps.rates.end() ? none : found->second;
+  return found == run.steps.rates.end() ? no_value : found->second;
 }
 
 // The most of a column over the whole run: the process is one, so that members are no repeats.
@@ -75,7 +74,7 @@ Values kept(const ComparedRun& run, const std::string& figure) {
   if (!run.record.results.empty()) return values;
   const EpochLog& log = run.record.epochs;
   for (const std::int64_t member : log.members()) {
-    double last = none;
+    double last = no_value;
     for (const std::size_t row : log.rows_of(member))
       if (log.value(log.rows()[row], "improved") == 1.0)
         last = log.value(log.rows()[row], "val_" + figure);

@@ -10,7 +10,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::size_t gap = 2;
+constexpr std::size_t column_gap = 2;
 constexpr std::size_t least_value = 12;  // columns of a key's value
 constexpr std::size_t least_name = 16;   // and of a figure's name
 constexpr std::size_t most_name = 48;
@@ -47,7 +47,7 @@ std::string keys_text(const std::vector<KeyDifference>& keys, const Places& runs
     key_width = std::max(key_width, text_width(clean_text(key.key)));
   key_width = std::min(key_width, columns / 2);
   const std::size_t room = (columns - key_width) / runs.size();
-  const std::size_t value_width = std::max(least_value, room > gap ? room - gap : 1);
+  const std::size_t value_width = std::max(least_value, room > column_gap ? room - column_gap : 1);
   std::vector<Table::Column> heads{{.heading = "key", .align = Align::left}};
   for (const std::size_t run : runs)
     heads.push_back({.heading = letter_of(run), .align = Align::left});

@@ -1,22 +1,20 @@
 #include <headrace/apps/report/epoch_log.h>
+#include <headrace/apps/report/no_value.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <tuple>
 
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
 double number(const std::string& text) {
-  if (text.empty()) return none;
+  if (text.empty()) return no_value;
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  return *end == '\0' ? value : none;
+  return *end == '\0' ? value : no_value;
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ bool EpochLog::has(const std::string& name) const {
 
 double EpochLog::value(const Row& row, const std::string& name) const {
   const std::size_t at = column(name);
-  return at < row.values.size() ? row.values[at] : none;
+  return at < row.values.size() ? row.values[at] : no_value;
 }
 
 std::vector<std::int64_t> EpochLog::members() const {

@@ -10,7 +10,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::size_t most_figures = 24;
+constexpr std::size_t most_curves = 24;
 
 void add(std::vector<SvgSeries>& all, std::vector<SvgSeries> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
@@ -65,15 +65,15 @@ SvgChart step_chart(const StepHistory& steps, const std::string& name, const std
 std::string report_curves(const RunRecord& run, const StepHistory& steps) {
   std::string charts;
   const std::vector<std::string> figures = run.epochs.figures();
-  for (std::size_t i = 0; i < std::min(figures.size(), most_figures); ++i)
+  for (std::size_t i = 0; i < std::min(figures.size(), most_curves); ++i)
     charts += to_html(figure_chart(run.epochs, figures[i]));
   charts += to_html(step_chart(steps, "loss", "loss between the ends of epochs"));
   charts += to_html(step_chart(steps, "gradient_norm", "norm of the gradients"));
   charts += to_html(step_chart(steps, "learning_rate", "learning rate"));
   std::string html = chart_grid(charts);
-  if (figures.size() > most_figures)
+  if (figures.size() > most_curves)
     html += paragraph(
-        fmt::format("{} more figures are in metrics.csv", figures.size() - most_figures), "faint");
+        fmt::format("{} more figures are in metrics.csv", figures.size() - most_curves), "faint");
   return section("Curves", html);
 }
 

@@ -13,7 +13,7 @@ namespace headrace::inline v1::app {
 namespace {
 
 constexpr std::size_t most_rows = 300;
-constexpr std::size_t most_figures = 6;
+constexpr std::size_t most_columns = 6;
 
 std::string number_text(double value) {
   return std::isfinite(value) ? fmt::format("{:.4g}", value) : std::string();
@@ -49,7 +49,7 @@ class Rows {
  public:
   Rows(const EpochLog& log, const StepHistory& steps)
       : log_(log), steps_(steps), figures_(log.figures()), several_(log.members().size() > 1) {
-    figures_.resize(std::min(figures_.size(), most_figures));
+    figures_.resize(std::min(figures_.size(), most_columns));
     staged_ = std::any_of(log.rows().begin(), log.rows().end(),
                           [](const EpochLog::Row& row) { return !row.stage.empty(); });
     if (several_) table_.headings.emplace_back("member");

@@ -10,8 +10,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t most_advice = 200;
 
 // Causes that differ in their figures alone are one reason.
@@ -36,12 +34,12 @@ void add(BadCases& cases, BadCase one) {
   if (cases.first.size() < BadCases::most_listed) cases.first.push_back(std::move(one));
 }
 
-std::string number_text(const json& object, const char* name) {
+std::string number_text(const nlohmann::json& object, const char* name) {
   const std::string text = text_in(object, name);
   return text.empty() ? "?" : text;
 }
 
-BadCase bad_sample(const json& line) {
+BadCase bad_sample(const nlohmann::json& line) {
   BadCase bad{.reason = text_in(line, "cause"),
               .where = fmt::format("{} (record {}, epoch {}, position {})", text_in(line, "file"),
                                    number_text(line, "index"), number_text(line, "epoch"),
@@ -54,7 +52,7 @@ BadCase bad_sample(const json& line) {
   return bad;
 }
 
-BadCase bad_step(const json& line) {
+BadCase bad_step(const nlohmann::json& line) {
   std::string samples;
   if (const auto found = line.find("samples"); found != line.end() && found->is_array()) {
     samples = fmt::format("{} samples", found->size());
@@ -77,7 +75,7 @@ std::string evidence_text(const std::string& name, double value) {
   return fmt::format("{:.4g}", value);
 }
 
-AdviceCase advice_of(const json& line) {
+AdviceCase advice_of(const nlohmann::json& line) {
   AdviceCase advice{.rule = text_in(line, "rule"),
                     .severity = text_in(line, "severity"),
                     .verdict = text_in(line, "verdict"),
@@ -101,7 +99,7 @@ AdviceCase advice_of(const json& line) {
 
 AdviceCases read_advice(const std::filesystem::path& file) {
   AdviceCases cases;
-  cases.count = for_each_object(file, [&cases](const json& line) {
+  cases.count = for_each_object(file, [&cases](const nlohmann::json& line) {
     if (cases.first.size() < most_advice) cases.first.push_back(advice_of(line));
   });
   return cases;
@@ -109,13 +107,15 @@ AdviceCases read_advice(const std::filesystem::path& file) {
 
 BadCases read_bad_samples(const std::filesystem::path& file) {
   BadCases cases;
-  cases.count = for_each_object(file, [&cases](const json& line) { add(cases, bad_sample(line)); });
+  cases.count =
+      for_each_object(file, [&cases](const nlohmann::json& line) { add(cases, bad_sample(line)); });
   return cases;
 }
 
 BadCases read_bad_steps(const std::filesystem::path& file) {
   BadCases cases;
-  cases.count = for_each_object(file, [&cases](const json& line) { add(cases, bad_step(line)); });
+  cases.count =
+      for_each_object(file, [&cases](const nlohmann::json& line) { add(cases, bad_step(line)); });
   return cases;
 }
 

@@ -1,22 +1,21 @@
+#include <headrace/apps/report/no_value.h>
 #include <headrace/apps/report/sample_clock.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double behind_s = 60.0;  // the sampler's clock rests while the machine sleeps
-constexpr double longest_gap_s = 600.0;
+constexpr double longest_unshortened_s = 600.0;
 constexpr std::size_t most_pauses = 1000;
 
 }  // namespace
 
 // What lies between two samples is by the sampler's own clock.
 double SampleClock::time_of(double own_s, const std::optional<double>& utc) {
-  if (!std::isfinite(own_s)) return utc.value_or(none);
+  if (!std::isfinite(own_s)) return utc.value_or(no_value);
   if (!base_ || own_s < own_before_ || (utc && *utc - *base_ - own_s > behind_s)) {
     base_ = utc ? *utc - own_s : base_.value_or(0.0);
     if (started_) base_ = std::max(*base_, now_ - own_s);
@@ -27,12 +26,12 @@ double SampleClock::time_of(double own_s, const std::optional<double>& utc) {
 
 double SampleClock::place(double own_s, const std::optional<double>& utc) {
   double time = time_of(own_s, utc);
-  if (!std::isfinite(time)) return none;
+  if (!std::isfinite(time)) return no_value;
   if (!started_) now_ = time;
   started_ = true;
   time = std::max(time, now_);
   const double gap = time - now_;
-  if (gap > longest_gap_s && pauses_.size() < most_pauses) {
+  if (gap > longest_unshortened_s && pauses_.size() < most_pauses) {
     pauses_.push_back({.at = now_ - left_out_, .seconds = gap});
     left_out_ += gap - shown_pause_s;
   }

@@ -1,16 +1,15 @@
+#include <headrace/apps/report/no_value.h>
 #include <headrace/apps/report/step_history.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <nlohmann/json.hpp>
 
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_phases = 1000;
 constexpr std::size_t most_epochs = 200'000;
 constexpr std::array curve_names{"loss", "gradient_norm", "learning_rate", "samples_per_s"};
@@ -50,19 +49,19 @@ class StepReader {
     history_.phases.push_back({.member = static_cast<std::int64_t>(number_in(row, "member", 0.0)),
                                .stage = text_in(row, "stage"),
                                .phase = text_in(row, "phase"),
-                               .tensors_peak = number_in(row, "tensors_peak_bytes", none),
-                               .reserved_peak = number_in(row, "reserved_peak_bytes", none),
-                               .process = number_in(row, "process_bytes", none)});
+                               .tensors_peak = number_in(row, "tensors_peak_bytes", no_value),
+                               .reserved_peak = number_in(row, "reserved_peak_bytes", no_value),
+                               .process = number_in(row, "process_bytes", no_value)});
   }
 
   void steps(const nlohmann::json& row) {
     const auto member = static_cast<std::int64_t>(number_in(row, "member", 0.0));
-    const double step = number_in(row, "step", none);
+    const double step = number_in(row, "step", no_value);
     if (!std::isfinite(step)) return;
     const std::string stage = text_in(row, "stage");
     Place& place = places_[member];
     if (place.stage != stage) place = {.stage = stage, .offset = place.offset + place.last};
-    const double rate = number_in(row, "samples_per_s", none);
+    const double rate = number_in(row, "samples_per_s", no_value);
     const EpochKey key{member, stage, static_cast<std::int64_t>(number_in(row, "epoch", 0.0))};
     if (step > place.last && rate > 0.0 && (paces_.size() < most_epochs || paces_.contains(key))) {
       Pace& pace = paces_[key];
@@ -73,7 +72,7 @@ class StepReader {
     for (const char* name : curve_names) {
       auto& curves = history_.curves[name];
       if (curves.size() >= StepHistory::most_members && !curves.contains(member)) continue;
-      curves[member].add(place.offset + step, number_in(row, name, none));
+      curves[member].add(place.offset + step, number_in(row, name, no_value));
     }
   }
 

@@ -1,9 +1,9 @@
+#include <headrace/apps/report/no_value.h>
 #include <headrace/apps/report/system_history.h>
 #include <headrace/apps/terminal/utc.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,9 +12,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using nlohmann::json;
-
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double gap_s = 60.0;  // samples further apart are not joined
 constexpr std::size_t most_gpus = 16;
 constexpr std::size_t most_names = 20;
@@ -62,35 +59,35 @@ struct HeldCell {
 // holds something else is a gap in a curve, not 0, and a line is parsed once.
 
 // Objects of a list; none where it is no list.
-const json& list_in(const json& sample, const char* name) {
-  static const json nothing = json::array();
+const nlohmann::json& list_in(const nlohmann::json& sample, const char* name) {
+  static const nlohmann::json nothing = nlohmann::json::array();
   const auto found = sample.find(name);
   return found != sample.end() && found->is_array() ? *found : nothing;
 }
 
-bool is_true(const json& object, const char* name) {
+bool is_true(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
 class SystemReader {
  public:
-  void take(const json& sample) {
+  void take(const nlohmann::json& sample) {
     const double at =
-        clock_.place(number_in(sample, "at_s", none), parse_utc(text_in(sample, "time")));
+        clock_.place(number_in(sample, "at_s", no_value), parse_utc(text_in(sample, "time")));
     if (!std::isfinite(at)) return;
     if (seen_++ == 0) history_.first = at;
     at_ = history_.last = at;
     interval_ = std::clamp(number_in(sample, "interval_s", 1.0), 0.0, gap_s);
     facts(sample);
     for (const char* name : plain_curves)
-      add(name, number_in(sample, name, none));
-    add("memory_taken_bytes", number_in(sample, "memory_total_bytes", none) -
-                                  number_in(sample, "memory_available_bytes", none));
+      add(name, number_in(sample, name, no_value));
+    add("memory_taken_bytes", number_in(sample, "memory_total_bytes", no_value) -
+                                  number_in(sample, "memory_available_bytes", no_value));
     allocator(sample);
     disks_and_networks(sample);
     phase(sample);
-    for (const json& gpu : list_in(sample, "gpus"))
+    for (const nlohmann::json& gpu : list_in(sample, "gpus"))
       if (gpu.is_object()) add_gpu(gpu);
     busy(sample);
   }
@@ -110,25 +107,25 @@ class SystemReader {
     curve->second.add(at_, value);
   }
 
-  void facts(const json& sample) {
+  void facts(const nlohmann::json& sample) {
     history_.cores = number_in(sample, "cores", history_.cores);
     history_.memory_total = number_in(sample, "memory_total_bytes", history_.memory_total);
     history_.cgroup_limit = number_in(sample, "cgroup_limit_bytes", history_.cgroup_limit);
     if (history_.no_gpu.empty()) history_.no_gpu = text_in(sample, "no_gpu");
   }
 
-  void allocator(const json& sample) {
+  void allocator(const nlohmann::json& sample) {
     const auto found = sample.find("allocator");
     if (found == sample.end() || !found->is_object()) return;
     for (const char* name : allocator_curves)
-      add(std::string("allocator.") + name, number_in(*found, name, none));
+      add(std::string("allocator.") + name, number_in(*found, name, no_value));
   }
 
-  void disks_and_networks(const json& sample) {
+  void disks_and_networks(const nlohmann::json& sample) {
     for (const char* part : {"disks", "networks"}) {
       std::map<std::string, double> sums;
       bool idle = true;
-      for (const json& one : list_in(sample, part)) {
+      for (const nlohmann::json& one : list_in(sample, part)) {
         if (!one.is_object()) continue;
         idle = false;
         for (const char* name : {"read_bytes_per_s", "written_bytes_per_s", "received_bytes_per_s",
@@ -154,7 +151,7 @@ class SystemReader {
       at->second.add(at_, 0.0);
   }
 
-  void phase(const json& sample) {
+  void phase(const nlohmann::json& sample) {
     PhaseCell& cell = phases_.at(at_);
     const std::string said = text_in(sample, "phase");
     if (said.empty()) return;
@@ -165,7 +162,7 @@ class SystemReader {
     cell.seconds[place] += std::max(interval_, 1e-3);
   }
 
-  void add_gpu(const json& sample) {
+  void add_gpu(const nlohmann::json& sample) {
     const int index = static_cast<int>(std::clamp(number_in(sample, "index", 0.0), 0.0, 1e6));
     if (history_.gpus.size() >= most_gpus && !history_.gpus.contains(index)) return;
     GpuHistory& gpu = history_.gpus[index];
@@ -173,20 +170,20 @@ class SystemReader {
     gpu.memory_total = number_in(sample, "memory_total_bytes", gpu.memory_total);
     gpu.power_limit_w = number_in(sample, "power_limit_w", gpu.power_limit_w);
     for (const char* name : gpu_curves)
-      add(fmt::format("gpu{}.{}", index, name), number_in(sample, name, none));
+      add(fmt::format("gpu{}.{}", index, name), number_in(sample, name, no_value));
     HeldCell& cell = held_.try_emplace(index, MachineHistory::columns, 0.25).first->second.at(at_);
-    for (const json& reason : list_in(sample, "throttled")) {
+    for (const nlohmann::json& reason : list_in(sample, "throttled")) {
       if (!reason.is_string()) continue;
       const auto& word = reason.get_ref<const std::string&>();
       if (gpu.throttled_s.size() < most_names || gpu.throttled_s.contains(word))
         gpu.throttled_s[word] += interval_;
       cell.held = true;
     }
-    for (const json& process : list_in(sample, "processes"))
+    for (const nlohmann::json& process : list_in(sample, "processes"))
       if (process.is_object()) add_other(process, gpu);
   }
 
-  static void add_other(const json& process, GpuHistory& gpu) {
+  static void add_other(const nlohmann::json& process, GpuHistory& gpu) {
     if (!process.contains("ours") || is_true(process, "ours")) return;
     const std::string name = text_in(process, "name");
     if (gpu.others_bytes.size() >= most_names && !gpu.others_bytes.contains(name)) return;
@@ -194,8 +191,8 @@ class SystemReader {
     most = std::max(most, number_in(process, "memory_bytes", 0.0));
   }
 
-  void busy(const json& sample) {
-    const double share = std::clamp(number_in(sample, "machine_share", none), 0.0, 1.0);
+  void busy(const nlohmann::json& sample) {
+    const double share = std::clamp(number_in(sample, "machine_share", no_value), 0.0, 1.0);
     if (!std::isfinite(share)) return;
     history_.seconds += interval_;
     for (std::size_t i = 0; i < history_.busy_s.size(); ++i)
@@ -214,9 +211,9 @@ class SystemReader {
          .busiest = busiest(sample)});
   }
 
-  static std::vector<monitor::ProcessUsage> busiest(const json& sample) {
+  static std::vector<monitor::ProcessUsage> busiest(const nlohmann::json& sample) {
     std::vector<monitor::ProcessUsage> busiest;
-    for (const json& process : list_in(sample, "busiest")) {
+    for (const nlohmann::json& process : list_in(sample, "busiest")) {
       if (!process.is_object() || busiest.size() == most_names) continue;
       busiest.push_back(
           {.pid = static_cast<int>(std::clamp(number_in(process, "pid", 0.0), 0.0, 1e9)),
@@ -284,7 +281,7 @@ const ThinCurve* MachineHistory::curve(const std::string& name) const {
 MachineHistory read_system(const std::filesystem::path& file) {
   SystemReader reader;
   const LineCount count =
-      for_each_object(file, [&reader](const json& sample) { reader.take(sample); });
+      for_each_object(file, [&reader](const nlohmann::json& sample) { reader.take(sample); });
   return reader.history(count);
 }
 

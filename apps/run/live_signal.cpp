@@ -16,31 +16,31 @@
 namespace headrace::inline v1::app {
 namespace {
 
-std::array<int, 2> wake_pipe{-1, -1};
+std::array<int, 2> answer_pipe{-1, -1};
 struct sigaction old_action;
 
 // A pipe that is full holds a signal to be answered already.
-void wake() {
+void wake_answer() {
   const char byte = 0;
-  while (::write(wake_pipe[1], &byte, 1) < 0 && errno == EINTR) {
+  while (::write(answer_pipe[1], &byte, 1) < 0 && errno == EINTR) {
   }
 }
 
 extern "C" void headrace_on_live_signal(int) {
   const int error = errno;
-  wake();
+  wake_answer();
   errno = error;
 }
 
 // All that is there; a timeout below zero waits for something.
 void drain(int timeout_ms) {
-  pollfd ready{.fd = wake_pipe[0], .events = POLLIN, .revents = 0};
+  pollfd ready{.fd = answer_pipe[0], .events = POLLIN, .revents = 0};
   while (::poll(&ready, 1, timeout_ms) < 0 && errno == EINTR) {
   }
   std::array<char, 512> bytes{};
   ssize_t count = 0;
   do {
-    count = ::read(wake_pipe[0], bytes.data(), bytes.size());
+    count = ::read(answer_pipe[0], bytes.data(), bytes.size());
   } while (count > 0 || (count < 0 && errno == EINTR));
 }
 
@@ -60,7 +60,7 @@ void listen(const std::function<void(const std::stop_token&)>& work, const std::
 }  // namespace
 
 LiveSignal::LiveSignal() {
-  if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+  if (::pipe2(answer_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0)
     throw ResourceError(std::string("[signals] no pipe: ") + std::strerror(errno));
   struct sigaction action {};
   action.sa_handler = headrace_on_live_signal;
@@ -71,7 +71,7 @@ LiveSignal::LiveSignal() {
 
 LiveSignal::~LiveSignal() {
   ::sigaction(SIGUSR2, &old_action, nullptr);
-  for (int& end : wake_pipe) {
+  for (int& end : answer_pipe) {
     ::close(end);
     end = -1;
   }
@@ -85,7 +85,7 @@ LiveSignal::Answer::Answer(std::function<void(const std::stop_token&)> work) {
 
 LiveSignal::Answer::~Answer() {
   listener_.request_stop();
-  wake();
+  wake_answer();
   listener_.join();
 }
 

@@ -14,14 +14,14 @@ namespace headrace::inline v1::app {
 namespace {
 
 std::atomic<int> first_signal{0};
-std::array<int, 2> wake_pipe{-1, -1};
+std::array<int, 2> stop_pipe{-1, -1};
 constexpr std::array stop_signals{SIGINT, SIGTERM, SIGUSR1};
 std::array<struct sigaction, stop_signals.size()> old_actions;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void wake() {
+void wake_listener() {
   const char byte = 0;
-  while (::write(wake_pipe[1], &byte, 1) < 0 && errno == EINTR) {
+  while (::write(stop_pipe[1], &byte, 1) < 0 && errno == EINTR) {
   }
 }
 
@@ -29,13 +29,13 @@ extern "C" void headrace_on_stop_signal(int number) {
   const int error = errno;
   int none = 0;
   if (!first_signal.compare_exchange_strong(none, number)) ::_exit(128 + number);
-  wake();
+  wake_listener();
   errno = error;
 }
 
 void listen(std::stop_source& stop) {
   char byte = 0;
-  while (::read(wake_pipe[0], &byte, 1) < 0 && errno == EINTR) {
+  while (::read(stop_pipe[0], &byte, 1) < 0 && errno == EINTR) {
   }
   if (first_signal != 0) stop.request_stop();
 }
@@ -43,7 +43,7 @@ void listen(std::stop_source& stop) {
 }  // namespace
 
 StopSignals::StopSignals() {
-  if (::pipe2(wake_pipe.data(), O_CLOEXEC) != 0) {
+  if (::pipe2(stop_pipe.data(), O_CLOEXEC) != 0) {
     throw ResourceError(std::string("[signals] no pipe: ") + std::strerror(errno));
   }
   first_signal = 0;
@@ -59,9 +59,9 @@ StopSignals::StopSignals() {
 StopSignals::~StopSignals() {
   for (std::size_t i = 0; i < stop_signals.size(); ++i)
     ::sigaction(stop_signals[i], &old_actions[i], nullptr);
-  wake();
+  wake_listener();
   listener_.join();
-  for (int& end : wake_pipe) {
+  for (int& end : stop_pipe) {
     ::close(end);
     end = -1;
   }

@@ -126,7 +126,7 @@ std::string with_word(const std::string& stem, std::string_view word, std::strin
 }
 
 // The file of the labels of a file of features; empty: there is none.
-fs::path labels_beside(const fs::path& features) {
+fs::path label_file_of(const fs::path& features) {
   const std::string stem = features.stem().native();
   std::vector<std::string> names;
   for (const std::string_view data : data_names)
@@ -211,7 +211,7 @@ std::optional<DataSet> arrays_in_file(const fs::path& file) {
   if (is_hdf5(file)) return in_hdf5(file);
   if (is_list(file) && lists_arrays(file)) return DataSet{.source = RecordsIn::npy, .file = file};
   if (!is_npy(file)) return std::nullopt;
-  const fs::path labels = labels_beside(file);
+  const fs::path labels = label_file_of(file);
   if (labels.empty())
     throw ConfigError(fmt::format(
         "[data] {}: must have a file of labels beside it (x.npy and y.npy, features.npy and "
@@ -231,7 +231,7 @@ std::vector<DataSet> array_tables_in(const fs::path& folder) {
   std::vector<DataSet> tables;
   for (const fs::path& file : files) {
     if (rank_of(label_names, file.stem().native()) < label_names.size()) continue;
-    if (const fs::path labels = labels_beside(file); !labels.empty())
+    if (const fs::path labels = label_file_of(file); !labels.empty())
       tables.push_back(in_table(file, labels));
   }
   return tables;

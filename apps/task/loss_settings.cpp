@@ -7,17 +7,17 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::array<const char*, 11> names{"cross_entropy",
-                                            "bce",
-                                            "dice",
-                                            "iou",
-                                            "edge",
-                                            "structure",
-                                            "cldice",
-                                            "skeleton",
-                                            "skeleton_recall",
-                                            "surface_distance",
-                                            "topology"};
+constexpr std::array<const char*, 11> term_names{"cross_entropy",
+                                                 "bce",
+                                                 "dice",
+                                                 "iou",
+                                                 "edge",
+                                                 "structure",
+                                                 "cldice",
+                                                 "skeleton",
+                                                 "skeleton_recall",
+                                                 "surface_distance",
+                                                 "topology"};
 
 KeyOptions focus() {
   return {.doc = "of the focal form, by which what is right already counts less; 0: none",
@@ -107,7 +107,7 @@ void describe(Fields& fields, TopologyTerm& term) {
 template <class Term>
 Tag<LossEntry> tag(std::string main, std::string doc) {
   constexpr std::size_t index = decltype(LossEntry::term)(Term{}).index();
-  return {.name = names[index],
+  return {.name = term_names[index],
           .doc = std::move(doc),
           .main = std::move(main),
           .make = [](const Place& place) { return LossEntry{.term = Term{}, .place = place}; },
@@ -176,7 +176,7 @@ void describe_loss(Fields& fields, LossList& list, LossFor judged) {
 }
 
 std::string name_of(const LossEntry& entry) {
-  return names[entry.term.index()];
+  return term_names[entry.term.index()];
 }
 
 bool is_binary(const LossEntry& entry) {

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 // Of the section `data`: folders that are written to or that copies go to, and words that may be a
 // folder's name by chance.
 constexpr std::array<std::string_view, 4> passed_over{"listings", "cache", "stage", "split"};
-constexpr std::array<std::string_view, 5> words{"source", "check", "columns", "classes",
-                                                "mask_suffix"};
+constexpr std::array<std::string_view, 5> word_keys{"source", "check", "columns", "classes",
+                                                    "mask_suffix"};
 
 class Finder {
  public:
@@ -42,7 +42,7 @@ class Finder {
 
  private:
   void visit(const Entry& entry) {
-    if (std::ranges::find(words, entry.key) == words.end()) visit(entry.value);
+    if (std::ranges::find(word_keys, entry.key) == word_keys.end()) visit(entry.value);
   }
 
   void visit(const Node& node) {

@@ -16,12 +16,20 @@ constexpr std::size_t figure_width = 6;
 constexpr std::size_t most_figures = 3;
 constexpr std::string_view term_prefix = "loss_";  // of the terms of a loss
 
-// What goes first where there is too little room stands last; `stays` does not go. Of a figure its
-// validation goes behind its training.
-enum Rank { stays, loss = 1, first_other = 3, epoch_time = 5, second_other = 6, rate = 8, memory };
-
 // A column with this epoch's cell in it.
-struct Entry {
+struct ColumnEntry {
+  // What goes first where there is too little room stands last; `stays` does not go. Of a figure
+  // its validation goes behind its training.
+  enum Rank {
+    stays,
+    loss = 1,
+    first_other = 3,
+    epoch_time = 5,
+    second_other = 6,
+    rate = 8,
+    memory
+  };
+
   RowTable::Column column;
   std::string cell;
   int rank = stays;
@@ -41,7 +49,7 @@ std::string shown_figure(double value) {
   return fmt::format("{:.0e}", value);
 }
 
-std::string figure_text(const Figures& figures, const std::string& name) {
+std::string figure_cell(const Figures& figures, const std::string& name) {
   return has(figures, name) ? shown_figure(figure(figures, name)) : "-";
 }
 
@@ -62,7 +70,7 @@ std::string shown_share(double part, double whole) {
   return percent < 9.95 ? fmt::format("{:.1f}%", percent) : fmt::format("{:.0f}%", percent);
 }
 
-void add_step(std::vector<Entry>& entries, const monitor::StepBudget& budget) {
+void add_step(std::vector<ColumnEntry>& entries, const monitor::StepBudget& budget) {
   const std::string mean =
       budget.steps > 0 ? shown_time(budget.wall_s / static_cast<double>(budget.steps)) : "-";
   entries.push_back({{.heading = "step", .width = 7}, mean});
@@ -79,17 +87,17 @@ std::size_t epoch_width(std::int64_t epochs) {
   return 2 * std::to_string(epochs).size() + 3;  // "12/20 *"
 }
 
-void make_fit(std::vector<Entry>& entries, std::size_t columns) {
+void make_fit(std::vector<ColumnEntry>& entries, std::size_t columns) {
   const auto width = [&] {
     std::size_t sum = 2 * (entries.size() - 1);
-    for (const Entry& entry : entries)
+    for (const ColumnEntry& entry : entries)
       sum += entry.column.width;
     return sum;
   };
   while (width() > columns) {
-    const auto last =
-        std::max_element(entries.begin(), entries.end(),
-                         [](const Entry& a, const Entry& b) { return a.rank < b.rank; });
+    const auto last = std::max_element(
+        entries.begin(), entries.end(),
+        [](const ColumnEntry& a, const ColumnEntry& b) { return a.rank < b.rank; });
     if (last->rank == 0) return;
     entries.erase(last);
   }
@@ -113,15 +121,15 @@ std::string budget_line(const monitor::StepBudget& budget, std::size_t columns) 
 }
 
 // A figure's training beside its validation, under its name.
-void add_figure(std::vector<Entry>& entries, const EpochFacts& epoch, const ShownFigure& shown,
-                int rank) {
+void add_figure(std::vector<ColumnEntry>& entries, const EpochFacts& epoch,
+                const ShownFigure& shown, int rank) {
   const std::size_t width =
       shown.train && shown.validation
           ? figure_width
           : std::clamp(text_width(shown.name), figure_width, 2 * figure_width + 2);
   const auto add = [&](const char* heading, const Figures& figures, int at) {
     entries.push_back({{.heading = heading, .width = width, .group = shown.name},
-                       figure_text(figures, shown.name),
+                       figure_cell(figures, shown.name),
                        at});
   };
   if (shown.train) add("train", epoch.train, rank + 1);
@@ -157,26 +165,29 @@ void EpochTable::note_figures(const EpochFacts& epoch) {
 std::string EpochTable::lines(const EpochFacts& epoch, const EpochLine& line) {
   note_figures(epoch);
   const bool one_line = line.columns >= one_line_columns;
-  std::vector<Entry> entries;
+  std::vector<ColumnEntry> entries;
   entries.push_back(
       {{.heading = "epoch", .width = epoch_width(line.epochs), .align = Align::left},
        fmt::format("{}/{}{}", epoch.epoch + 1, line.epochs, epoch.improved ? " *" : "")});
-  const int ranks[] = {loss, first_other, second_other};
+  const int ranks[] = {ColumnEntry::loss, ColumnEntry::first_other, ColumnEntry::second_other};
   for (std::size_t i = 0; i < figures_.size(); ++i)
     add_figure(entries, epoch, figures_[i], ranks[i]);
+  entries.push_back({{.heading = "lr", .width = 7},
+                     fmt::format("{:.2g}", epoch.learning_rate),
+                     ColumnEntry::rate});
   entries.push_back(
-      {{.heading = "lr", .width = 7}, fmt::format("{:.2g}", epoch.learning_rate), rate});
-  entries.push_back({{.heading = "time", .width = 7}, shown_time(epoch.seconds), epoch_time});
+      {{.heading = "time", .width = 7}, shown_time(epoch.seconds), ColumnEntry::epoch_time});
   if (one_line) add_step(entries, line.budget);
-  entries.push_back(
-      {{.heading = "memory", .width = 8}, monitor::format_bytes(line.peak_memory), memory});
+  entries.push_back({{.heading = "memory", .width = 8},
+                     monitor::format_bytes(line.peak_memory),
+                     ColumnEntry::memory});
   make_fit(entries, line.columns);
 
   std::vector<RowTable::Column> columns;
   std::vector<std::string> cells;
   columns.reserve(entries.size());
   cells.reserve(entries.size());
-  for (Entry& entry : entries) {
+  for (ColumnEntry& entry : entries) {
     columns.push_back(std::move(entry.column));
     cells.push_back(std::move(entry.cell));
   }

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 using Line = EvaluationReport::Line;
 
-constexpr std::size_t most_columns = 100;
+constexpr std::size_t most_report_columns = 100;
 
 // Mean, lowest and highest of a figure, of the members that have it as a number; empty where none
 // has.
@@ -95,7 +95,7 @@ std::string table_of(const EvaluationReport& report, std::size_t votes) {
 }
 
 // A line of a table ends with a cell of numbers or its heading: none is wider than the head.
-std::size_t width_of(const std::string& table) {
+std::size_t head_width(const std::string& table) {
   return text_width(std::string_view(table).substr(0, table.find('\n')));
 }
 
@@ -104,7 +104,7 @@ std::size_t width_of(const std::string& table) {
 std::string evaluation_text(const EvaluationReport& report) {
   std::size_t votes = report.votes.size();
   std::string text = table_of(report, votes);
-  while (votes > 1 && width_of(text) > most_columns)
+  while (votes > 1 && head_width(text) > most_report_columns)
     text = table_of(report, --votes);
   return text;
 }

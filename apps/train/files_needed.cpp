@@ -21,7 +21,6 @@ constexpr std::uint64_t of_a_read = 2;
 // A case that is prepared: channels, label, and what is written of them.
 constexpr std::uint64_t of_a_preparation = 8;
 constexpr std::uint64_t of_a_case = 2;  // image and label
-constexpr int default_io_threads = 4;
 
 std::uint64_t read_at_once(int loader_threads, int io_threads) {
   const int workers = loader_threads > 0 ? loader_threads : usable_cores();

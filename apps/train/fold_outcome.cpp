@@ -19,7 +19,7 @@ namespace {
 
 using Named = std::map<std::string, double>;
 
-constexpr std::size_t columns = 100;
+constexpr std::size_t most_line_columns = 100;
 
 // JSON has no word for what is no number: null stands for it.
 Named figures_of(const nlohmann::json& json) {
@@ -62,7 +62,7 @@ std::string other_figures(const std::string& of, const Named& figures, const std
     if (name == but) continue;
     const std::string part = figure_words(name) + ' ' + figure_text(value);
     if (!first) line += ',';
-    if (!first && text_width(line) + 1 + text_width(part) + 1 > columns) {
+    if (!first && text_width(line) + 1 + text_width(part) + 1 > most_line_columns) {
       text += line + '\n';
       line = std::string(3 + of.size(), ' ');
     }

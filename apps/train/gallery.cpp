@@ -10,17 +10,17 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::uint8_t ignored = 255;
+constexpr std::uint8_t ignored_label = 255;
 constexpr double veil = 0.6;  // share of a class's colour over the picture
-constexpr int width = 1200;
-constexpr double edge = 20.0;
+constexpr int gallery_width = 1200;
+constexpr double gallery_edge = 20.0;
 
 // Pixels of classes in their colours over the picture; those that count nowhere in grey.
 Pixels under_mask(const Pixels& picture, const std::vector<std::uint8_t>& mask) {
   Pixels shown = picture;
   for (std::size_t i = 0; i < mask.size(); ++i) {
     if (mask[i] == 0) continue;
-    const Colour colour = mask[i] == ignored ? look::axis : class_colour(mask[i]);
+    const Colour colour = mask[i] == ignored_label ? look::axis : class_colour(mask[i]);
     const std::uint8_t parts[] = {colour.red, colour.green, colour.blue};
     for (std::size_t c = 0; c < 3; ++c) {
       std::uint8_t& value = shown.rgb[3 * i + c];
@@ -63,16 +63,17 @@ PictureGrid grid_of(const std::vector<JudgedPicture>& pictures, const Gallery& g
     grid.cells.push_back(cell_of(one));
   if (!has_masks(pictures)) return grid;
   grid.title += ": picture, true mask, predicted mask";
-  for (std::size_t label = 1; label < gallery.classes.size() && label < ignored; ++label)
+  for (std::size_t label = 1; label < gallery.classes.size() && label < ignored_label; ++label)
     grid.legend.emplace_back(gallery.classes[label],
                              class_colour(static_cast<std::uint8_t>(label)));
   return grid;
 }
 
 std::vector<std::byte> png_of(const PictureGrid& grid) {
-  const double room = width - 2.0 * edge;
-  Canvas canvas(width, static_cast<int>(std::ceil(height_of(grid, room) + 2.0 * edge)));
-  draw(canvas, {.left = edge, .top = edge, .width = room}, grid);
+  const double room = gallery_width - 2.0 * gallery_edge;
+  Canvas canvas(gallery_width,
+                static_cast<int>(std::ceil(height_of(grid, room) + 2.0 * gallery_edge)));
+  draw(canvas, {.left = gallery_edge, .top = gallery_edge, .width = room}, grid);
   return canvas.png();
 }
 

@@ -28,7 +28,7 @@ std::string count_text(double count) {
   return fmt::format("{:.0f}", count);
 }
 
-std::string figure_text(double figure) {
+std::string four_decimals(double figure) {
   return fmt::format("{:.4f}", figure);
 }
 
@@ -121,7 +121,7 @@ void judge_figures(std::vector<GoalOutcome>& outcomes, const Goals& goals, const
     const std::optional<double> came =
         found == facts.figures.end() ? std::nullopt : std::optional(found->second);
     GoalOutcome outcome =
-        judge({.goal = goal.name, .most = goal.most, .wanted = goal.value, .text = figure_text},
+        judge({.goal = goal.name, .most = goal.most, .wanted = goal.value, .text = four_decimals},
               came, fmt::format("there is no such figure, there are: {}", names_of(facts.figures)));
     if (outcome.came) outcome.came_text += fmt::format(" ({})", facts.figures_of);
     outcomes.push_back(std::move(outcome));

@@ -11,8 +11,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-using nlohmann::json;
-
 // Points of the same rows are one: several batches of training may share one of the evaluation.
 template <class Rows, class Value>
 monitor::MemoryLine line_of(const MeasuredStage& stage, Rows rows, Value value,
@@ -57,9 +55,9 @@ std::uint64_t MeasuredStage::beside() const {
 }
 
 std::string to_json(const MeasuredMemory& memory) {
-  json stages = json::array();
+  nlohmann::json stages = nlohmann::json::array();
   for (const MeasuredStage& stage : memory.stages) {
-    json points = json::array();
+    nlohmann::json points = nlohmann::json::array();
     for (const MeasuredPoint& point : stage.points)
       points.push_back({{"rows", point.rows},
                         {"evaluation_rows", point.evaluation_rows},
@@ -81,24 +79,25 @@ std::string to_json(const MeasuredMemory& memory) {
                       {"least_rows", stage.least_rows},
                       {"ended", stage.ended}});
   }
-  return json{{"stages", std::move(stages)}, {"failed", memory.failed}, {"of", memory.of}}.dump(2) +
+  return nlohmann::json{{"stages", std::move(stages)}, {"failed", memory.failed}, {"of", memory.of}}
+             .dump(2) +
          '\n';
 }
 
 MeasuredMemory parse_measured_memory(std::string_view text) {
-  const auto bytes = [](const json& of, const char* name) {
-    return of.at(name).get_ref<const json::number_unsigned_t&>();
+  const auto bytes = [](const nlohmann::json& of, const char* name) {
+    return of.at(name).get_ref<const nlohmann::json::number_unsigned_t&>();
   };
-  const auto count = [&bytes](const json& of, const char* name) {
+  const auto count = [&bytes](const nlohmann::json& of, const char* name) {
     constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
     return static_cast<std::int64_t>(std::min(bytes(of, name), most));
   };
   MeasuredMemory memory;
   try {
-    const json document = json::parse(text);
+    const nlohmann::json document = nlohmann::json::parse(text);
     memory.failed = document.at("failed").get<std::string>();
     memory.of = document.at("of").get<std::string>();
-    for (const json& one : document.at("stages")) {
+    for (const nlohmann::json& one : document.at("stages")) {
       MeasuredStage stage{.name = one.at("name").get<std::string>(),
                           .weights = bytes(one, "weights_bytes"),
                           .gradients = bytes(one, "gradients_bytes"),
@@ -109,7 +108,7 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                           .exceeded_rows = count(one, "exceeded_rows"),
                           .least_rows = count(one, "least_rows"),
                           .ended = one.at("ended").get<std::string>()};
-      for (const json& point : one.at("points"))
+      for (const nlohmann::json& point : one.at("points"))
         stage.points.push_back({.rows = count(point, "rows"),
                                 .evaluation_rows = count(point, "evaluation_rows"),
                                 .training = bytes(point, "training_bytes"),
@@ -120,7 +119,7 @@ MeasuredMemory parse_measured_memory(std::string_view text) {
                                 .steps = count(point, "steps")});
       memory.stages.push_back(std::move(stage));
     }
-  } catch (const json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("[memory] what was measured must be JSON as written, got ") +
                       error.what());
   }

@@ -30,9 +30,9 @@ const ForecastItem* item_of(const MemoryForecast& forecast, const std::string& n
   return found == forecast.items().end() ? nullptr : &*found;
 }
 
-class Table {
+class ForecastTable {
  public:
-  Table(const std::vector<PlannedStage>& stages, Part part) : stages_(stages), part_(part) {
+  ForecastTable(const std::vector<PlannedStage>& stages, Part part) : stages_(stages), part_(part) {
     names_ = part_names(stages, part);
     for (const std::string& name : names_)
       width_ = std::max(width_, name.size());
@@ -101,9 +101,10 @@ class Table {
 }  // namespace
 
 std::string MemoryPlan::table() const {
-  std::string text = Table(stages, &PlannedStage::host).text(host_limit);
+  std::string text = ForecastTable(stages, &PlannedStage::host).text(host_limit);
   if (device_limit)
-    text += "  of the GPU's memory:\n" + Table(stages, &PlannedStage::device).text(*device_limit);
+    text += "  of the GPU's memory:\n" +
+            ForecastTable(stages, &PlannedStage::device).text(*device_limit);
   if (!unmeasured.empty()) text += "  not in it: what activations take, " + unmeasured + '\n';
   return text;
 }

@@ -24,7 +24,7 @@ std::string cell(const std::vector<std::string>& row, std::size_t column) {
   return column == no_column ? std::string{} : row[column];
 }
 
-double number(const std::string& text) {
+double cell_value(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   return text.empty() || *end != '\0' ? none : value;
@@ -57,7 +57,7 @@ std::vector<std::vector<double>> metric_curves(const CsvTable& metrics, const st
   std::map<double, Curve> members;
   for (const std::vector<std::string>& row : metrics.rows)
     members[member == no_column ? 0.0 : std::atof(row[member].c_str())].set(
-        {cell(row, stage), cell(row, epoch)}, number(row[values]));
+        {cell(row, stage), cell(row, epoch)}, cell_value(row[values]));
   std::vector<std::vector<double>> curves;
   for (auto& [index, curve] : members)
     if (std::any_of(curve.values.begin(), curve.values.end(),

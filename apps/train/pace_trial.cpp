@@ -1,4 +1,5 @@
 #include <headrace/apps/feed/cache_settings.h>
+#include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/train/pace_trial.h>
 #include <headrace/engine/loader/loader.h>
 #include <headrace/monitor/process_memory.h>
@@ -13,7 +14,7 @@ namespace {
 constexpr double warmup_share = 0.2;  // of the trial's seconds
 constexpr double most_stretch = 3.0;  // a window may grow to so many times its seconds
 
-constexpr std::array<std::pair<PaceInput, std::string_view>, 3> words{
+constexpr std::array<std::pair<PaceInput, std::string_view>, 3> input_words{
     {{PaceInput::device_only, "device"},
      {PaceInput::memory, "memory"},
      {PaceInput::storage, "storage"}}};
@@ -25,20 +26,16 @@ monitor::SystemSamplerOptions watched(bool on_gpu) {
   return options;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 std::string_view to_string(PaceInput input) {
-  for (const auto& [known, word] : words)
+  for (const auto& [known, word] : input_words)
     if (known == input) return word;
   return "unknown";
 }
 
 std::optional<PaceInput> parse_pace_input(std::string_view word) {
-  for (const auto& [input, known] : words)
+  for (const auto& [input, known] : input_words)
     if (known == word) return input;
   return std::nullopt;
 }

@@ -27,7 +27,7 @@ std::string signed_bytes(std::uint64_t now, std::uint64_t then) {
   return (then > now ? "+" : "-") + format_bytes(then > now ? then - now : now - then);
 }
 
-double rate(const MeasuredPoint& point) {
+double rows_per_second(const MeasuredPoint& point) {
   return point.step_s > 0.0 ? static_cast<double>(point.rows) / point.step_s : 0.0;
 }
 
@@ -47,7 +47,7 @@ std::string curve_text(const MemoryPlan& plan, const StageProfile& profile) {
     text += fmt::format("  {:>8}  {:>10}  {:>10}  {:>10}  {:>10}\n", point.rows,
                         format_bytes(point.training),
                         point.evaluation > 0 ? format_bytes(point.evaluation) : "-",
-                        format_bytes(of_device(plan, total)), format_rate(rate(point)));
+                        format_bytes(of_device(plan, total)), format_rate(rows_per_second(point)));
   }
   if (!measured.ended.empty()) text += "  " + measured.ended + '\n';
   return text;

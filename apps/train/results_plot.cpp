@@ -15,9 +15,9 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr int width = 1200;
-constexpr int height = 800;    // of the charts
-constexpr double edge = 20.0;  // beside the pictures
+constexpr int plot_width = 1200;
+constexpr int charts_height = 800;
+constexpr double plot_edge = 20.0;  // beside the pictures
 
 // Members faintly, their mean or the only one boldly, behind those that are there already.
 void add_curves(LineChart& chart, const CsvTable& metrics, const std::string& column,
@@ -101,8 +101,8 @@ TextTable figures_of(const std::vector<FoldOutcome>& outcomes,
 void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<FoldOutcome>& outcomes,
                  const std::vector<FoldOutcome>& votes) {
   const MatrixChart matrix = confusion_of_test(outcomes, votes);
-  const double left = matrix.counts.empty() ? width : 0.55 * width;
-  const double half = (height - 16.0) / 2.0;
+  const double left = matrix.counts.empty() ? plot_width : 0.55 * plot_width;
+  const double half = (charts_height - 16.0) / 2.0;
   const double gap = 8.0;  // between the charts
   const std::string& figure = outcomes.front().selected_by;
   LineChart loss = chart_of(metrics, "loss");
@@ -117,13 +117,14 @@ void draw_charts(Canvas& canvas, const CsvTable& metrics, const std::vector<Fold
        second);
   if (matrix.counts.empty()) return;
   const double end = draw(
-      canvas, {.left = left + 34.0, .top = 8.0, .width = width - left - 42.0, .height = 2.0 * half},
+      canvas,
+      {.left = left + 34.0, .top = 8.0, .width = plot_width - left - 42.0, .height = 2.0 * half},
       matrix);
   draw(canvas,
        {.left = left + 34.0,
         .top = end + 16.0,
-        .width = width - left - 60.0,
-        .height = height - end - 24.0},
+        .width = plot_width - left - 60.0,
+        .height = charts_height - end - 24.0},
        figures_of(outcomes, votes));
 }
 
@@ -161,10 +162,15 @@ std::vector<std::byte> results_png(const CsvTable& metrics,
                                    const std::vector<FoldOutcome>& outcomes,
                                    const TestReview& review) {
   const PictureGrid pictures = strip_of(review.gallery);
-  const double strip = pictures.cells.empty() ? 0.0 : height_of(pictures, width - 2.0 * edge);
-  Canvas canvas(width, height + static_cast<int>(std::ceil(strip)));
+  const double strip =
+      pictures.cells.empty() ? 0.0 : height_of(pictures, plot_width - 2.0 * plot_edge);
+  Canvas canvas(plot_width, charts_height + static_cast<int>(std::ceil(strip)));
   if (strip > 0.0)
-    draw(canvas, {.left = edge, .top = height, .width = width - 2.0 * edge, .height = strip},
+    draw(canvas,
+         {.left = plot_edge,
+          .top = charts_height,
+          .width = plot_width - 2.0 * plot_edge,
+          .height = strip},
          pictures);
   draw_charts(canvas, metrics, outcomes, review.votes);
   return canvas.png();

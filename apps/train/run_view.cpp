@@ -1,5 +1,6 @@
 #include <headrace/apps/run/data_log.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/terminal/terminal_mode.h>
 #include <headrace/apps/terminal/text_width.h>
 #include <headrace/apps/train/data_waits.h>
@@ -29,10 +30,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using monitor::format_bytes;
 using monitor::format_seconds;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void append(MetricRow& row, const MetricRow& more) {
   row.insert(row.end(), more.begin(), more.end());

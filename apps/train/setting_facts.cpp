@@ -15,8 +15,6 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr int default_io_threads = 4;
-
 using Values = std::map<std::string, std::string>;
 
 // Scalars by their paths; what stands in lists (stages, operations) is no key of its own.

@@ -3,7 +3,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr const char* training = "train";
+constexpr const char* training_phase = "train";
 constexpr double highest_level = monitor::CpuSpikes::levels.back();
 constexpr double longest_interval = 1.5;  // of the time since the phase began
 
@@ -19,7 +19,7 @@ monitor::SystemSample with_means(monitor::SystemSample sample,
 
 void SystemTally::enter(const monitor::RunMoment& moment, Clock::time_point at) {
   if (moment.phase != moment_.phase) entered_ = at;
-  if (moment.phase == training && moment_.phase != training) {
+  if (moment.phase == training_phase && moment_.phase != training_phase) {
     facts_.clear();
     usage_ = {};
     last_ = {};
@@ -31,7 +31,8 @@ void SystemTally::add(const monitor::SystemSample& sample, Clock::time_point at)
   ++samples_;
   spikes_.add(sample);
   const std::chrono::duration<double> in_phase = at - entered_;
-  if (moment_.phase != training || sample.interval_s > longest_interval * in_phase.count()) return;
+  if (moment_.phase != training_phase || sample.interval_s > longest_interval * in_phase.count())
+    return;
   facts_.add(sample);
   usage_.add(sample);
   last_ = sample;

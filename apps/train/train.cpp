@@ -4,6 +4,7 @@
 #include <headrace/apps/run/live_signal.h>
 #include <headrace/apps/run/memory_guard.h>
 #include <headrace/apps/run/run_folder.h>
+#include <headrace/apps/run/seconds_since.h>
 #include <headrace/apps/run/stop_signals.h>
 #include <headrace/apps/train/device_remarks.h>
 #include <headrace/apps/train/goal_report.h>
@@ -38,10 +39,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 RunFolder open_folder(const TrainOptions& options, const TrainingJob& job) {
   if (!options.resume.empty()) return RunFolder::open(options.resume);

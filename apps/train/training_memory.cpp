@@ -62,7 +62,7 @@ bool counts_as_tensors(const std::string& part) {
 std::uint64_t add_loader_memory(monitor::MemoryForecast& forecast, const std::string& name,
                                 const Loader& loader) {
   std::uint64_t of_batches = 0;
-  for (const MemoryForecast::Item& item : loader.forecast().items) {
+  for (const headrace::MemoryForecast::Item& item : loader.forecast().items) {
     if (item.bytes == 0 || item.name == "source") continue;
     if (grows_with_batch(item.name)) of_batches += item.bytes;
     // "5 slabs": stages differ in how many, and are one row of a table.

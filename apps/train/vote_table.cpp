@@ -9,13 +9,13 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr const char* together = "all together";
+constexpr const char* all_together = "all together";
 constexpr const char* separator = ", ";
-constexpr std::size_t most_columns = 100;
+constexpr std::size_t most_vote_columns = 100;
 constexpr std::size_t widest_name = 40;
 
 // Of any of them, what decides between networks first.
-std::vector<std::string> figures_of(const std::vector<FoldOutcome>& votes) {
+std::vector<std::string> figure_names(const std::vector<FoldOutcome>& votes) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     const auto has = [&](const FoldOutcome& vote) { return vote.test.contains(name); };
@@ -33,7 +33,7 @@ std::vector<std::string> figures_of(const std::vector<FoldOutcome>& votes) {
 
 std::string table_of(const std::vector<FoldOutcome>& votes, const std::vector<std::string>& names) {
   std::vector<Table::Column> columns{
-      {.heading = std::string(together) + separator + "test", .align = Align::left}};
+      {.heading = std::string(all_together) + separator + "test", .align = Align::left}};
   for (const std::string& name : names)
     columns.push_back({.heading = figure_words(name)});
   Table table(columns);
@@ -51,7 +51,7 @@ std::string table_of(const std::vector<FoldOutcome>& votes, const std::vector<st
 }
 
 // That of the rule below the head.
-std::size_t width_of(const std::string& table) {
+std::size_t rule_width(const std::string& table) {
   const auto rule = table.find('\n') + 1;
   return text_width(std::string_view(table).substr(rule, table.find('\n', rule) - rule));
 }
@@ -59,7 +59,7 @@ std::size_t width_of(const std::string& table) {
 }  // namespace
 
 std::string vote_member(const std::string& name) {
-  return name.empty() ? together : together + (separator + name);
+  return name.empty() ? all_together : all_together + (separator + name);
 }
 
 std::string vote_name(const FoldOutcome& vote) {
@@ -69,9 +69,9 @@ std::string vote_name(const FoldOutcome& vote) {
 
 std::string vote_table(const std::vector<FoldOutcome>& votes) {
   std::vector<std::string> shown;
-  for (const std::string& name : figures_of(votes)) {
+  for (const std::string& name : figure_names(votes)) {
     shown.push_back(name);
-    if (width_of(table_of(votes, shown)) > most_columns) shown.pop_back();
+    if (rule_width(table_of(votes, shown)) > most_vote_columns) shown.pop_back();
   }
   return table_of(votes, shown);
 }

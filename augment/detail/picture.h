@@ -39,6 +39,12 @@ Picture picture_of(const Tensor& tensor, const std::string& field);
 /// As picture_of(); throws DataError where it has neither 1 nor 3 channels.
 Picture colours_of(const Tensor& tensor, const std::string& field);
 
+/// The row or column that stands for number i: beyond an edge as in a mirror, the edge but once.
+inline std::int64_t reflected(std::int64_t i, std::int64_t size) {
+  if (i < 0) return -i;
+  return i < size ? i : 2 * (size - 1) - i;
+}
+
 /// Pixels of some bytes each, whatever they hold: a picture or a mask.
 struct Raster {
   const std::uint8_t* data = nullptr;

@@ -6,12 +6,12 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-struct Run {
+struct SpecMask {
   std::int64_t start = 0;
   std::int64_t width = 0;
 };
 
-Run draw_run(SpecAugment::Rule rule, std::int64_t most, std::int64_t cells, Random& random) {
+SpecMask draw_mask(SpecAugment::Rule rule, std::int64_t most, std::int64_t cells, Random& random) {
   if (rule == SpecAugment::Rule::paper) {
     const std::int64_t width = random.below(most + 1);
     return {random.below(cells - width + 1), width};
@@ -29,9 +29,9 @@ std::int64_t widest_time_mask(const SpecAugment& how, std::int64_t frames) {
   return std::min({how.time_width, cap, frames});
 }
 
-std::int32_t* store(Run run, std::int32_t* out) {
-  out[0] = static_cast<std::int32_t>(run.start);
-  out[1] = static_cast<std::int32_t>(run.width);
+std::int32_t* store(SpecMask mask, std::int32_t* out) {
+  out[0] = static_cast<std::int32_t>(mask.start);
+  out[1] = static_cast<std::int32_t>(mask.width);
   return out + 2;
 }
 
@@ -50,10 +50,10 @@ void draw_spec_masks(const SpecAugment& how, std::int64_t bins, std::int64_t fra
   std::int32_t* next = out.data() + SpecMasks::header;
   const std::int64_t tallest = std::min(how.frequency_width, bins);
   for (int i = 0; i < how.frequency_masks; ++i)
-    next = store(draw_run(how.rule, tallest, bins, random), next);
+    next = store(draw_mask(how.rule, tallest, bins, random), next);
   const std::int64_t widest = widest_time_mask(how, frames);
   for (int i = 0; i < how.time_masks; ++i)
-    next = store(draw_run(how.rule, widest, frames, random), next);
+    next = store(draw_mask(how.rule, widest, frames, random), next);
 }
 
 }  // namespace headrace::inline v1::detail

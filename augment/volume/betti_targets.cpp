@@ -8,11 +8,6 @@
 namespace headrace::inline v1 {
 namespace {
 
-GridExtent extent_of(const Shape& shape) {
-  const detail::LabelGrid grid = detail::label_grid(shape);
-  return {grid.depth, grid.height, grid.width};
-}
-
 GridExtent sides_of(const GridBox& box) {
   return {box.end[0] - box.begin[0], box.end[1] - box.begin[1], box.end[2] - box.begin[2]};
 }
@@ -40,7 +35,7 @@ Schema BettiTargets::schema(const Schema& in) const {
 }
 
 std::size_t BettiTargets::working_bytes(const Schema& in) const {
-  const GridExtent extent = extent_of(detail::label_field(in, field, name()).shape);
+  const GridExtent extent = detail::label_extent(detail::label_field(in, field, name()).shape);
   const GridExtent sides = sides_of(centre_box(extent, side));
   return static_cast<std::size_t>(voxels_of(sides)) + betti_bytes(sides);
 }
@@ -48,7 +43,7 @@ std::size_t BettiTargets::working_bytes(const Schema& in) const {
 void BettiTargets::operator()(Sample& sample) const {
   static thread_local detail::Scratch scratch;
   const Tensor label = detail::label_of(sample, field);
-  const GridBox box = centre_box(extent_of(label.shape()), side);
+  const GridBox box = centre_box(detail::label_extent(label.shape()), side);
   const GridExtent sides = sides_of(box);
   const auto count = static_cast<std::size_t>(voxels_of(sides));
   auto* marked = scratch.reserve<std::uint8_t>(count);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_levels = 16;
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
+[[noreturn]] void refuse_targets(const std::string& rule, const std::string& got) {
   throw ConfigError("[deep supervision targets] " + rule + ", got " + got);
 }
 
@@ -39,14 +39,14 @@ std::string level_name(const std::string& field, std::size_t level) {
 Schema DeepSupervisionTargets::schema(const Schema& in) const {
   const FieldSpec label = detail::label_field(in, field, name());
   if (label.kind != FieldSpec::Kind::fixed)
-    refuse("labels must be of a fixed size", to_string(label));
+    refuse_targets("labels must be of a fixed size", to_string(label));
   if (factors.empty() || factors.size() > most_levels)
-    refuse("there must be 1 to 16 levels", std::to_string(factors.size()));
+    refuse_targets("there must be 1 to 16 levels", std::to_string(factors.size()));
   Schema out = in;
   for (std::size_t level = 0; level < factors.size(); ++level) {
     for (double factor : factors[level]) {
       if (!(factor >= 1 && factor <= 1e6))
-        refuse("factors must be at least 1", std::to_string(factor));
+        refuse_targets("factors must be at least 1", std::to_string(factor));
     }
     const auto grid = smaller(detail::label_grid(label.shape), factors[level], sides);
     FieldSpec target = label;

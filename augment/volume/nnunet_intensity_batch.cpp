@@ -38,7 +38,7 @@ Shape checked_shape(const NnUNetIntensity& how, const Schema& in) {
   return image.shape;
 }
 
-detail::Voxels voxels_of(const Shape& shape) {
+detail::Voxels batch_voxels(const Shape& shape) {
   return {nullptr, shape[0], shape[1], shape[2], shape[3]};
 }
 
@@ -83,7 +83,7 @@ Schema DrawNnUNetIntensity::schema(const Schema& in) const {
 
 void DrawNnUNetIntensity::operator()(Sample& sample, Random& random) const {
   const detail::Voxels voxels =
-      shape.rank() > 0 ? voxels_of(shape) : detail::voxel_shape(sample, augment.field);
+      shape.rank() > 0 ? batch_voxels(shape) : detail::voxel_shape(sample, augment.field);
   const NnUNetIntensity::Parameters drawn = augment.draw(voxels.channels, random);
   Tensor& plans =
       sample.make(plans_name(augment), DType::uint8, Shape{voxels.channels, plan_bytes});
@@ -102,7 +102,7 @@ Schema ApplyNnUNetIntensity::schema(const Schema& in) const {
                       "\" must be as DrawNnUNetIntensity makes it, got " + to_string(plans));
   }
   Schema out = in;
-  const std::size_t memory = detail::intensity_memory(shape[0], voxels_of(shape).count());
+  const std::size_t memory = detail::intensity_memory(shape[0], batch_voxels(shape).count());
   out.put(FieldSpec::fixed(plans.name, DType::uint8, Shape{static_cast<std::int64_t>(memory)}));
   return out;
 }

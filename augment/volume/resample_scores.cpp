@@ -10,14 +10,14 @@
 namespace headrace::inline v1 {
 namespace {
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
+[[noreturn]] void refuse_resampling(const std::string& rule, const std::string& got) {
   throw ConfigError("[resample scores] " + rule + ", got " + got);
 }
 
 void require_voxels(const char* whose, std::int64_t expected, std::size_t got) {
   if (expected != static_cast<std::int64_t>(got))
-    refuse(std::string(whose) + " must have " + std::to_string(expected) + " values",
-           std::to_string(got));
+    refuse_resampling(std::string(whose) + " must have " + std::to_string(expected) + " values",
+                      std::to_string(got));
 }
 
 /// Weights of the voxels -1, 0, 1, 2 about a place `part` behind voxel 0.
@@ -55,8 +55,8 @@ GridExtent resampled_extent(const GridExtent& extent, const std::array<double, 3
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const double sides = static_cast<double>(extent[axis]) * from[axis] / to[axis];
     if (!(from[axis] > 0.0) || !(to[axis] > 0.0) || !(sides < 0x1p40))
-      refuse("spacings must be positive and give extents below 2^40",
-             std::to_string(from[axis]) + " and " + std::to_string(to[axis]));
+      refuse_resampling("spacings must be positive and give extents below 2^40",
+                        std::to_string(from[axis]) + " and " + std::to_string(to[axis]));
     const double whole = sides - std::remainder(sides, 1.0);  // halves to even
     result[axis] = std::max<std::int64_t>(1, static_cast<std::int64_t>(whole));
   }
@@ -66,9 +66,10 @@ GridExtent resampled_extent(const GridExtent& extent, const std::array<double, 3
 ScoreResampler::ScoreResampler(const ScoreResampling& resampling)
     : resampling_(resampling), taps_(resampling.rule == ScoreResampling::Rule::cubic ? 4 : 2) {
   if (resampling.channels < 1 || voxels_of(resampling.from) == 0 || voxels_of(resampling.to) == 0)
-    refuse("channels and extents must be positive", "others");
+    refuse_resampling("channels and extents must be positive", "others");
   if (std::ranges::max(resampling.from) > std::numeric_limits<std::int32_t>::max())
-    refuse("extents must be below 2^31", std::to_string(std::ranges::max(resampling.from)));
+    refuse_resampling("extents must be below 2^31",
+                      std::to_string(std::ranges::max(resampling.from)));
   for (std::size_t axis = 0; axis < 3; ++axis)
     axes_[axis] = axis_of(axis);
   slice_.resize(static_cast<std::size_t>(resampling.from[1] * resampling.from[2]));
@@ -119,8 +120,8 @@ void ScoreResampler::slices(std::span<const float> scores, std::int64_t first, s
                             std::span<float> out) {
   const GridExtent &from = resampling_.from, &to = resampling_.to;
   if (first < 0 || last < first || last > to[0]) {
-    refuse("slices must be among the " + std::to_string(to[0]),
-           std::to_string(first) + " to " + std::to_string(last));
+    refuse_resampling("slices must be among the " + std::to_string(to[0]),
+                      std::to_string(first) + " to " + std::to_string(last));
   }
   require_voxels("scores", resampling_.channels * voxels_of(from), scores.size());
   require_voxels("slices", resampling_.channels * (last - first) * to[1] * to[2], out.size());
@@ -186,9 +187,10 @@ void make_labels(std::span<const float> scores, const ScoreResampling& resamplin
   ScoreResampler resampler(resampling);
   require_voxels("labels", voxels_of(resampling.to), labels.size());
   if (threshold && resampling.channels != 1)
-    refuse("a threshold is for one channel", std::to_string(resampling.channels));
+    refuse_resampling("a threshold is for one channel", std::to_string(resampling.channels));
   if (resampling.channels > std::numeric_limits<Label>::max())
-    refuse("labels must have a value for each channel", std::to_string(resampling.channels));
+    refuse_resampling("labels must have a value for each channel",
+                      std::to_string(resampling.channels));
   const auto plane = static_cast<std::size_t>(resampling.to[1] * resampling.to[2]);
   std::vector<float> slice(plane * static_cast<std::size_t>(resampling.channels));
   std::vector<float> best(threshold ? 0 : plane);

@@ -7,7 +7,7 @@
 namespace headrace::inline v1 {
 namespace {
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
+[[noreturn]] void refuse_skeleton(const std::string& rule, const std::string& got) {
   throw ConfigError("[skeleton] " + rule + ", got " + got);
 }
 
@@ -38,8 +38,8 @@ void check_size(const detail::LabelGrid& grid) {
 
 Schema Skeleton::schema(const Schema& in) const {
   const FieldSpec& label = detail::label_field(in, field, name());
-  if (grow < 0 || grow > 100) refuse("grow must be 0 to 100", std::to_string(grow));
-  if (to == field) refuse("to must be another field than the label", to);
+  if (grow < 0 || grow > 100) refuse_skeleton("grow must be 0 to 100", std::to_string(grow));
+  if (to == field) refuse_skeleton("to must be another field than the label", to);
   Schema out = in;
   FieldSpec skeleton = label;
   skeleton.name = to;

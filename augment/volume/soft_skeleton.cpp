@@ -7,11 +7,6 @@
 namespace headrace::inline v1 {
 namespace {
 
-GridExtent extent_of(const Shape& shape) {
-  const detail::LabelGrid grid = detail::label_grid(shape);
-  return {grid.depth, grid.height, grid.width};
-}
-
 class Skeletons {
  public:
   /// In place.
@@ -71,7 +66,7 @@ std::string SoftSkeleton::parameters() const {
 }
 
 std::size_t SoftSkeleton::working_bytes(const Schema& in) const {
-  const GridExtent extent = extent_of(detail::label_field(in, field, name()).shape);
+  const GridExtent extent = detail::label_extent(detail::label_field(in, field, name()).shape);
   return detail::BitMorphology::bytes(extent) + 4 * VoxelBits::bytes(extent);
 }
 
@@ -80,8 +75,8 @@ void SoftSkeleton::operator()(Sample& sample) const {
   const Tensor label = detail::label_of(sample, field);
   auto* out = sample.make(to, DType::uint8, label.shape()).data<std::uint8_t>();
   detail::mark_labels(label, labels, ignore, out);
-  skeletons.make({out, static_cast<std::size_t>(label.elements())}, extent_of(label.shape()),
-                 *this);
+  skeletons.make({out, static_cast<std::size_t>(label.elements())},
+                 detail::label_extent(label.shape()), *this);
 }
 
 }  // namespace headrace::inline v1

@@ -9,7 +9,7 @@
 namespace headrace::inline v1 {
 namespace {
 
-[[noreturn]] void refuse(const std::string& rule, const std::string& got) {
+[[noreturn]] void refuse_windows(const std::string& rule, const std::string& got) {
   throw ConfigError("[windows] " + rule + ", got " + got);
 }
 
@@ -24,8 +24,8 @@ std::int64_t round_half_even(double value) {
 std::vector<std::int64_t> positions(std::int64_t extent, std::int64_t patch, double step) {
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (extent < 1 || patch < 1 || extent > most || patch > most) {
-    refuse("extent and patch must be 1 to 2^40",
-           std::to_string(extent) + " and " + std::to_string(patch));
+    refuse_windows("extent and patch must be 1 to 2^40",
+                   std::to_string(extent) + " and " + std::to_string(patch));
   }
   if (patch >= extent) return {-((patch - extent) / 2)};
   const auto room = static_cast<double>(extent - patch);
@@ -63,15 +63,15 @@ void replace_zeros(std::vector<float>& weights) {
 
 std::vector<std::int64_t> window_positions(std::int64_t extent, std::int64_t patch, double share) {
   if (!(share > 0.0 && share <= 1.0))
-    refuse("a step must be in (0, 1] of the patch", std::to_string(share));
+    refuse_windows("a step must be in (0, 1] of the patch", std::to_string(share));
   return positions(extent, patch, static_cast<double>(patch) * share);
 }
 
 std::vector<std::int64_t> window_positions_by(std::int64_t extent, std::int64_t patch,
                                               std::int64_t voxels) {
   if (voxels < 1 || voxels > patch) {
-    refuse("a step must be 1 voxel to the patch's " + std::to_string(patch),
-           std::to_string(voxels));
+    refuse_windows("a step must be 1 voxel to the patch's " + std::to_string(patch),
+                   std::to_string(voxels));
   }
   return positions(extent, patch, static_cast<double>(voxels));
 }
@@ -91,7 +91,8 @@ std::int64_t WindowGrid::size() const noexcept {
 
 GridBox WindowGrid::operator[](std::int64_t window) const {
   if (window < 0 || window >= size())
-    refuse("a window's number must be below " + std::to_string(size()), std::to_string(window));
+    refuse_windows("a window's number must be below " + std::to_string(size()),
+                   std::to_string(window));
   GridBox box;
   for (const std::size_t axis : {2, 1, 0}) {
     const auto along = static_cast<std::int64_t>(begins_[axis].size());
@@ -112,10 +113,11 @@ GridBox WindowGrid::inside(std::int64_t window) const {
 }
 
 std::vector<float> gaussian_window(const GridExtent& patch, const WindowWeights& weights) {
-  if (!(weights.sigma >= 0.0)) refuse("sigma must not be below 0", std::to_string(weights.sigma));
+  if (!(weights.sigma >= 0.0))
+    refuse_windows("sigma must not be below 0", std::to_string(weights.sigma));
   if (!(weights.peak > 0.0 && weights.peak <= 65504.0))
-    refuse("peak must be above 0 and at most 65504", std::to_string(weights.peak));
-  if (voxels_of(patch) == 0) refuse("a patch must have voxels", "0");
+    refuse_windows("peak must be above 0 and at most 65504", std::to_string(weights.peak));
+  if (voxels_of(patch) == 0) refuse_windows("a patch must have voxels", "0");
   const std::vector<double> z = bell(patch[0], weights.sigma);
   const std::vector<double> y = bell(patch[1], weights.sigma);
   const std::vector<double> x = bell(patch[2], weights.sigma);

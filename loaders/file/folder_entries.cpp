@@ -67,6 +67,11 @@ std::vector<FolderEntry> folder_entries(const std::string& path) {
   return entries;
 }
 
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code none;
+  return std::filesystem::is_directory(path, none);
+}
+
 std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,
                              std::string_view must_be) {
   std::error_code error;

@@ -21,6 +21,9 @@ struct FolderEntry {
 /// out of memory without ending the process. Throws std::filesystem::filesystem_error.
 std::vector<FolderEntry> folder_entries(const std::string& folder);
 
+/// False, too, where the system does not say.
+bool is_folder(const std::filesystem::path& path);
+
 /// A folder's canonical name. Throws ConfigError where it is none; `who` and `must_be` say why it
 /// is wanted.
 std::string canonical_folder(const std::filesystem::path& folder, std::string_view who,

@@ -106,7 +106,7 @@ struct Size {
   }
 };
 
-[[noreturn]] void refuse(const std::string& who, const std::string& rule) {
+[[noreturn]] void refuse_geometry(const std::string& who, const std::string& rule) {
   throw ConfigError("[" + who + "] " + rule);
 }
 
@@ -119,25 +119,25 @@ std::array<int, 2> size_of(const ImageGeometry& geometry) {
 void check(const ImageGeometry& geometry, const std::string& who) {
   const auto [height, width] = size_of(geometry);
   if (height < 1 || width < 1 || height > ImageLimits::side || width > ImageLimits::side) {
-    refuse(who, "height and width must be 1 to 65536, got " + text(height, width) +
-                    "; samples of a batch need one size, so say it");
+    refuse_geometry(who, "height and width must be 1 to 65536, got " + text(height, width) +
+                             "; samples of a batch need one size, so say it");
   }
   if (const auto* crop = std::get_if<RandomResizedCrop>(&geometry)) {
     const auto [least, most] = crop->scale;
     if (!(least > 0 && least <= most && most <= 1)) {
-      refuse(who, "scale must be 0 < least <= most <= 1, got " + std::to_string(least) + ", " +
-                      std::to_string(most));
+      refuse_geometry(who, "scale must be 0 < least <= most <= 1, got " + std::to_string(least) +
+                               ", " + std::to_string(most));
     }
     const auto [narrow, wide] = crop->ratio;
     if (!(narrow > 0 && narrow <= wide && wide < 1e6)) {
-      refuse(who, "ratio must be 0 < least <= most, got " + std::to_string(narrow) + ", " +
-                      std::to_string(wide));
+      refuse_geometry(who, "ratio must be 0 < least <= most, got " + std::to_string(narrow) + ", " +
+                               std::to_string(wide));
     }
   }
   if (const auto* crop = std::get_if<ResizedCenterCrop>(&geometry)) {
     if (crop->resize < std::max(height, width)) {
-      refuse(who, "resize must be at least height and width, got " + std::to_string(crop->resize) +
-                      " for " + text(height, width));
+      refuse_geometry(who, "resize must be at least height and width, got " +
+                               std::to_string(crop->resize) + " for " + text(height, width));
     }
   }
 }

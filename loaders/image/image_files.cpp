@@ -14,31 +14,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view who = "image files";
+constexpr std::string_view image_files_name = "image files";
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& rule) {
+[[noreturn]] void refuse_files(const fs::path& path, const std::string& rule) {
   throw ConfigError("[image files] " + detail::printable(path.native()) + ": " + rule);
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of(const fs::path& folder,
                                                        const ListingOptions& options) {
-  const std::string root = detail::canonical_folder(folder, who, "a folder of images, or an image");
-  return detail::cached_listing(options, {.name = "image files " + detail::printable(root)},
-                                [&](std::vector<detail::ListingProof>& proofs) {
-                                  detail::ImageListing listing;
-                                  listing.images.root = root;
-                                  for (const detail::ListedFile& file : detail::list_files(
-                                           detail::image_search(root, who, proofs), ""))
-                                    listing.images.add(file.path, file.bytes);
-                                  if (listing.images.size() == 0)
-                                    refuse(root, "must hold an image, got none");
-                                  return listing;
-                                });
+  const std::string root =
+      detail::canonical_folder(folder, image_files_name, "a folder of images, or an image");
+  return detail::cached_listing(
+      options, {.name = "image files " + detail::printable(root)},
+      [&](std::vector<detail::ListingProof>& proofs) {
+        detail::ImageListing listing;
+        listing.images.root = root;
+        for (const detail::ListedFile& file :
+             detail::list_files(detail::image_search(root, image_files_name, proofs), ""))
+          listing.images.add(file.path, file.bytes);
+        if (listing.images.size() == 0) refuse_files(root, "must hold an image, got none");
+        return listing;
+      });
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of_one(const fs::path& file) {
   if (!has_image_extension(file.native()))
-    refuse(file, "must be a folder of images, or an image, by its extension");
+    refuse_files(file, "must be a folder of images, or an image, by its extension");
   const fs::path whole = fs::canonical(file);
   auto listing = std::make_shared<detail::ImageListing>();
   listing->images.root = whole.parent_path().native();

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view who = "image folder";
+constexpr std::string_view image_folder_name = "image folder";
 
 detail::ImageListing list(const detail::FileSearch& search,
                           const std::vector<std::string>& classes) {
@@ -29,12 +29,12 @@ std::shared_ptr<const detail::ImageListing> listing_of(const std::string& root,
       options.listing,
       {.name = "image folder " + detail::printable(root), .settings = std::move(settings)},
       [&](std::vector<detail::ListingProof>& proofs) {
-        return list(detail::image_search(root, who, proofs), options.classes);
+        return list(detail::image_search(root, image_folder_name, proofs), options.classes);
       });
 }
 
 std::string root_of(const fs::path& root) {
-  return detail::canonical_folder(root, who, "a folder of class folders");
+  return detail::canonical_folder(root, image_folder_name, "a folder of class folders");
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr std::string_view who = "image pairs";
+constexpr std::string_view image_pairs_name = "image pairs";
 
-[[noreturn]] void refuse(std::string_view path, const std::string& rule) {
+[[noreturn]] void refuse_pairs(std::string_view path, const std::string& rule) {
   throw ConfigError("[image pairs] " + detail::printable(path) + ": " + rule);
 }
 
@@ -29,12 +29,12 @@ ByStem by_stem(const std::vector<detail::ListedFile>& files, std::string_view su
   for (const detail::ListedFile& file : files) {
     std::string_view stem = stem_of(file.path);
     if (!stem.ends_with(suffix))
-      refuse(file.path, "a mask's name must end in \"" + std::string(suffix) + "\"");
+      refuse_pairs(file.path, "a mask's name must end in \"" + std::string(suffix) + "\"");
     stem.remove_suffix(suffix.size());
     const auto [at, fresh] = stems.try_emplace(stem, &file);
     if (!fresh) {
-      refuse(file.path, "differs from " + detail::printable(at->second->path) +
-                            " by its extension only; keep one of them");
+      refuse_pairs(file.path, "differs from " + detail::printable(at->second->path) +
+                                  " by its extension only; keep one of them");
     }
   }
   return stems;
@@ -54,16 +54,19 @@ struct Files {
 /// In one folder a name that ends in the suffix is a mask's.
 Files files_of(const Folders& folders, const std::string& suffix,
                std::vector<detail::ListingProof>& proofs) {
-  Files files{.images = detail::list_files(detail::image_search(folders.images, who, proofs), ""),
+  Files files{.images = detail::list_files(
+                  detail::image_search(folders.images, image_pairs_name, proofs), ""),
               .masks = {}};
   if (folders.images != folders.masks) {
-    files.masks = detail::list_files(detail::image_search(folders.masks, who, proofs), "");
+    files.masks =
+        detail::list_files(detail::image_search(folders.masks, image_pairs_name, proofs), "");
     return files;
   }
   if (suffix.empty()) {
-    refuse(folders.images,
-           "images and masks in one folder must differ by mask_suffix, got none; give what the "
-           "masks' names end in, or the masks' own folder");
+    refuse_pairs(
+        folders.images,
+        "images and masks in one folder must differ by mask_suffix, got none; give what the "
+        "masks' names end in, or the masks' own folder");
   }
   const auto is_image = [&suffix](const detail::ListedFile& file) {
     return !stem_of(file.path).ends_with(suffix);
@@ -94,7 +97,7 @@ void look_at_spare_masks(const Files& files, const ByStem& image_of,
     std::string_view stem = stem_of(mask.path);
     stem.remove_suffix(options.mask_suffix.size());
     if (image_of.contains(stem)) continue;
-    if (!options.spare_masks) refuse(mask.path, "this mask has no image; remove it");
+    if (!options.spare_masks) refuse_pairs(mask.path, "this mask has no image; remove it");
     ++spare;
   }
   if (spare == 0) return;
@@ -109,17 +112,19 @@ void look_at_spare_images(const Folders& folders, const Files& files, const BySt
   for (const detail::ListedFile& image : files.images) {
     if (mask_of.contains(stem_of(image.path))) continue;
     if (!options.spare_images) {
-      refuse(image.path, "has no mask in " + detail::printable(folders.masks) +
-                             "; add it, have spare images passed over, or leave the image out by "
-                             "a manifest");
+      refuse_pairs(image.path,
+                   "has no mask in " + detail::printable(folders.masks) +
+                       "; add it, have spare images passed over, or leave the image out by "
+                       "a manifest");
     }
     ++spare;
   }
   if (spare == files.images.size()) {
-    refuse(folders.images, "must hold an image with a mask in " + detail::printable(folders.masks) +
-                               ", got none among " + std::to_string(spare) + " images and " +
-                               std::to_string(files.masks.size()) +
-                               " masks; name the folder whose masks are called as the images are");
+    refuse_pairs(folders.images,
+                 "must hold an image with a mask in " + detail::printable(folders.masks) +
+                     ", got none among " + std::to_string(spare) + " images and " +
+                     std::to_string(files.masks.size()) +
+                     " masks; name the folder whose masks are called as the images are");
   }
   if (spare == 0) return;
   say_spare(options.listing, options.images.native(), share_of(spare, files.images.size()),
@@ -129,7 +134,7 @@ void look_at_spare_images(const Folders& folders, const Files& files, const BySt
 detail::ImageListing list(const Folders& folders, const ImagePairsOptions& options,
                           std::vector<detail::ListingProof>& proofs) {
   const Files files = files_of(folders, options.mask_suffix, proofs);
-  if (files.images.empty()) refuse(folders.images, "must hold an image, got none");
+  if (files.images.empty()) refuse_pairs(folders.images, "must hold an image, got none");
   const ByStem image_of = by_stem(files.images, "");
   const ByStem mask_of = by_stem(files.masks, options.mask_suffix);
   look_at_spare_masks(files, image_of, options);
@@ -147,8 +152,8 @@ detail::ImageListing list(const Folders& folders, const ImagePairsOptions& optio
 }
 
 Folders folders_of(const ImagePairsOptions& options) {
-  return {detail::canonical_folder(options.images, who, "a folder of images"),
-          detail::canonical_folder(options.masks, who, "a folder of masks")};
+  return {detail::canonical_folder(options.images, image_pairs_name, "a folder of images"),
+          detail::canonical_folder(options.masks, image_pairs_name, "a folder of masks")};
 }
 
 std::shared_ptr<const detail::ImageListing> listing_of(const ImagePairsOptions& options) {

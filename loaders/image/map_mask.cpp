@@ -43,7 +43,7 @@ std::vector<std::uint16_t> known_values(const MapMask& map) {
 }
 
 template <class T>
-[[noreturn]] void refuse(const MapMask& map, const T* stored, std::size_t count, T value) {
+[[noreturn]] void refuse_value(const MapMask& map, const T* stored, std::size_t count, T value) {
   const std::vector<std::uint16_t> known = known_values(map);
   const auto nearest = std::ranges::min_element(
       known, {}, [value](std::uint16_t other) { return std::abs(int{other} - int{value}); });
@@ -90,7 +90,7 @@ void MapMask::operator()(Sample& sample) const {
       const std::int16_t label = table[from[i]];
       if (label == unknown) {
         std::memset(to, 0, count);
-        refuse(*this, from, count, from[i]);
+        refuse_value(*this, from, count, from[i]);
       }
       to[i] = static_cast<std::uint8_t>(label);
     }

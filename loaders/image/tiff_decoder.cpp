@@ -32,7 +32,7 @@ void unpack(const std::uint8_t* from, int bits, std::size_t count, std::uint16_t
   }
 }
 
-struct Colour {
+struct TiffColour {
   std::array<std::uint8_t, 3> rgb;
 };
 
@@ -51,7 +51,7 @@ class Colours {
       return std::all_of(table, table + count, [](std::uint16_t v) { return v < 256; });
     });
     for (std::size_t i = 0; i < count; ++i) {
-      Colour colour{};
+      TiffColour colour{};
       for (std::size_t c = 0; c < 3; ++c)
         colour.rgb[c] = static_cast<std::uint8_t>(narrow ? tables[c][i] : tables[c][i] >> 8);
       palette_.push_back(colour);
@@ -69,7 +69,7 @@ class Colours {
         return 1;
     }
   }
-  Colour of(const std::uint16_t* samples) const {
+  TiffColour of(const std::uint16_t* samples) const {
     const auto byte = [&](int i) { return to_byte(samples[i], layout_.bits); };
     switch (layout_.photometric) {
       case PHOTOMETRIC_PALETTE:
@@ -93,7 +93,7 @@ class Colours {
 
  private:
   detail::TiffLayout layout_;
-  std::vector<Colour> palette_;
+  std::vector<TiffColour> palette_;
 };
 
 }  // namespace
@@ -188,7 +188,7 @@ DecodedPixels TiffDecoder::decode(const Region& region) {
   state.each_row(region, [&](int x, int y, int count, const std::uint16_t* samples) {
     std::uint8_t* to = out + stride * static_cast<std::size_t>(y - rows.y) + std::ptrdiff_t{4} * x;
     for (int i = 0; i < count; ++i, to += 4, samples += needed) {
-      const Colour colour = state.colours.of(samples);
+      const TiffColour colour = state.colours.of(samples);
       std::memcpy(to, colour.rgb.data(), 3);
       to[3] = 255;
     }

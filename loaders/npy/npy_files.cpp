@@ -13,13 +13,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view who = "npy files";
+constexpr std::string_view npy_files_name = "npy files";
 
 detail::FileTable files_in(const fs::path& folder) {
   detail::FileTable files;
-  files.root = detail::canonical_folder(folder, who, "a folder of .npy files, or one");
-  const detail::FileSearch search{
-      .root = files.root, .who = who, .what = "an array", .is_wanted = detail::has_npy_extension};
+  files.root = detail::canonical_folder(folder, npy_files_name, "a folder of .npy files, or one");
+  const detail::FileSearch search{.root = files.root,
+                                  .who = npy_files_name,
+                                  .what = "an array",
+                                  .is_wanted = detail::has_npy_extension};
   for (const detail::ListedFile& file : detail::list_files(search, ""))
     files.add(file.path, file.bytes);
   if (files.size() == 0)

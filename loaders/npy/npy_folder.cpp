@@ -9,16 +9,18 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr std::string_view who = "npy folder";
+constexpr std::string_view npy_folder_name = "npy folder";
 
 std::string root_of(const std::filesystem::path& root) {
-  return detail::canonical_folder(root, who, "a folder of class folders");
+  return detail::canonical_folder(root, npy_folder_name, "a folder of class folders");
 }
 
 std::shared_ptr<const detail::ArrayListing> listing_of(const std::string& root,
                                                        const std::vector<std::string>& classes) {
-  const detail::FileSearch search{
-      .root = root, .who = who, .what = "an array", .is_wanted = detail::has_npy_extension};
+  const detail::FileSearch search{.root = root,
+                                  .who = npy_folder_name,
+                                  .what = "an array",
+                                  .is_wanted = detail::has_npy_extension};
   detail::ClassFiles found = detail::list_class_folders(search, classes);
   return std::make_shared<const detail::ArrayListing>(
       detail::list_arrays(std::move(found.files), std::move(found.values)));

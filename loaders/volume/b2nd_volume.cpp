@@ -24,8 +24,6 @@ using detail::B2ndFrame;
 using detail::named;
 using detail::StoreFile;
 
-constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  // that a volume keeps
-
 [[noreturn]] void cannot_open(const std::string& name, int error) {
   const std::string text =
       "[volume] " + name + ": cannot be opened: " + std::generic_category().message(error);
@@ -69,7 +67,7 @@ class B2ndVolume final : public Volume {
         axes_(std::move(axes)),
         unit_(unit_of(frame_)),
         layout_(axes_, frame_.block, detail::row_order(frame_.block.size()), frame_.type.size()),
-        chunks_(most_index_bytes) {}
+        chunks_(detail::most_index_bytes) {}
 
   std::uint64_t read_block(const VolumeIndex& place, std::span<std::byte> out) const override {
     return named(name(), [&] { return read(part_of(place), out); });
@@ -79,8 +77,8 @@ class B2ndVolume final : public Volume {
   }
   std::size_t resident_bytes() const override {
     const std::size_t chunks = frame_.offsets.size(), words = frame_.blocks + 24;
-    return chunks * 8 +
-           (words > most_index_bytes / 8 / chunks ? most_index_bytes : chunks * words * 8);
+    return chunks * 8 + (words > detail::most_index_bytes / 8 / chunks ? detail::most_index_bytes
+                                                                       : chunks * words * 8);
   }
 
  private:

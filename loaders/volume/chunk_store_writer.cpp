@@ -136,9 +136,9 @@ class Chunks {
 };
 
 /// One run of write_chunk_store().
-class Run {
+class PackRun {
  public:
-  Run(const Volume& from, const ChunkStoreOptions& options)
+  PackRun(const Volume& from, const ChunkStoreOptions& options)
       : from_(from),
         options_(options),
         header_(header_of(from, options)),
@@ -282,7 +282,7 @@ class Run {
 
 ChunkStoreProgress write_chunk_store(const Volume& from, const ChunkStoreOptions& options) {
   check(options);
-  return Run(from, options).write();
+  return PackRun(from, options).write();
 }
 
 }  // namespace headrace::inline v1

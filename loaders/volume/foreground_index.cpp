@@ -65,12 +65,12 @@ std::int64_t find_voxel(const VolumeInfo& info, const std::vector<std::byte>& vo
 }
 
 /// A voxel of a label by its number among all of them.
-struct Draw {
+struct DrawnVoxel {
   std::int64_t cell = 0;
   std::uint64_t which = 0;  ///< in the cell
 };
 
-Draw draw(const ForegroundTable& table, std::int64_t label, Random& random) {
+DrawnVoxel draw(const ForegroundTable& table, std::int64_t label, Random& random) {
   const ForegroundTable::Class* const there = table.find(label);
   if (there == nullptr)
     throw DataError("[foreground] label " + std::to_string(label) +
@@ -163,7 +163,7 @@ VolumeBox ForegroundIndex::cell_box(std::int64_t cell) const noexcept {
 
 VolumeIndex ForegroundIndex::pick_voxel(const CachedVolume& labels, std::int64_t label,
                                         Random& random) const {
-  const Draw drawn = draw(*table_, label, random);
+  const DrawnVoxel drawn = draw(*table_, label, random);
   const VolumeBox box = table_->box(drawn.cell);
   const std::int64_t at =
       find_voxel(labels.info(), detail::box_voxels(labels, box), label, drawn.which);

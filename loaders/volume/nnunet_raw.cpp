@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view who = "nnU-Net raw data";
+constexpr std::string_view nnunet_raw_name = "nnU-Net raw data";
 constexpr std::size_t channel_digits = 4;
 
-[[noreturn]] void refuse(const std::string& rule) {
-  throw ConfigError("[" + std::string(who) + "] " + rule);
+[[noreturn]] void refuse_raw_data(const std::string& rule) {
+  throw ConfigError("[" + std::string(nnunet_raw_name) + "] " + rule);
 }
 
 /// Names in a folder of the data set that end as its files do.
@@ -37,16 +37,18 @@ std::vector<std::string> names_in(const NnUNetRaw& raw, const std::string& folde
         other = entry.name;
         continue;
       }
-      if (entry.link) detail::check_link(path + "/" + entry.name, raw.folder.native(), who);
+      if (entry.link)
+        detail::check_link(path + "/" + entry.name, raw.folder.native(), nnunet_raw_name);
       names.push_back(entry.name.substr(0, entry.name.size() - raw.file_ending.size()));
     }
   } catch (const fs::filesystem_error& failure) {
-    detail::cannot_list(failure, who);
+    detail::cannot_list(failure, nnunet_raw_name);
   }
   if (names.empty()) {
-    refuse(detail::printable(path) + ": must hold files of dataset.json's \"file_ending\", " +
-           detail::quoted(raw.file_ending) +
-           (other.empty() ? ", is empty" : ", got " + detail::quoted(other)));
+    refuse_raw_data(detail::printable(path) +
+                    ": must hold files of dataset.json's \"file_ending\", " +
+                    detail::quoted(raw.file_ending) +
+                    (other.empty() ? ", is empty" : ", got " + detail::quoted(other)));
   }
   return names;
 }
@@ -67,10 +69,10 @@ std::map<std::string, std::set<std::size_t>> channels_in(const NnUNetRaw& raw,
         name.size() > channel_digits + 1 && name[name.size() - channel_digits - 1] == '_' &&
         std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c); });
     if (!numbered) {
-      refuse(detail::printable(folder) + "/" + detail::printable(name + raw.file_ending) +
-             ": an image must be named CASE_NNNN" + detail::printable(raw.file_ending) +
-             ", where NNNN is its channel; rename it to CASE_0000" +
-             detail::printable(raw.file_ending) + " if it is the first, or move it away");
+      refuse_raw_data(detail::printable(folder) + "/" + detail::printable(name + raw.file_ending) +
+                      ": an image must be named CASE_NNNN" + detail::printable(raw.file_ending) +
+                      ", where NNNN is its channel; rename it to CASE_0000" +
+                      detail::printable(raw.file_ending) + " if it is the first, or move it away");
     }
     found[name.substr(0, name.size() - channel_digits - 1)].insert(
         static_cast<std::size_t>(std::stoul(std::string(digits))));
@@ -86,18 +88,18 @@ std::vector<NnUNetCase> cases_in(const NnUNetRaw& raw, const std::string& folder
     for (std::size_t channel = 0; channel < raw.channels.size(); ++channel) {
       const std::string file = name + channel_suffix(channel) + raw.file_ending;
       if (!channels.contains(channel)) {
-        refuse(in + ": channel " + std::to_string(channel) + " (" +
-               detail::quoted(raw.channels[channel]) + ") is missing; add " +
-               detail::printable(file) + ", or take the case away");
+        refuse_raw_data(in + ": channel " + std::to_string(channel) + " (" +
+                        detail::quoted(raw.channels[channel]) + ") is missing; add " +
+                        detail::printable(file) + ", or take the case away");
       }
       made.images.push_back(raw.folder / folder / file);
     }
     if (channels.size() > raw.channels.size()) {
-      refuse(in + ": must have the " + std::to_string(raw.channels.size()) +
-             " channels of dataset.json's \"channel_names\", got channel " +
-             std::to_string(*channels.rbegin()) + ", too; name it there, or take " +
-             detail::printable(name + channel_suffix(*channels.rbegin()) + raw.file_ending) +
-             " away");
+      refuse_raw_data(
+          in + ": must have the " + std::to_string(raw.channels.size()) +
+          " channels of dataset.json's \"channel_names\", got channel " +
+          std::to_string(*channels.rbegin()) + ", too; name it there, or take " +
+          detail::printable(name + channel_suffix(*channels.rbegin()) + raw.file_ending) + " away");
     }
     cases.push_back(std::move(made));
   }
@@ -113,17 +115,18 @@ void add_labels(NnUNetRaw& raw) {
   for (NnUNetCase& made : raw.cases) {
     const std::string file = made.name + raw.file_ending;
     if (!std::ranges::binary_search(names, made.name)) {
-      refuse("case " + detail::quoted(made.name) +
-             ": its images need a label, got none; add labelsTr/" + detail::printable(file) +
-             ", or move the images to imagesTs" + did_you_mean(made.name, without_images));
+      refuse_raw_data("case " + detail::quoted(made.name) +
+                      ": its images need a label, got none; add labelsTr/" +
+                      detail::printable(file) + ", or move the images to imagesTs" +
+                      did_you_mean(made.name, without_images));
     }
     made.label = raw.folder / "labelsTr" / file;
   }
   if (!without_images.empty()) {
     const std::string& name = without_images.front();
-    refuse("case " + detail::quoted(name) + ": its label needs images, got none; add imagesTr/" +
-           detail::printable(name + channel_suffix(0) + raw.file_ending) +
-           ", or take the label away");
+    refuse_raw_data(
+        "case " + detail::quoted(name) + ": its label needs images, got none; add imagesTr/" +
+        detail::printable(name + channel_suffix(0) + raw.file_ending) + ", or take the label away");
   }
 }
 
@@ -142,25 +145,21 @@ std::string ending_in(const fs::path& folder) {
       }
       const std::string here = entry.name.substr(at + first.size() - 1);
       if (!ending.empty() && here != ending) {
-        refuse(detail::printable(folder.native()) + ": images must have one ending, got " +
-               detail::quoted(ending) + " and " + detail::quoted(here) +
-               "; keep those of another in a folder of their own");
+        refuse_raw_data(detail::printable(folder.native()) + ": images must have one ending, got " +
+                        detail::quoted(ending) + " and " + detail::quoted(here) +
+                        "; keep those of another in a folder of their own");
       }
       ending = here;
     }
   } catch (const fs::filesystem_error& failure) {
-    detail::cannot_list(failure, who);
+    detail::cannot_list(failure, nnunet_raw_name);
   }
   if (!ending.empty()) return ending;
-  refuse(detail::printable(folder.native()) +
-         ": must hold images named CASE_NNNN.ENDING, where NNNN is the channel, " +
-         (other.empty() ? "is empty"
-                        : "got " + detail::quoted(other) + "; rename it to CASE_0000.ENDING"));
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code none;
-  return fs::is_directory(path, none);
+  refuse_raw_data(detail::printable(folder.native()) +
+                  ": must hold images named CASE_NNNN.ENDING, where NNNN is the channel, " +
+                  (other.empty()
+                       ? "is empty"
+                       : "got " + detail::quoted(other) + "; rename it to CASE_0000.ENDING"));
 }
 
 }  // namespace
@@ -179,7 +178,7 @@ std::vector<std::int64_t> NnUNetRaw::values() const {
 
 std::vector<NnUNetCase> list_nnunet_cases(const fs::path& images, std::size_t channels,
                                           const fs::path& labels) {
-  const fs::path folder = detail::canonical_folder(images, who, "a folder of images");
+  const fs::path folder = detail::canonical_folder(images, nnunet_raw_name, "a folder of images");
   NnUNetRaw raw{.folder = folder.parent_path(), .file_ending = ending_in(folder)};
   for (std::size_t channel = 0; channel < channels; ++channel)
     raw.channels.push_back("channel " + std::to_string(channel));
@@ -194,26 +193,27 @@ std::vector<NnUNetCase> list_nnunet_cases(const fs::path& images, std::size_t ch
 
 bool is_nnunet_raw(const fs::path& folder) {
   std::error_code none;
-  return fs::is_regular_file(folder / "dataset.json", none) && is_folder(folder / "imagesTr");
+  return fs::is_regular_file(folder / "dataset.json", none) &&
+         detail::is_folder(folder / "imagesTr");
 }
 
 NnUNetRaw read_nnunet_raw(const fs::path& folder) {
   NnUNetRaw raw{.folder = detail::canonical_folder(
-                    folder, who, "a folder with imagesTr, labelsTr and dataset.json")};
+                    folder, nnunet_raw_name, "a folder with imagesTr, labelsTr and dataset.json")};
   const detail::DatasetJson json = detail::read_dataset_json(raw);
   for (const char* part : {"imagesTr", "labelsTr"}) {
-    if (!is_folder(raw.folder / part))
-      refuse(detail::printable(raw.folder.native()) + ": must have a folder " + part);
+    if (!detail::is_folder(raw.folder / part))
+      refuse_raw_data(detail::printable(raw.folder.native()) + ": must have a folder " + part);
   }
   raw.cases = cases_in(raw, "imagesTr");
   add_labels(raw);
   std::error_code none;
-  if (is_folder(raw.folder / "imagesTs") && !fs::is_empty(raw.folder / "imagesTs", none))
+  if (detail::is_folder(raw.folder / "imagesTs") && !fs::is_empty(raw.folder / "imagesTs", none))
     raw.test = cases_in(raw, "imagesTs");
   if (json.cases != static_cast<std::int64_t>(raw.cases.size())) {
-    refuse("dataset.json: \"numTraining\" must be the number of cases in imagesTr, " +
-           std::to_string(raw.cases.size()) + ", got " + std::to_string(json.cases) +
-           "; correct it, or find the cases that lack");
+    refuse_raw_data("dataset.json: \"numTraining\" must be the number of cases in imagesTr, " +
+                    std::to_string(raw.cases.size()) + ", got " + std::to_string(json.cases) +
+                    "; correct it, or find the cases that lack");
   }
   return raw;
 }

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view who = "volumes";
+constexpr std::string_view plain_volumes_name = "volumes";
 
-[[noreturn]] void refuse(const fs::path& place, const std::string& rule) {
-  throw ConfigError("[" + std::string(who) + "] " + detail::printable(place.native()) + ": " +
-                    rule);
+[[noreturn]] void refuse_volumes(const fs::path& place, const std::string& rule) {
+  throw ConfigError("[" + std::string(plain_volumes_name) + "] " +
+                    detail::printable(place.native()) + ": " + rule);
 }
 
 // "scan" of scan.tif and scan.nii.gz.
@@ -38,19 +38,14 @@ std::map<std::string, fs::path> files_in(const fs::path& folder) {
       if (entry.name.starts_with('.') || !is_named_as_volume(entry.name)) continue;
       const auto [other, first] = files.emplace(case_of(entry.name), folder / entry.name);
       if (!first)
-        refuse(folder, "each case must have one file, got " +
-                           detail::quoted(other->second.filename().string()) + " and " +
-                           detail::quoted(entry.name) + "; keep one of them");
+        refuse_volumes(folder, "each case must have one file, got " +
+                                   detail::quoted(other->second.filename().string()) + " and " +
+                                   detail::quoted(entry.name) + "; keep one of them");
     }
   } catch (const fs::filesystem_error& failure) {
-    detail::cannot_list(failure, who);
+    detail::cannot_list(failure, plain_volumes_name);
   }
   return files;
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code none;
-  return fs::is_directory(path, none);
 }
 
 }  // namespace
@@ -59,7 +54,7 @@ std::optional<PlainVolumes> plain_volumes_in(const fs::path& folder) {
   for (const char* begin : {"train_", ""}) {
     const PlainVolumes found{.images = folder / (std::string(begin) + "images"),
                              .labels = folder / (std::string(begin) + "labels")};
-    if (is_folder(found.images) && is_folder(found.labels)) return found;
+    if (detail::is_folder(found.images) && detail::is_folder(found.labels)) return found;
   }
   return {};
 }
@@ -75,16 +70,16 @@ fs::path labels_beside(const fs::path& images) {
 
 std::vector<NnUNetCase> list_plain_volumes(const PlainVolumes& where, bool all_labelled) {
   const std::map<std::string, fs::path> images = files_in(where.images);
-  if (images.empty()) refuse(where.images, "must hold volumes, NAME.tif say, has none");
+  if (images.empty()) refuse_volumes(where.images, "must hold volumes, NAME.tif say, has none");
   std::map<std::string, fs::path> labels;
   if (!where.labels.empty()) labels = files_in(where.labels);
   std::vector<NnUNetCase> cases;
   for (const auto& [name, image] : images) {
     const auto label = labels.find(name);
     if (label == labels.end() && all_labelled)
-      refuse(image, "an image must have a label of its name in " +
-                        detail::printable(where.labels.native()) +
-                        ", has none; add it, or take the image away");
+      refuse_volumes(image, "an image must have a label of its name in " +
+                                detail::printable(where.labels.native()) +
+                                ", has none; add it, or take the image away");
     cases.push_back({.name = name,
                      .images = {image},
                      .label = label == labels.end() ? fs::path() : label->second});

@@ -14,16 +14,11 @@ using detail::ResampleTask;
 using detail::Resampling;
 
 constexpr detail::Kernel kernel{"resample patches", "headrace_resample_patches"};
-constexpr const char* who = "resample patch";
-
-bool is_taken(DType dtype) {
-  return dtype == DType::uint8 || dtype == DType::int16 || dtype == DType::uint16 ||
-         dtype == DType::float32;
-}
+constexpr const char* resample_patch_name = "resample patch";
 
 const FieldSpec& box_of(const Schema& in, const std::string& name) {
-  const FieldSpec& field = in.at(name, who);
-  if (field.kind != FieldSpec::Kind::ragged || !is_taken(field.dtype)) {
+  const FieldSpec& field = in.at(name, resample_patch_name);
+  if (field.kind != FieldSpec::Kind::ragged || !detail::is_resampled(field.dtype)) {
     throw ConfigError("[resample patch] " + name +
                       " must be boxes of uint8, int16, uint16 or float32 voxels, ragged, got " +
                       to_string(field) + "; let VolumePatches be the source");
@@ -104,9 +99,9 @@ Schema ResamplePatch::schema(const Schema& in) const {
     }
   }
   box_of(in, image);
-  in.at(PatchFields::map, who);
-  in.at(PatchFields::moves, who);
-  const std::int64_t channels = in.at(PatchFields::values, who).shape[0];
+  in.at(PatchFields::map, resample_patch_name);
+  in.at(PatchFields::moves, resample_patch_name);
+  const std::int64_t channels = in.at(PatchFields::values, resample_patch_name).shape[0];
   Schema out = in;
   out.put(FieldSpec::fixed(image, DType::float32, image_shape(*this, channels)));
   if (!label.empty()) out.put(FieldSpec::fixed(label, box_of(in, label).dtype, label_shape(*this)));

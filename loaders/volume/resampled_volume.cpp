@@ -19,11 +19,6 @@ namespace {
 using detail::PatchMap;
 using detail::ResampleTask;
 
-bool is_taken(DType dtype) {
-  return dtype == DType::uint8 || dtype == DType::int16 || dtype == DType::uint16 ||
-         dtype == DType::float32;
-}
-
 std::array<double, 3> ratios(const VolumeInfo& from, const VolumeInfo& to) {
   std::array<double, 3> ratio{};
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -90,7 +85,7 @@ VolumeInfo info_of(const VolumeInfo& from, const std::array<double, 3>& spacing,
   for (std::size_t axis = 0; axis < 3; ++axis)
     to.spacing[axis] = from.spacing[axis] * ratio[axis];
   fit_blocks(ratio, to, name);
-  if (!is_taken(from.dtype)) {  // read as values
+  if (!detail::is_resampled(from.dtype)) {  // read as values
     to.dtype = DType::float32;
     to.scale = 1.0;
     to.offset = 0.0;

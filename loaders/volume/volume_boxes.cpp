@@ -11,10 +11,10 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr const char* who = "volume boxes";
+constexpr const char* volume_boxes_name = "volume boxes";
 constexpr std::int64_t farthest = std::int64_t{1} << 40;  // that a box may begin
 
-[[noreturn]] void refuse(const std::string& rule) {
+[[noreturn]] void refuse_boxes(const std::string& rule) {
   throw ConfigError("[volume boxes] " + rule);
 }
 
@@ -25,12 +25,12 @@ bool some_have_labels(const std::vector<VolumeCase>& cases) {
 
 void check_box(const PlacedBox& placed, std::size_t cases) {
   if (placed.volume < 0 || placed.volume >= static_cast<std::int64_t>(cases)) {
-    refuse("a box must be of a case from 0 to " + std::to_string(cases - 1) + ", got " +
-           std::to_string(placed.volume));
+    refuse_boxes("a box must be of a case from 0 to " + std::to_string(cases - 1) + ", got " +
+                 std::to_string(placed.volume));
   }
   for (std::int64_t begin : placed.begin) {
     if (begin < -farthest || begin > farthest)
-      refuse("a box must begin within 2^40 voxels, got " + std::to_string(begin));
+      refuse_boxes("a box must begin within 2^40 voxels, got " + std::to_string(begin));
   }
 }
 
@@ -42,18 +42,19 @@ VolumeBoxes::VolumeBoxes(std::vector<VolumeCase> cases, std::vector<PlacedBox> b
       boxes_(std::move(boxes)),
       options_(std::move(options)),
       labelled_(options_.with_labels && some_have_labels(cases_)) {
-  detail::check_cases(who, cases_, labelled_);
-  detail::check_patch(who, options_.extent);
-  if (boxes_.empty()) refuse("there must be a box, got none");
+  detail::check_cases(volume_boxes_name, cases_, labelled_);
+  detail::check_patch(volume_boxes_name, options_.extent);
+  if (boxes_.empty()) refuse_boxes("there must be a box, got none");
   for (const PlacedBox& placed : boxes_)
     check_box(placed, cases_.size());
   if (!std::isfinite(options_.outside))
-    refuse("outside must be finite, got " + std::to_string(options_.outside));
+    refuse_boxes("outside must be finite, got " + std::to_string(options_.outside));
   if (options_.image.empty() || (labelled_ && options_.image == options_.label))
-    refuse("image and label must have names of their own, got '" + options_.image + "' and '" +
-           options_.label + "'");
+    refuse_boxes("image and label must have names of their own, got '" + options_.image +
+                 "' and '" + options_.label + "'");
   channels_ = detail::channels_of(cases_.front());
-  if (labelled_) label_dtype_ = detail::label_dtype(who, cases_, options_.outside_label);
+  if (labelled_)
+    label_dtype_ = detail::label_dtype(volume_boxes_name, cases_, options_.outside_label);
 }
 
 std::string VolumeBoxes::name() const {

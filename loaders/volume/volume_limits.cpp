@@ -7,7 +7,7 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr const char* axes[] = {"channels", "z", "y", "x"};
+constexpr const char* axis_names[] = {"channels", "z", "y", "x"};
 
 [[noreturn]] void refuse(const std::string& name, const std::string& rule) {
   throw DataError("[volume] " + name + ": " + rule);
@@ -29,8 +29,8 @@ void check_extents(const VolumeIndex& extents, std::int64_t most, const std::str
                    const std::string& what) {
   for (std::size_t axis = 0; axis < 4; ++axis) {
     if (extents[axis] < 1 || extents[axis] > most) {
-      refuse(name, what + " along " + axes[axis] + " must be from 1 to " + std::to_string(most) +
-                       ", got " + std::to_string(extents[axis]));
+      refuse(name, what + " along " + axis_names[axis] + " must be from 1 to " +
+                       std::to_string(most) + ", got " + std::to_string(extents[axis]));
     }
   }
 }

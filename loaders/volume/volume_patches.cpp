@@ -11,17 +11,18 @@
 namespace headrace::inline v1 {
 namespace {
 
-constexpr const char* who = "volume patches";
+constexpr const char* volume_patches_name = "volume patches";
 
-[[noreturn]] void refuse(const std::string& rule) {
+[[noreturn]] void refuse_patches(const std::string& rule) {
   throw ConfigError("[volume patches] " + rule);
 }
 
 void check_sampling(const VolumeCase& of, const VolumePatchesOptions& options) {
   if (options.with_labels && options.sampling.foreground > 0.0 && !of.foreground) {
-    refuse("case " + of.name +
-           " must have an index of its classes for patches around them, got none; set foreground "
-           "to 0");
+    refuse_patches(
+        "case " + of.name +
+        " must have an index of its classes for patches around them, got none; set foreground "
+        "to 0");
   }
 }
 
@@ -39,13 +40,13 @@ DType common(const Volumes& volumes, std::initializer_list<DType> taken, DType o
 
 VolumePatches::VolumePatches(std::vector<VolumeCase> cases, VolumePatchesOptions options)
     : cases_(std::move(cases)), options_(std::move(options)) {
-  detail::check_cases(who, cases_, options_.with_labels);
-  detail::check_patch(who, options_.patch);
+  detail::check_cases(volume_patches_name, cases_, options_.with_labels);
+  detail::check_patch(volume_patches_name, options_.patch);
   if (!std::isfinite(options_.outside))
-    refuse("outside must be finite, got " + std::to_string(options_.outside));
+    refuse_patches("outside must be finite, got " + std::to_string(options_.outside));
   if (options_.image.empty() || (options_.with_labels && options_.image == options_.label))
-    refuse("image and label must have names of their own, got '" + options_.image + "' and '" +
-           options_.label + "'");
+    refuse_patches("image and label must have names of their own, got '" + options_.image +
+                   "' and '" + options_.label + "'");
   options_.sampling.check();
   options_.transform.check();
   channels_ = detail::channels_of(cases_.front());
@@ -59,7 +60,8 @@ VolumePatches::VolumePatches(std::vector<VolumeCase> cases, VolumePatchesOptions
   }
   image_dtype_ =
       common(images, {DType::uint8, DType::int16, DType::uint16, DType::float32}, DType::float32);
-  if (options_.with_labels) label_dtype_ = detail::label_dtype(who, cases_, beyond());
+  if (options_.with_labels)
+    label_dtype_ = detail::label_dtype(volume_patches_name, cases_, beyond());
   const auto reach = options_.transform.largest_reach(options_.patch);
   largest_box_ = 1;
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -69,14 +71,15 @@ VolumePatches::VolumePatches(std::vector<VolumeCase> cases, VolumePatchesOptions
       static_cast<std::int64_t>(std::max(
           size_of(image_dtype_) * static_cast<std::size_t>(channels_), size_of(label_dtype_)));
   if (bytes > (std::int64_t{1} << 31) - 64) {
-    refuse("the voxels that a patch is cut from must take less than 2 GiB, got " +
-           std::to_string(bytes >> 20) + " MiB; take a smaller patch or milder transforms");
+    refuse_patches("the voxels that a patch is cut from must take less than 2 GiB, got " +
+                   std::to_string(bytes >> 20) + " MiB; take a smaller patch or milder transforms");
   }
   if (options_.transform.elastic > 0.0) {
     const auto knots = options_.transform.knots(options_.patch);
     if (knots[2] > detail::most_knots)
-      refuse("elastic_sigma must be larger for a patch of " + std::to_string(options_.patch[2]) +
-             " voxels along x, got " + std::to_string(options_.transform.elastic_sigma));
+      refuse_patches("elastic_sigma must be larger for a patch of " +
+                     std::to_string(options_.patch[2]) + " voxels along x, got " +
+                     std::to_string(options_.transform.elastic_sigma));
     most_moves_ = std::int64_t{3} * knots[0] * knots[1] * knots[2];
   }
 }

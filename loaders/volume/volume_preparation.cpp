@@ -18,7 +18,7 @@
 namespace headrace::inline v1 {
 namespace {
 
-[[noreturn]] void refuse(const std::string& rule) {
+[[noreturn]] void refuse_preparation(const std::string& rule) {
   throw ConfigError("[prepare volumes] " + rule);
 }
 
@@ -27,35 +27,35 @@ void check(const VolumeNormalization& channel) {
   const auto text = [](double value) { return std::to_string(value); };
   if (!std::isfinite(channel.low) || !std::isfinite(channel.high) ||
       !(channel.low <= channel.high)) {
-    refuse("ct must cut to a low value and one that is not lower, got " + text(channel.low) +
-           " and " + text(channel.high));
+    refuse_preparation("ct must cut to a low value and one that is not lower, got " +
+                       text(channel.low) + " and " + text(channel.high));
   }
   if (!std::isfinite(channel.mean) || !std::isfinite(channel.deviation) ||
       channel.deviation < 0.0) {
-    refuse("ct must have a mean and a deviation of at least 0, got " + text(channel.mean) +
-           " and " + text(channel.deviation));
+    refuse_preparation("ct must have a mean and a deviation of at least 0, got " +
+                       text(channel.mean) + " and " + text(channel.deviation));
   }
 }
 
 void check(const VolumePreparation& preparation) {
   for (const double length : preparation.spacing)
     if (!std::isfinite(length) || length < 0.0)
-      refuse("spacing must be 0 or more mm, got " + std::to_string(length));
+      refuse_preparation("spacing must be 0 or more mm, got " + std::to_string(length));
   for (const VolumeNormalization& channel : preparation.channels)
     check(channel);
 }
 
 void check(const PrepareOptions& options) {
   using Int16 = std::numeric_limits<std::int16_t>;
-  if (options.folder.empty()) refuse("a folder to write to must be named, got nothing");
+  if (options.folder.empty()) refuse_preparation("a folder to write to must be named, got nothing");
   for (const std::int64_t side : options.chunk)
     if (side < 1 || side > 1024)
-      refuse("a chunk's sides must be 1 to 1024 voxels, got " + std::to_string(side));
+      refuse_preparation("a chunk's sides must be 1 to 1024 voxels, got " + std::to_string(side));
   if (options.threads < 1 || options.threads > 1024)
-    refuse("threads must be 1 to 1024, got " + std::to_string(options.threads));
+    refuse_preparation("threads must be 1 to 1024, got " + std::to_string(options.threads));
   for (const std::int64_t value : options.values)
     if (value < Int16::min() || value > Int16::max())
-      refuse("values of labels must fit 16 bits, got " + std::to_string(value));
+      refuse_preparation("values of labels must fit 16 bits, got " + std::to_string(value));
 }
 
 void check(const NnUNetCase& of, const VolumePreparation& preparation) {
@@ -63,16 +63,17 @@ void check(const NnUNetCase& of, const VolumePreparation& preparation) {
   const std::string outside("/\0", 2);
   if (of.name.empty() || of.name.starts_with('.') ||
       of.name.find_first_of(outside) != std::string::npos) {
-    refuse(who +
-           "a case's name must be that of a file in the folder, without \"/\" and with no "
-           "\".\" before it; rename its files");
+    refuse_preparation(
+        who +
+        "a case's name must be that of a file in the folder, without \"/\" and with no "
+        "\".\" before it; rename its files");
   }
   const std::size_t images = of.images.size();
-  if (images == 0) refuse(who + "must have an image");
+  if (images == 0) refuse_preparation(who + "must have an image");
   const std::size_t channels = preparation.channels.size();
   if (channels != 1 && channels != images) {
-    refuse(who + "normalizations must be one, or one for each of " + std::to_string(images) +
-           " channels, got " + std::to_string(channels));
+    refuse_preparation(who + "normalizations must be one, or one for each of " +
+                       std::to_string(images) + " channels, got " + std::to_string(channels));
   }
 }
 
@@ -81,7 +82,8 @@ void check(const std::vector<NnUNetCase>& cases, const VolumePreparation& prepar
   for (const NnUNetCase& of : cases) {
     check(of, preparation);
     if (!names.insert(of.name).second)
-      refuse("every case must have a name of its own, got two of " + detail::quoted(of.name));
+      refuse_preparation("every case must have a name of its own, got two of " +
+                         detail::quoted(of.name));
   }
 }
 
@@ -95,10 +97,10 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 /// One run of prepare_cases().
-class Run {
+class PreparationRun {
  public:
-  Run(const std::vector<NnUNetCase>& cases, const VolumePreparation& preparation,
-      const PrepareOptions& options)
+  PreparationRun(const std::vector<NnUNetCase>& cases, const VolumePreparation& preparation,
+                 const PrepareOptions& options)
       : cases_(cases),
         preparation_(preparation),
         options_(options),
@@ -205,7 +207,7 @@ std::vector<PreparedCase> prepare_cases(const std::vector<NnUNetCase>& cases,
   check(options);
   check(cases, preparation);
   make_folder(options.folder);
-  return Run(cases, preparation, options).prepare();
+  return PreparationRun(cases, preparation, options).prepare();
 }
 
 }  // namespace headrace::inline v1

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& rule) {
+[[noreturn]] void refuse_volume(const fs::path& path, const std::string& rule) {
   throw ConfigError("[volume writer] " + detail::printable(path.native()) + ": " + rule);
 }
 
@@ -30,13 +30,13 @@ DType checked_type(const fs::path& path, const VolumeInfo& info,
                    std::span<const std::byte> voxels) {
   const auto bytes = static_cast<std::size_t>(voxels_of(info.shape)) * size_of(info.dtype);
   if (bytes == 0 || bytes != voxels.size()) {
-    refuse(path, "shape and type say " + std::to_string(bytes) + " bytes, got " +
-                     std::to_string(voxels.size()));
+    refuse_volume(path, "shape and type say " + std::to_string(bytes) + " bytes, got " +
+                            std::to_string(voxels.size()));
   }
   const DType dtype = info.dtype == DType::boolean ? DType::uint8 : info.dtype;
   if (detail::nifti_datatype(dtype) == 0) {
-    refuse(path, "voxels must be integers or floats of 32 or 64 bits, got " +
-                     std::string(name_of(dtype)) + "; convert them to float32");
+    refuse_volume(path, "voxels must be integers or floats of 32 or 64 bits, got " +
+                            std::string(name_of(dtype)) + "; convert them to float32");
   }
   return dtype;
 }
@@ -138,8 +138,8 @@ void write_nifti(const fs::path& path, const VolumeInfo& info, std::span<const s
   const DType dtype = checked_type(path, info, voxels);
   const std::int64_t longest = std::ranges::max(info.shape);
   if (longest > most) {
-    refuse(path, "NIfTI-1 has extents up to " + std::to_string(most) + ", got " +
-                     std::to_string(longest) + "; write TIFF");
+    refuse_volume(path, "NIfTI-1 has extents up to " + std::to_string(most) + ", got " +
+                            std::to_string(longest) + "; write TIFF");
   }
   const NiftiStart start = nifti_start(info, dtype);
   const AtomicFileOptions options{.who = "volume writer"};
@@ -161,8 +161,8 @@ void write_tiff_volume(const fs::path& path, const VolumeInfo& info,
   constexpr std::size_t most_plain = std::size_t{3} << 30;  // offsets of TIFF end at 4 GiB
   const DType dtype = checked_type(path, info, voxels);
   if (info.scale != 1.0 || info.offset != 0.0) {
-    refuse(path, "TIFF has no scale and offset, got " + in_digits(info.scale) + " and " +
-                     in_digits(info.offset) + "; apply them, or write NIfTI");
+    refuse_volume(path, "TIFF has no scale and offset, got " + in_digits(info.scale) + " and " +
+                            in_digits(info.offset) + "; apply them, or write NIfTI");
   }
   const detail::TiffPageFormat format{.width = static_cast<std::uint32_t>(info.shape[3]),
                                       .height = static_cast<std::uint32_t>(info.shape[2]),

@@ -38,12 +38,12 @@ double sum_of(const CachedVolume& from, const VolumeBox& box) {
 }
 
 /// A cell, and what of its sum lies before the voxel.
-struct Draw {
+struct DrawnCell {
   std::int64_t cell = 0;
   double before = 0.0;
 };
 
-Draw draw(const std::vector<double>& ends, Random& random) {
+DrawnCell draw(const std::vector<double>& ends, Random& random) {
   const double number = random.uniform() * ends.back();
   // Rounded up to all of it, it still is in the last cell that has weights.
   const auto end = number < ends.back() ? std::upper_bound(ends.begin(), ends.end(), number)
@@ -83,7 +83,7 @@ VolumeBox WeightMap::cell_of(Random random) const {
 }
 
 VolumeIndex WeightMap::pick_voxel(Random& random) const {
-  const Draw drawn = draw(ends_, random);
+  const DrawnCell drawn = draw(ends_, random);
   const VolumeBox box = CellGrid::of(weights_->info()).box(drawn.cell);
   const std::vector<float> weights = weights_in(*weights_, box);
   double sum = 0.0;

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Format : unsigned char { none, nifti, tiff, hdf5 };
+enum class PredictionFormat : unsigned char { none, nifti, tiff, hdf5 };
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char letter) {
@@ -22,27 +22,28 @@ std::string lower(std::string text) {
   return text;
 }
 
-Format format_of(const fs::path& path) {
+PredictionFormat format_of(const fs::path& path) {
   const std::string name = lower(path.filename().native());
-  if (name.ends_with(".nii") || name.ends_with(".nii.gz")) return Format::nifti;
-  if (name.ends_with(".tif") || name.ends_with(".tiff")) return Format::tiff;
-  if (name.ends_with(".h5") || name.ends_with(".hdf5")) return Format::hdf5;
-  return Format::none;
+  if (name.ends_with(".nii") || name.ends_with(".nii.gz")) return PredictionFormat::nifti;
+  if (name.ends_with(".tif") || name.ends_with(".tiff")) return PredictionFormat::tiff;
+  if (name.ends_with(".h5") || name.ends_with(".hdf5")) return PredictionFormat::hdf5;
+  return PredictionFormat::none;
 }
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& rule) {
+[[noreturn]] void refuse_prediction(const fs::path& path, const std::string& rule) {
   throw ConfigError("[write prediction] " + detail::printable(path.native()) + ": " + rule);
 }
 
 void write_hdf5(const fs::path& path, const VolumeInfo& info, std::span<const std::byte> voxels) {
   const auto bytes = static_cast<std::size_t>(voxels_of(info.shape)) * size_of(info.dtype);
   if (bytes == 0 || bytes != voxels.size()) {
-    refuse(path, "shape and type say " + std::to_string(bytes) + " bytes, got " +
-                     std::to_string(voxels.size()));
+    refuse_prediction(path, "shape and type say " + std::to_string(bytes) + " bytes, got " +
+                                std::to_string(voxels.size()));
   }
   if (info.scale != 1.0 || info.offset != 0.0) {
-    refuse(path, "HDF5 has no scale and offset, got " + std::to_string(info.scale) + " and " +
-                     std::to_string(info.offset) + "; apply them, or write NIfTI");
+    refuse_prediction(path, "HDF5 has no scale and offset, got " + std::to_string(info.scale) +
+                                " and " + std::to_string(info.offset) +
+                                "; apply them, or write NIfTI");
   }
   const VolumeIndex& shape = info.shape;
   const bool one = shape[0] == 1;
@@ -67,22 +68,23 @@ void write_hdf5(const fs::path& path, const VolumeInfo& info, std::span<const st
 }  // namespace
 
 bool writes_prediction(const fs::path& path) {
-  return format_of(path) != Format::none;
+  return format_of(path) != PredictionFormat::none;
 }
 
 void write_prediction(const fs::path& path, const VolumeInfo& info,
                       std::span<const std::byte> voxels) {
   switch (format_of(path)) {
-    case Format::nifti:
+    case PredictionFormat::nifti:
       return write_nifti(path, info, voxels);
-    case Format::tiff:
+    case PredictionFormat::tiff:
       return write_tiff_volume(path, info, voxels);
-    case Format::hdf5:
+    case PredictionFormat::hdf5:
       return write_hdf5(path, info, voxels);
-    case Format::none:
+    case PredictionFormat::none:
       break;
   }
-  refuse(path, "a prediction's name must end in .nii.gz, .nii, .tif, .tiff, .h5 or .hdf5");
+  refuse_prediction(path,
+                    "a prediction's name must end in .nii.gz, .nii, .tif, .tiff, .h5 or .hdf5");
 }
 
 }  // namespace headrace::inline v1

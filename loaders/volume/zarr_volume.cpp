@@ -22,8 +22,6 @@ using detail::StoreFile;
 using detail::StoreFolder;
 using detail::ZarrArray;
 
-constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  // that a volume keeps
-
 detail::ArrayAxes axes_of(const detail::FoundZarr& found) {
   if (found.scale && !found.scale->axes.empty()) return {found.array.shape, found.scale->axes};
   return detail::ArrayAxes(found.array.shape);
@@ -75,7 +73,7 @@ class ZarrVolume final : public Volume {
         chunks_(array_.sharded
                     ? bounded_product(counts_, limits.metadata_bytes / 16, "chunks in a shard")
                     : 1),
-        indexes_(most_index_bytes) {}
+        indexes_(detail::most_index_bytes) {}
 
   std::uint64_t read_block(const VolumeIndex& place, std::span<std::byte> out) const override {
     return named(name(), [&] { return read(place, out); });
@@ -90,7 +88,7 @@ class ZarrVolume final : public Volume {
     for (std::size_t axis = 0; axis < array_.shape.size(); ++axis)
       files *= static_cast<double>((array_.shape[axis] - 1) / array_.file[axis] + 1);
     return static_cast<std::size_t>(
-        std::min(files * 16.0 * static_cast<double>(chunks_), double{most_index_bytes}));
+        std::min(files * 16.0 * static_cast<double>(chunks_), double{detail::most_index_bytes}));
   }
 
  private:

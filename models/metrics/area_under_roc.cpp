@@ -12,7 +12,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-constexpr double not_defined = std::numeric_limits<double>::quiet_NaN();
+constexpr double undefined_area = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -24,7 +24,7 @@ double area_under_roc(std::span<const double> scores, std::span<const std::uint8
   if (std::ranges::any_of(labels, [](std::uint8_t label) { return label > 1; }))
     throw DataError("[area_under_roc] labels must be 0 or 1");
   if (std::ranges::any_of(scores, [](double score) { return std::isnan(score); }))
-    return not_defined;
+    return undefined_area;
 
   std::vector<std::size_t> by_score(scores.size());
   std::iota(by_score.begin(), by_score.end(), std::size_t{0});
@@ -42,7 +42,7 @@ double area_under_roc(std::span<const double> scores, std::span<const std::uint8
     first = last;
   }
   const double negatives = static_cast<double>(scores.size()) - positives;
-  if (positives == 0.0 || negatives == 0.0) return not_defined;
+  if (positives == 0.0 || negatives == 0.0) return undefined_area;
   return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
 }
 
@@ -67,7 +67,7 @@ double macro_area_under_roc(std::span<const float> scores, std::span<const std::
     sum += area_under_roc(of_column, truth);
     ++defined;
   }
-  return defined == 0 ? not_defined : sum / defined;
+  return defined == 0 ? undefined_area : sum / defined;
 }
 
 }  // namespace headrace::inline v1::models

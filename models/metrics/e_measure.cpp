@@ -1,16 +1,15 @@
+#include <headrace/models/metrics/detail/divisor_eps.h>
 #include <headrace/models/metrics/e_measure.h>
-
-#include <limits>
 
 namespace headrace::inline v1::models {
 
-namespace {
+using detail::divisor_eps;
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
+namespace {
 
 // Of a pixel whose prediction and mask lie `a` and `c` above their means.
 double alignment(double a, double c) {
-  const double aligned = 2.0 * a * c / (a * a + c * c + eps);
+  const double aligned = 2.0 * a * c / (a * a + c * c + divisor_eps);
   return (aligned + 1.0) * (aligned + 1.0) / 4.0;
 }
 
@@ -32,7 +31,7 @@ double enhanced_sum(const ThresholdCounts& counts, const MarkedPixels& marked) {
 }  // namespace
 
 ThresholdCurve e_measure(const ThresholdCounts& counts) {
-  const double divisor = static_cast<double>(counts.pixels) - 1.0 + eps;
+  const double divisor = static_cast<double>(counts.pixels) - 1.0 + divisor_eps;
   ThresholdCurve curve;
   for (std::size_t t = 0; t < saliency_thresholds; ++t)
     curve.at[t] = enhanced_sum(counts, counts.at[t]) / divisor;

@@ -4,7 +4,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-double ratio(std::int64_t part, std::int64_t whole) {
+double ratio_or_zero(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -12,10 +12,10 @@ double ratio(std::int64_t part, std::int64_t whole) {
 
 MaskOverlap mask_overlap(const MarkedPixels& marked, std::int64_t object) {
   const std::int64_t all = marked.object + marked.rest;
-  return {.iou = ratio(marked.object, object + marked.rest),
-          .dice = ratio(2 * marked.object, object + all),
-          .precision = ratio(marked.object, all),
-          .recall = ratio(marked.object, object)};
+  return {.iou = ratio_or_zero(marked.object, object + marked.rest),
+          .dice = ratio_or_zero(2 * marked.object, object + all),
+          .precision = ratio_or_zero(marked.object, all),
+          .recall = ratio_or_zero(marked.object, object)};
 }
 
 ThresholdCurve f_measure(const ThresholdCounts& counts, double beta_squared) {

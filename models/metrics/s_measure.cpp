@@ -1,14 +1,14 @@
+#include <headrace/models/metrics/detail/divisor_eps.h>
 #include <headrace/models/metrics/s_measure.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace headrace::inline v1::models {
 
-namespace {
+using detail::divisor_eps;
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
+namespace {
 
 // Rows and columns from the first up to, without, the last.
 struct Quadrant {
@@ -64,7 +64,7 @@ struct Sums {
 
 double evenness(double mean, double squares, double pixels) {
   const double deviation = pixels > 1.0 ? std::sqrt(squares / (pixels - 1.0)) : 0.0;
-  return 2.0 * mean / (mean * mean + 1.0 + deviation + eps);
+  return 2.0 * mean / (mean * mean + 1.0 + deviation + divisor_eps);
 }
 
 double object_part(const SaliencyPair& pair) {
@@ -106,10 +106,10 @@ double similarity(const SaliencyPair& pair, const Quadrant& in) {
         pair, in, [&](double p, double) { return (p - x) * (p - x); },
         [&](double p, double g) { return (p - x) * (g - y); });
   const double variance_y = sums.second * (1.0 - y) * (1.0 - y) + (n - sums.second) * y * y;
-  const double divisor = n - 1.0 + eps;
+  const double divisor = n - 1.0 + divisor_eps;
   const double a = 4.0 * x * y * (products.second / divisor);
   const double b = (x * x + y * y) * (products.first / divisor + variance_y / divisor);
-  if (a != 0.0) return a / (b + eps);
+  if (a != 0.0) return a / (b + divisor_eps);
   return b == 0.0 ? 1.0 : 0.0;
 }
 

@@ -1,17 +1,18 @@
+#include <headrace/models/metrics/detail/divisor_eps.h>
 #include <headrace/models/metrics/nearest_object.h>
 #include <headrace/models/metrics/weighted_f.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace headrace::inline v1::models {
 
+using detail::divisor_eps;
+
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr std::int64_t radius = 3;
 constexpr double sigma = 5.0;
 using Taps = std::array<double, 2 * radius + 1>;
@@ -117,8 +118,8 @@ double weighted_f(const SaliencyPair& pair) {
   const auto object = static_cast<double>(pair.object_pixels());
   const double true_positive = object - error.of_object();
   const double recall = 1.0 - error.of_object() / object;
-  const double precision = true_positive / (true_positive + error.of_rest() + eps);
-  return 2.0 * recall * precision / (recall + precision + eps);
+  const double precision = true_positive / (true_positive + error.of_rest() + divisor_eps);
+  return 2.0 * recall * precision / (recall + precision + divisor_eps);
 }
 
 }  // namespace headrace::inline v1::models

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/block_module.h>
+#include <headrace/models/networks/detail/listed.h>
 #include <headrace/models/networks/name_pattern.h>
 
 #include <algorithm>
@@ -9,24 +10,12 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // Calls visit(module, prefix of its blocks' names) for each.
 template <typename Visit>
 void for_block_modules(const torch::nn::Module& module, const Visit& visit) {
   for (const auto& item : module.named_modules())
     if (auto* part = dynamic_cast<BlockModule*>(item.value().get()))
       visit(*part, item.key().empty() ? std::string() : item.key() + '.');
-}
-
-bool fits_one(const std::string& name, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
 }
 
 void require_fit(const std::vector<std::string>& names, const std::string& pattern) {
@@ -37,7 +26,7 @@ void require_fit(const std::vector<std::string>& names, const std::string& patte
                     pattern + "\" that fits none; " +
                     (names.empty() ? "the network names no blocks: derive its modules from "
                                      "models::BlockModule"
-                                   : "the blocks are " + listed(names)));
+                                   : "the blocks are " + detail::listed(names)));
 }
 
 }  // namespace
@@ -63,8 +52,8 @@ void BlockModule::checkpoint_block(const std::string& name, bool on) {
 std::size_t BlockModule::index_of(const std::string& name) const {
   const auto found = std::ranges::find(blocks_, name, &NamedBlock::name);
   if (found != blocks_.end()) return static_cast<std::size_t>(found - blocks_.begin());
-  throw ConfigError("[network] a block must be one of " + listed(block_names()) + ", got \"" +
-                    name + '"');
+  throw ConfigError("[network] a block must be one of " + detail::listed(block_names()) +
+                    ", got \"" + name + '"');
 }
 
 std::vector<std::string> block_names(const torch::nn::Module& module) {
@@ -87,7 +76,7 @@ void checkpoint_blocks(torch::nn::Module& module, const std::vector<std::string>
   // A module that is used under two names is checkpointed by either.
   for_block_modules(module, [&](BlockModule& part, const std::string& prefix) {
     for (const std::string& name : part.block_names())
-      if (fits_one(prefix + name, patterns)) part.checkpoint_block(name, true);
+      if (fits_any(prefix + name, patterns)) part.checkpoint_block(name, true);
   });
 }
 

@@ -24,11 +24,10 @@ namespace nn = torch::nn;
 using detail::ConvNorm;
 using Channels = std::array<std::int64_t, 4>;
 
-constexpr const char* who = "camoxpert";
-constexpr std::int64_t coarsest_stride = 32;
+constexpr const char* camoxpert_name = "camoxpert";
 constexpr double largest_logit = 15.0;
 
-constexpr std::array<detail::ExpertMaker, 7> kinds{
+constexpr std::array<detail::ExpertMaker, 7> expert_kinds{
     detail::texture_expert, detail::linear_attention_expert,
     detail::hybrid_expert,  detail::frequency_expert,
     detail::edge_expert,    detail::context_expert,
@@ -58,7 +57,7 @@ struct Attention : nn::Module {
 struct Level : BlockModule {
   Level(std::int64_t channels, const MixtureOptions& mixture)
       : attention(register_module("attention", std::make_shared<Attention>(channels))),
-        moe(register_module("moe", detail::make_mixture(channels, mixture, kinds))) {
+        moe(register_module("moe", detail::make_mixture(channels, mixture, expert_kinds))) {
     add_block("attention", {attention});
   }
 
@@ -75,8 +74,8 @@ struct Level : BlockModule {
   std::shared_ptr<ExpertMixture> moe;
 };
 
-struct DecoderBlock : nn::Module {
-  DecoderBlock(std::int64_t in, std::int64_t out)
+struct CamoxpertDecoderBlock : nn::Module {
+  CamoxpertDecoderBlock(std::int64_t in, std::int64_t out)
       : conv1(register_module("conv1", std::make_shared<ConvNorm>(detail::ConvNormOptions{
                                            .in = in, .out = out, .kernel = 3}))),
         conv2(register_module("conv2", std::make_shared<ConvNorm>(detail::ConvNormOptions{
@@ -95,12 +94,14 @@ struct DecoderBlock : nn::Module {
   std::shared_ptr<ConvNorm> conv2;
 };
 
-struct Decoder : BlockModule {
-  Decoder(const Channels& channels, std::int64_t last)
-      : blocks(register_module("blocks", std::make_shared<detail::PartList<DecoderBlock>>())) {
+struct CamoxpertDecoder : BlockModule {
+  CamoxpertDecoder(const Channels& channels, std::int64_t last)
+      : blocks(register_module("blocks",
+                               std::make_shared<detail::PartList<CamoxpertDecoderBlock>>())) {
     for (std::size_t i = 3; i > 0; --i)
-      blocks->add(std::make_shared<DecoderBlock>(channels[i] + channels[i - 1], channels[i - 1]));
-    blocks->add(std::make_shared<DecoderBlock>(channels[0], last));
+      blocks->add(
+          std::make_shared<CamoxpertDecoderBlock>(channels[i] + channels[i - 1], channels[i - 1]));
+    blocks->add(std::make_shared<CamoxpertDecoderBlock>(channels[0], last));
     for (std::size_t i = 0; i < blocks->parts.size(); ++i)
       add_block(block_name(i), {blocks->parts[i]});
   }
@@ -126,11 +127,11 @@ struct Decoder : BlockModule {
 
   static std::string block_name(std::size_t number) { return "blocks." + std::to_string(number); }
 
-  std::shared_ptr<detail::PartList<DecoderBlock>> blocks;
+  std::shared_ptr<detail::PartList<CamoxpertDecoderBlock>> blocks;
 };
 
-struct Head : nn::Module {
-  Head(std::int64_t in, std::int64_t inner, std::int64_t classes)
+struct CamoxpertHead : nn::Module {
+  CamoxpertHead(std::int64_t in, std::int64_t inner, std::int64_t classes)
       : hidden(register_module("hidden", std::make_shared<ConvNorm>(detail::ConvNormOptions{
                                              .in = in, .out = inner, .kernel = 3}))),
         logits(register_module("logits", detail::same_convolution({.in = inner, .out = classes}))) {
@@ -159,14 +160,14 @@ struct CamoXpert : BlockModule {
     for (const std::int64_t count : channels)
       levels->add(std::make_shared<Level>(count, options.mixture));
     const std::int64_t last = scaled_channels(64, options.width);
-    decoder = register_module("decoder", std::make_shared<Decoder>(channels, last));
+    decoder = register_module("decoder", std::make_shared<CamoxpertDecoder>(channels, last));
     if (options.mixture.deep_supervision) {
       side = register_module("side", nn::ModuleList());
       for (std::size_t i = 3; i-- > 0;)
         side->push_back(detail::same_convolution({.in = channels[i], .out = options.classes}));
     }
-    head = register_module(
-        "head", std::make_shared<Head>(last, scaled_channels(32, options.width), options.classes));
+    head = register_module("head", std::make_shared<CamoxpertHead>(
+                                       last, scaled_channels(32, options.width), options.classes));
     add_block("head", {head});
   }
 
@@ -175,7 +176,8 @@ struct CamoXpert : BlockModule {
 
   // `all`: also what only training looks at.
   Output run(const at::Tensor& images, bool all) {
-    detail::check_images(who, images, {.channels = in_channels, .side_divisor = coarsest_stride});
+    detail::check_images(camoxpert_name, images,
+                         {.channels = in_channels, .side_divisor = detail::coarsest_stride});
     std::array<at::Tensor, 4> features = backbone->features(images);
     std::array<Mixed, 4> mixed;
     for (std::size_t i = 0; i < mixed.size(); ++i)
@@ -204,16 +206,16 @@ struct CamoXpert : BlockModule {
   double balance;
   std::shared_ptr<EdgeNeXtEncoder> backbone;
   std::shared_ptr<detail::PartList<Level>> levels;
-  std::shared_ptr<Decoder> decoder;
+  std::shared_ptr<CamoxpertDecoder> decoder;
   nn::ModuleList side{nullptr};
-  std::shared_ptr<Head> head;
+  std::shared_ptr<CamoxpertHead> head;
 };
 
 }  // namespace
 
 std::unique_ptr<Network> make_camoxpert(const CamoXpertOptions& options) {
-  detail::check_classes(who, options.classes);
-  detail::check_mixture(who, options.mixture, kinds.size());
+  detail::check_classes(camoxpert_name, options.classes);
+  detail::check_mixture(camoxpert_name, options.mixture, expert_kinds.size());
   return std::make_unique<ModuleNetwork<CamoXpert>>(std::make_shared<CamoXpert>(options));
 }
 

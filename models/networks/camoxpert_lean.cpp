@@ -21,12 +21,11 @@ namespace {
 namespace nn = torch::nn;
 using detail::ConvNorm;
 
-constexpr const char* who = "camoxpert_lean";
-constexpr std::int64_t coarsest_stride = 32;
+constexpr const char* camoxpert_lean_name = "camoxpert_lean";
 
-constexpr std::array<detail::ExpertMaker, 4> kinds{detail::texture_expert, detail::wide_expert,
-                                                   detail::edge_difference_expert,
-                                                   detail::context_expert};
+constexpr std::array<detail::ExpertMaker, 4> lean_expert_kinds{
+    detail::texture_expert, detail::wide_expert, detail::edge_difference_expert,
+    detail::context_expert};
 
 // One of the encoder's maps in the decoder's channels; a mixture where it is not the finest.
 struct LeanLevel : nn::Module {
@@ -89,8 +88,8 @@ struct CamoXpertLean : nn::Module {
     for (const std::int64_t count : backbone->channels()) {
       auto level = std::make_shared<LeanLevel>(count, channels);
       if (!levels->parts.empty())
-        level->moe =
-            level->register_module("moe", detail::make_mixture(channels, options.mixture, kinds));
+        level->moe = level->register_module(
+            "moe", detail::make_mixture(channels, options.mixture, lean_expert_kinds));
       levels->add(std::move(level));
     }
     decoder = register_module("decoder", std::make_shared<LeanDecoder>(channels));
@@ -108,7 +107,8 @@ struct CamoXpertLean : nn::Module {
 
   // `all`: also what only training looks at.
   Output run(const at::Tensor& images, bool all) {
-    detail::check_images(who, images, {.channels = in_channels, .side_divisor = coarsest_stride});
+    detail::check_images(camoxpert_lean_name, images,
+                         {.channels = in_channels, .side_divisor = detail::coarsest_stride});
     std::array<at::Tensor, 4> features = backbone->features(images);
     std::array<Mixed, 4> mixed;
     for (std::size_t i = 0; i < mixed.size(); ++i)
@@ -140,8 +140,8 @@ struct CamoXpertLean : nn::Module {
 }  // namespace
 
 std::unique_ptr<Network> make_camoxpert_lean(const CamoXpertOptions& options) {
-  detail::check_classes(who, options.classes);
-  detail::check_mixture(who, options.mixture, kinds.size());
+  detail::check_classes(camoxpert_lean_name, options.classes);
+  detail::check_mixture(camoxpert_lean_name, options.mixture, lean_expert_kinds.size());
   return std::make_unique<ModuleNetwork<CamoXpertLean>>(std::make_shared<CamoXpertLean>(options));
 }
 

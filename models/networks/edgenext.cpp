@@ -10,12 +10,11 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-constexpr const char* who = "EdgeNeXt";
-constexpr std::int64_t coarsest_stride = 32;
+constexpr const char* edgenext_name = "EdgeNeXt";
 
-class Head : public torch::nn::Module {
+class EdgeNeXtHead : public torch::nn::Module {
  public:
-  Head(std::int64_t channels, std::int64_t classes)
+  EdgeNeXtHead(std::int64_t channels, std::int64_t classes)
       : norm_(register_module("norm", detail::layer_norm(channels))),
         fc_(register_module("fc", torch::nn::Linear(channels, classes))) {}
 
@@ -31,24 +30,26 @@ class EdgeNeXt : public EdgeNeXtEncoder {
   explicit EdgeNeXt(const EdgeNeXtOptions& options)
       : EdgeNeXtEncoder(options.encoder),
         in_channels_(options.encoder.in_channels),
-        head_(register_module("head", std::make_shared<Head>(channels().back(), options.classes))) {
+        head_(register_module("head",
+                              std::make_shared<EdgeNeXtHead>(channels().back(), options.classes))) {
     detail::start_truncated_normal(*head_);
   }
 
   at::Tensor forward(const at::Tensor& images) {
-    detail::check_images(who, images, {.channels = in_channels_, .side_divisor = coarsest_stride});
+    detail::check_images(edgenext_name, images,
+                         {.channels = in_channels_, .side_divisor = detail::coarsest_stride});
     return head_->forward(features(images).back());
   }
 
  private:
   std::int64_t in_channels_;
-  std::shared_ptr<Head> head_;
+  std::shared_ptr<EdgeNeXtHead> head_;
 };
 
 }  // namespace
 
 std::unique_ptr<Network> make_edgenext(const EdgeNeXtOptions& options) {
-  detail::check_classes(who, options.classes);
+  detail::check_classes(edgenext_name, options.classes);
   return std::make_unique<ModuleNetwork<EdgeNeXt>>(std::make_shared<EdgeNeXt>(options));
 }
 

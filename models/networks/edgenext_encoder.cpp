@@ -25,16 +25,17 @@ struct Size {
   std::int64_t heads;
 };
 
-constexpr std::array<Size, 4> sizes{{{"edgenext_xx_small", {2, 2, 6, 2}, {24, 48, 88, 168}, 4},
-                                     {"edgenext_x_small", {3, 3, 9, 3}, {32, 64, 100, 192}, 4},
-                                     {"edgenext_small", {3, 3, 9, 3}, {48, 96, 160, 304}, 8},
-                                     {"edgenext_base", {3, 3, 9, 3}, {80, 160, 288, 584}, 8}}};
+constexpr std::array<Size, 4> edgenext_sizes{
+    {{"edgenext_xx_small", {2, 2, 6, 2}, {24, 48, 88, 168}, 4},
+     {"edgenext_x_small", {3, 3, 9, 3}, {32, 64, 100, 192}, 4},
+     {"edgenext_small", {3, 3, 9, 3}, {48, 96, 160, 304}, 8},
+     {"edgenext_base", {3, 3, 9, 3}, {80, 160, 288, 584}, 8}}};
 
 constexpr std::array<std::int64_t, 4> kernels{3, 5, 7, 9};
 constexpr std::array<std::int64_t, 4> scales{2, 2, 3, 4};
 
 const Size& size_of(EdgeNeXtSize size) {
-  return sizes.at(static_cast<std::size_t>(size));
+  return edgenext_sizes.at(static_cast<std::size_t>(size));
 }
 
 nn::Conv2d patches(std::int64_t in, std::int64_t out, std::int64_t side) {
@@ -99,7 +100,7 @@ std::shared_ptr<Stage> stage_of(const StageShape& shape) {
   return stage;
 }
 
-std::string block_name(std::size_t stage, std::size_t number) {
+std::string stage_block_name(std::size_t stage, std::size_t number) {
   return "stages." + std::to_string(stage) + ".blocks." + std::to_string(number);
 }
 
@@ -125,7 +126,7 @@ void check(const EdgeNeXtEncoderOptions& options) {
 
 std::vector<std::string> edgenext_names() {
   std::vector<std::string> names;
-  for (const Size& size : sizes)
+  for (const Size& size : edgenext_sizes)
     names.emplace_back(size.name);
   return names;
 }
@@ -158,7 +159,7 @@ EdgeNeXtEncoder::EdgeNeXtEncoder(const EdgeNeXtEncoderOptions& options)
     shape.depth = size.depths[shape.number];
     const auto stage = stage_of(shape);
     for (std::size_t j = 0; j < stage->depth(); ++j)
-      add_block(block_name(shape.number, j), {stage->block(j)});
+      add_block(stage_block_name(shape.number, j), {stage->block(j)});
     stages_->push_back(stage);
     shape.in = shape.channels;
     shape.earlier += shape.depth;
@@ -176,7 +177,7 @@ std::array<at::Tensor, 4> EdgeNeXtEncoder::features(const at::Tensor& images) {
     for (std::size_t j = 0; j < stage.depth(); ++j) {
       auto& block = stage.part(j);
       last = run_block(
-          block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
+          stage_block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
           std::move(last));
     }
     maps[i] = last;

@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/block_module.h>
+#include <headrace/models/networks/detail/conv_norm.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/module_network.h>
 
@@ -18,15 +19,12 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr std::int64_t smallest_side = 16;
+constexpr std::int64_t smallest_image_side = 16;
 
-nn::Conv2d conv3x3(std::int64_t in, std::int64_t out) {
-  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1));
-}
-
-struct Stem : nn::Module {
-  explicit Stem(std::int64_t channels)
-      : conv(register_module("conv", conv3x3(channels, 32))),
+struct GlaucomaStem : nn::Module {
+  explicit GlaucomaStem(std::int64_t channels)
+      : conv(register_module("conv",
+                             detail::same_convolution({.in = channels, .out = 32, .kernel = 3}))),
         norm(register_module("norm", nn::BatchNorm2d(32))) {}
 
   at::Tensor forward(const at::Tensor& input) {
@@ -37,11 +35,13 @@ struct Stem : nn::Module {
   nn::BatchNorm2d norm;
 };
 
-struct ConvBlock : nn::Module {
-  ConvBlock(std::int64_t in, std::int64_t out, bool drops)
-      : conv1(register_module("conv1", conv3x3(in, out))),
+struct GlaucomaBlock : nn::Module {
+  GlaucomaBlock(std::int64_t in, std::int64_t out, bool drops)
+      : conv1(register_module("conv1",
+                              detail::same_convolution({.in = in, .out = out, .kernel = 3}))),
         norm1(register_module("norm1", nn::BatchNorm2d(out))),
-        conv2(register_module("conv2", conv3x3(out, out))),
+        conv2(register_module("conv2",
+                              detail::same_convolution({.in = out, .out = out, .kernel = 3}))),
         norm2(register_module("norm2", nn::BatchNorm2d(out))),
         dropout(register_module("dropout", nn::Dropout2d(drops ? 0.25 : 0.0))) {}
 
@@ -57,8 +57,8 @@ struct ConvBlock : nn::Module {
   nn::Dropout2d dropout;
 };
 
-struct Head : nn::Module {
-  Head(std::int64_t classes, bool drops)
+struct GlaucomaHead : nn::Module {
+  GlaucomaHead(std::int64_t classes, bool drops)
       : dropout1(register_module("dropout1", nn::Dropout(drops ? 0.5 : 0.0))),
         linear1(register_module("linear1", nn::Linear(256, 512))),
         norm(register_module("norm", nn::BatchNorm1d(512))),
@@ -79,11 +79,14 @@ struct Head : nn::Module {
 struct GlaucomaModule : BlockModule {
   explicit GlaucomaModule(const EfficientGlaucomaCnnOptions& options)
       : channels(options.channels),
-        stem(register_module("stem", std::make_shared<Stem>(options.channels))),
-        block1(register_module("block1", std::make_shared<ConvBlock>(32, 64, options.dropout))),
-        block2(register_module("block2", std::make_shared<ConvBlock>(64, 128, options.dropout))),
-        block3(register_module("block3", std::make_shared<ConvBlock>(128, 256, options.dropout))),
-        head(register_module("head", std::make_shared<Head>(options.classes, options.dropout))) {
+        stem(register_module("stem", std::make_shared<GlaucomaStem>(options.channels))),
+        block1(register_module("block1", std::make_shared<GlaucomaBlock>(32, 64, options.dropout))),
+        block2(
+            register_module("block2", std::make_shared<GlaucomaBlock>(64, 128, options.dropout))),
+        block3(
+            register_module("block3", std::make_shared<GlaucomaBlock>(128, 256, options.dropout))),
+        head(register_module("head",
+                             std::make_shared<GlaucomaHead>(options.classes, options.dropout))) {
     add_block("stem", {stem});
     add_block("block1", {block1});
     add_block("block2", {block2});
@@ -106,24 +109,25 @@ struct GlaucomaModule : BlockModule {
   }
 
   void check(const at::Tensor& images) const {
-    if (images.dim() == 4 && images.size(1) == channels && images.size(2) >= smallest_side &&
-        images.size(3) >= smallest_side)
+    if (images.dim() == 4 && images.size(1) == channels && images.size(2) >= smallest_image_side &&
+        images.size(3) >= smallest_image_side)
       return;
     std::ostringstream message;
     message << "[EfficientGlaucomaCNN] images must be [N, " << channels
-            << ", H, W] with H and W at least " << smallest_side << ", got " << images.sizes();
+            << ", H, W] with H and W at least " << smallest_image_side << ", got "
+            << images.sizes();
     throw DataError(message.str());
   }
 
   std::int64_t channels;
-  std::shared_ptr<Stem> stem;
-  std::shared_ptr<ConvBlock> block1;
-  std::shared_ptr<ConvBlock> block2;
-  std::shared_ptr<ConvBlock> block3;
-  std::shared_ptr<Head> head;
+  std::shared_ptr<GlaucomaStem> stem;
+  std::shared_ptr<GlaucomaBlock> block1;
+  std::shared_ptr<GlaucomaBlock> block2;
+  std::shared_ptr<GlaucomaBlock> block3;
+  std::shared_ptr<GlaucomaHead> head;
 };
 
-void initialise(nn::Module& module) {
+void initialise(GlaucomaModule& module) {
   for (const auto& part : module.modules(false)) {
     if (auto* conv = part->as<nn::Conv2d>()) {
       nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);

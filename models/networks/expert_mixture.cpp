@@ -26,23 +26,24 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr const char* who = "ExpertMixture";
+constexpr const char* mixture_name = "ExpertMixture";
 constexpr double gate_deviation = 0.01;  // nearly even at first
 
 void check(const ExpertMixtureOptions& options, std::int64_t experts) {
   if (options.channels < 1)
-    detail::refuse(who, "channels must be at least 1, got ", options.channels);
+    detail::refuse(mixture_name, "channels must be at least 1, got ", options.channels);
   if (options.chosen < 1 || options.chosen > experts)
-    detail::refuse(who, "chosen must be 1 to the number of experts, ", experts, ", got ",
+    detail::refuse(mixture_name, "chosen must be 1 to the number of experts, ", experts, ", got ",
                    options.chosen);
   if (!(options.capacity >= 0.0) || !std::isfinite(options.capacity))
-    detail::refuse(who, "capacity must be 0 (no limit) or above, got ", options.capacity);
+    detail::refuse(mixture_name, "capacity must be 0 (no limit) or above, got ", options.capacity);
 }
 
 void check_maps(const at::Tensor& maps, std::int64_t channels) {
   if (maps.dim() == 4 && maps.size(1) == channels) return;
   std::ostringstream message;
-  message << '[' << who << "] maps must be [N, " << channels << ", H, W], got " << maps.sizes();
+  message << '[' << mixture_name << "] maps must be [N, " << channels << ", H, W], got "
+          << maps.sizes();
   throw DataError(message.str());
 }
 
@@ -142,8 +143,8 @@ at::Tensor ExpertMixture::mix(const at::Tensor& maps, const Routes& routes) cons
     const at::Tensor made = experts_[i]->forward(
         maps.index_select(0, samples).masked_fill_(unused, 0.0).contiguous(layout));
     if (made.dim() != 4 || made.sizes().slice(1) != maps.sizes().slice(1))
-      detail::refuse(who, "an expert must give maps of the shape that it gets, got ", made.sizes(),
-                     " from expert ", i, " of maps ", maps.sizes());
+      detail::refuse(mixture_name, "an expert must give maps of the shape that it gets, got ",
+                     made.sizes(), " from expert ", i, " of maps ", maps.sizes());
     const at::Tensor shares = routes.shares[number].view({-1, 1, 1, 1});
     sum.index_add_(0, samples, (made * shares).masked_fill_(unused, 0.0).to(sum.scalar_type()));
   }

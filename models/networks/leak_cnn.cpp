@@ -1,5 +1,6 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/models/networks/block_module.h>
+#include <headrace/models/networks/detail/conv_norm.h>
 #include <headrace/models/networks/leak_cnn.h>
 #include <headrace/models/networks/module_network.h>
 
@@ -23,10 +24,6 @@ namespace nn = torch::nn;
 constexpr std::int64_t fewest_mels = 64;
 constexpr std::int64_t pooled_mels = 16;
 
-nn::Conv2d conv3x3(std::int64_t in, std::int64_t out) {
-  return nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1));
-}
-
 // Along the mel axis alone.
 at::Tensor halved(const at::Tensor& maps) {
   return at::max_pool2d(maps, {2, 1});
@@ -34,9 +31,12 @@ at::Tensor halved(const at::Tensor& maps) {
 
 struct LeakModule : BlockModule {
   explicit LeakModule(const LeakCnnOptions& options)
-      : conv1(register_module("conv1", conv3x3(1, 32))),
-        conv2(register_module("conv2", conv3x3(32, 64))),
-        conv3(register_module("conv3", conv3x3(64, 128))),
+      : conv1(
+            register_module("conv1", detail::same_convolution({.in = 1, .out = 32, .kernel = 3}))),
+        conv2(
+            register_module("conv2", detail::same_convolution({.in = 32, .out = 64, .kernel = 3}))),
+        conv3(register_module("conv3",
+                              detail::same_convolution({.in = 64, .out = 128, .kernel = 3}))),
         dropout(register_module("dropout", nn::Dropout(options.dropout ? 0.25 : 0.0))),
         linear(register_module("linear", nn::Linear(128 * pooled_mels, 256))),
         class_head(register_module("class_head", nn::Linear(256, options.classes))),
@@ -78,7 +78,7 @@ struct LeakModule : BlockModule {
   nn::Linear leak_head;
 };
 
-void initialise(nn::Module& module) {
+void initialise(LeakModule& module) {
   for (const auto& part : module.modules(false)) {
     if (auto* conv = part->as<nn::Conv2d>()) {
       nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanIn, torch::kReLU);

@@ -17,7 +17,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-constexpr const char* who = "MLP";
+constexpr const char* mlp_name = "MLP";
 constexpr std::int64_t usual_hidden = 512;
 
 class Mlp : public BlockModule {
@@ -61,7 +61,7 @@ class Mlp : public BlockModule {
 };
 
 std::int64_t hidden_of(const MlpOptions& options) {
-  detail::check_classes(who, options.classes);
+  detail::check_classes(mlp_name, options.classes);
   if (options.features < 1)
     throw ConfigError("[MLP] features must be at least 1, got " + std::to_string(options.features));
   if (!(options.dropout >= 0.0 && options.dropout < 1.0))

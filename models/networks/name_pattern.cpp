@@ -17,4 +17,9 @@ bool fits_pattern(const std::string& name, const std::string& pattern) {
   return true;
 }
 
+bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return fits_pattern(name, pattern); });
+}
+
 }  // namespace headrace::inline v1::models

@@ -1,6 +1,7 @@
 #include <headrace/engine/base/error.h>
 #include <headrace/engine/base/nearest.h>
 #include <headrace/models/networks/camoxpert.h>
+#include <headrace/models/networks/detail/listed.h>
 #include <headrace/models/networks/edgenext.h>
 #include <headrace/models/networks/efficient_glaucoma_cnn.h>
 #include <headrace/models/networks/mlp.h>
@@ -241,13 +242,6 @@ constexpr std::array rows{
         edgenext_names, false, true},
 };
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 const Row& row_of(const std::string& name) {
   const auto* found = std::ranges::find(rows, name, &Row::name);
   if (found != rows.end()) return *found;
@@ -255,9 +249,9 @@ const Row& row_of(const std::string& name) {
   const std::vector<std::string> segmenters = network_names(Task::segmentation);
   std::vector<std::string> all = classifiers;
   all.insert(all.end(), segmenters.begin(), segmenters.end());
-  throw ConfigError("[network] name must be one of " + listed(classifiers) + " (classification), " +
-                    listed(segmenters) + " (segmentation)" + ", got \"" + name + '"' +
-                    did_you_mean(name, all));
+  throw ConfigError("[network] name must be one of " + detail::listed(classifiers) +
+                    " (classification), " + detail::listed(segmenters) + " (segmentation)" +
+                    ", got \"" + name + '"' + did_you_mean(name, all));
 }
 
 // Those that take what another does not.
@@ -265,7 +259,7 @@ std::string listed_rows(bool Row::*takes) {
   std::vector<std::string> names;
   for (const Row& row : rows)
     if (row.*takes) names.emplace_back(row.name);
-  return listed(names);
+  return detail::listed(names);
 }
 
 void refuse_head(const NetworkOptions& options) {
@@ -302,7 +296,7 @@ const Row& row_for(const NetworkOptions& options) {
                       options.encoder + '"');
   if (std::ranges::find(encoders, options.encoder) == encoders.end())
     throw ConfigError("[network] encoder of \"" + options.name + "\" must be one of " +
-                      listed(encoders) + ", got \"" + options.encoder + '"' +
+                      detail::listed(encoders) + ", got \"" + options.encoder + '"' +
                       did_you_mean(options.encoder, encoders));
   return row;
 }

@@ -24,7 +24,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr const char* who = "ResidualUNet3D";
+constexpr const char* residual_unet3d_name = "ResidualUNet3D";
 constexpr std::array<std::int64_t, 5> stage_factors{1, 2, 2, 4, 4};
 constexpr std::int64_t bottleneck_factor = 8;
 constexpr std::int64_t least_side = 16;  // one voxel is left at the coarsest stage
@@ -216,7 +216,7 @@ void ResidualUNet3dModule::check(const at::Tensor& volumes) const {
       *std::ranges::max_element(sides) >= 2 * least_side)
     return;
   std::ostringstream message;
-  message << '[' << who << "] volumes must be [N, " << options.in_channels
+  message << '[' << residual_unet3d_name << "] volumes must be [N, " << options.in_channels
           << ", D, H, W] with sides of at least " << least_side << ", one of them of at least "
           << 2 * least_side << ", got " << volumes.sizes();
   throw DataError(message.str());
@@ -224,13 +224,14 @@ void ResidualUNet3dModule::check(const at::Tensor& volumes) const {
 
 void check_options(const ResidualUNet3dOptions& options) {
   if (options.in_channels < 1 || options.classes < 1)
-    detail::refuse(who, "needs at least 1 channel and 1 class, got ", options.in_channels, " and ",
-                   options.classes);
+    detail::refuse(residual_unet3d_name, "needs at least 1 channel and 1 class, got ",
+                   options.in_channels, " and ", options.classes);
   if (options.unet.base < 1 || options.unet.blocks < 1)
-    detail::refuse(who, "base and blocks must be at least 1, got ", options.unet.base, " and ",
-                   options.unet.blocks);
+    detail::refuse(residual_unet3d_name, "base and blocks must be at least 1, got ",
+                   options.unet.base, " and ", options.unet.blocks);
   if (!(options.unet.dropout >= 0.0 && options.unet.dropout < 1.0))
-    detail::refuse(who, "dropout must be at least 0 and below 1, got ", options.unet.dropout);
+    detail::refuse(residual_unet3d_name, "dropout must be at least 0 and below 1, got ",
+                   options.unet.dropout);
 }
 
 }  // namespace

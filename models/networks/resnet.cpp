@@ -8,7 +8,7 @@ namespace headrace::inline v1::models {
 
 namespace {
 
-constexpr const char* who = "ResNet";
+constexpr const char* resnet_name = "ResNet";
 
 class ResNet : public ResNetEncoder {
  public:
@@ -19,7 +19,7 @@ class ResNet : public ResNetEncoder {
                        {.features = channels().back(), .outputs = classes}, head)) {}
 
   at::Tensor forward(const at::Tensor& images) {
-    detail::check_images(who, images, {.channels = in_channels_});
+    detail::check_images(resnet_name, images, {.channels = in_channels_});
     return head_->forward(at::adaptive_avg_pool2d(features(images).back(), {1, 1}).flatten(1));
   }
 
@@ -29,7 +29,7 @@ class ResNet : public ResNetEncoder {
 };
 
 ResNetEncoderOptions encoder_of(const ResNetOptions& options) {
-  detail::check_classes(who, options.classes);
+  detail::check_classes(resnet_name, options.classes);
   return {.depth = options.depth,
           .in_channels = options.in_channels,
           .width = options.width,

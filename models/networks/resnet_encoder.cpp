@@ -71,9 +71,9 @@ class SqueezeExcite : public nn::Module {
 };
 
 // Convolutions, each with its norm, around which the input is added.
-class ResidualBlock : public nn::Module {
+class ResNetBlock : public nn::Module {
  public:
-  ResidualBlock(std::int64_t in, const Layer& layer, std::int64_t stride) {
+  ResNetBlock(std::int64_t in, const Layer& layer, std::int64_t stride) {
     if (layer.bottleneck) {
       add(convolution(in, layer.inner, 1, 1));
       add(convolution(layer.inner, layer.inner, 3, stride, layer.variant.groups));
@@ -121,12 +121,12 @@ class ResidualBlock : public nn::Module {
 nn::Sequential layer_of_blocks(std::int64_t in, const Layer& layer) {
   nn::Sequential blocks;
   for (std::int64_t i = 0; i < layer.blocks; ++i)
-    blocks->push_back(std::make_shared<ResidualBlock>(i == 0 ? in : layer.channels, layer,
-                                                      i == 0 ? layer.stride : 1));
+    blocks->push_back(std::make_shared<ResNetBlock>(i == 0 ? in : layer.channels, layer,
+                                                    i == 0 ? layer.stride : 1));
   return blocks;
 }
 
-std::string block_name(std::size_t layer, std::size_t number) {
+std::string layer_block_name(std::size_t layer, std::size_t number) {
   return "layer" + std::to_string(layer + 1) + '.' + std::to_string(number);
 }
 
@@ -134,7 +134,7 @@ void initialise(nn::Module& encoder, bool zero_last) {
   for (const auto& part : encoder.modules(false)) {
     if (auto* conv = part->as<nn::Conv2d>())
       nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
-    else if (auto* block = part->as<ResidualBlock>(); block != nullptr && zero_last)
+    else if (auto* block = part->as<ResNetBlock>(); block != nullptr && zero_last)
       nn::init::zeros_(block->last_scale());
   }
 }
@@ -194,7 +194,7 @@ ResNetEncoder::ResNetEncoder(const ResNetEncoderOptions& options)
   add_block("stem", {conv1_.ptr(), bn1_.ptr()});
   for (std::size_t i = 0; i < layers_.size(); ++i)
     for (std::size_t j = 0; j < layers_[i]->size(); ++j)
-      add_block(block_name(i, j), {layers_[i][j]});
+      add_block(layer_block_name(i, j), {layers_[i][j]});
   initialise(*this, options.zero_init_last);
 }
 
@@ -206,9 +206,9 @@ std::array<at::Tensor, 5> ResNetEncoder::features(const at::Tensor& images) {
                                  : at::max_pool2d(maps[0], 3, 2, 1);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     for (std::size_t j = 0; j < layers_[i]->size(); ++j) {
-      auto& block = layers_[i]->at<ResidualBlock>(j);
+      auto& block = layers_[i]->at<ResNetBlock>(j);
       last = run_block(
-          block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
+          layer_block_name(i, j), [&block](const at::Tensor& x) { return block.forward(x); },
           std::move(last));
     }
     maps[i + 1] = last;

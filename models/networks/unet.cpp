@@ -21,15 +21,14 @@ namespace {
 
 namespace nn = torch::nn;
 
-constexpr const char* who = "Unet";
-constexpr std::int64_t coarsest_stride = 32;
+constexpr const char* unet_name = "Unet";
 
-nn::Conv2dOptions conv3x3(std::int64_t in, std::int64_t out) {
+nn::Conv2dOptions conv3x3_options(std::int64_t in, std::int64_t out) {
   return nn::Conv2dOptions(in, out, 3).padding(1);
 }
 
 nn::Sequential conv_norm(std::int64_t in, std::int64_t out) {
-  return nn::Sequential(nn::Conv2d(conv3x3(in, out).bias(false)), nn::BatchNorm2d(out));
+  return nn::Sequential(nn::Conv2d(conv3x3_options(in, out).bias(false)), nn::BatchNorm2d(out));
 }
 
 struct BlockChannels {
@@ -52,8 +51,8 @@ std::array<BlockChannels, 5> decoder_blocks(const std::array<std::int64_t, 5>& e
   return blocks;
 }
 
-struct DecoderBlock : nn::Module {
-  explicit DecoderBlock(const BlockChannels& channels)
+struct UnetDecoderBlock : nn::Module {
+  explicit UnetDecoderBlock(const BlockChannels& channels)
       : conv1(register_module("conv1", conv_norm(channels.in + channels.skip, channels.out))),
         conv2(register_module("conv2", conv_norm(channels.out, channels.out))) {}
 
@@ -69,11 +68,11 @@ struct DecoderBlock : nn::Module {
   nn::Sequential conv2;
 };
 
-struct Decoder : BlockModule {
-  explicit Decoder(const std::array<BlockChannels, 5>& channels)
+struct UnetDecoder : BlockModule {
+  explicit UnetDecoder(const std::array<BlockChannels, 5>& channels)
       : blocks(register_module("blocks", nn::ModuleList())) {
     for (const BlockChannels& block : channels) {
-      blocks->push_back(std::make_shared<DecoderBlock>(block));
+      blocks->push_back(std::make_shared<UnetDecoderBlock>(block));
       add_block(block_name(blocks->size() - 1), {blocks->ptr(blocks->size() - 1)});
     }
     for (const auto& part : modules(false))
@@ -84,7 +83,7 @@ struct Decoder : BlockModule {
   at::Tensor forward(const std::array<at::Tensor, 5>& features) {
     at::Tensor maps = features.back();
     for (std::size_t i = 0; i < blocks->size(); ++i) {
-      auto& block = blocks->at<DecoderBlock>(i);
+      auto& block = blocks->at<UnetDecoderBlock>(i);
       const auto join = [&block](const at::Tensor& coarse, const at::Tensor& skip) {
         return block.forward(coarse, skip);
       };
@@ -105,26 +104,27 @@ struct Unet : nn::Module {
       : in_channels(encoder_options.in_channels),
         encoder(register_module("encoder", std::make_shared<ResNetEncoder>(encoder_options))) {
     const auto blocks = decoder_blocks(encoder->channels(), encoder_options.width);
-    decoder = register_module("decoder", std::make_shared<Decoder>(blocks));
-    const nn::Conv2d head(conv3x3(blocks.back().out, classes));
+    decoder = register_module("decoder", std::make_shared<UnetDecoder>(blocks));
+    const nn::Conv2d head(conv3x3_options(blocks.back().out, classes));
     nn::init::xavier_uniform_(head->weight);
     nn::init::zeros_(head->bias);
     segmentation_head = register_module("segmentation_head", nn::Sequential(head));
   }
 
   at::Tensor forward(const at::Tensor& images) {
-    detail::check_images(who, images, {.channels = in_channels, .side_divisor = coarsest_stride});
+    detail::check_images(unet_name, images,
+                         {.channels = in_channels, .side_divisor = detail::coarsest_stride});
     return segmentation_head->forward(decoder->forward(encoder->features(images)));
   }
 
   std::int64_t in_channels;
   std::shared_ptr<ResNetEncoder> encoder;
-  std::shared_ptr<Decoder> decoder;
+  std::shared_ptr<UnetDecoder> decoder;
   nn::Sequential segmentation_head{nullptr};
 };
 
 ResNetEncoderOptions encoder_of(const UnetOptions& options) {
-  detail::check_classes(who, options.classes);
+  detail::check_classes(unet_name, options.classes);
   return {.depth = options.encoder,
           .in_channels = options.in_channels,
           .width = options.width,

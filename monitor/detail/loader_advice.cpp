@@ -10,7 +10,6 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr double reserve = 1.1;  // aim a tenth above what is asked
 constexpr unsigned most_io_threads = 64;
 constexpr unsigned most_threads_per_core = 4;
 
@@ -24,7 +23,7 @@ struct Case {
   bool has_demand() const { return verdict.demand_per_s > 0; }
   /// How many times more the stage would have to deliver; 2 where nobody asks for anything.
   double factor() const {
-    return has_demand() ? reserve * verdict.demand_per_s / stage.capacity : 2.0;
+    return has_demand() ? pace_reserve * verdict.demand_per_s / stage.capacity : 2.0;
   }
   bool cpu_to_spare() const {
     return host.process_cpu_share >= 0 && host.process_cpu_share < limits.spare_cpu;
@@ -95,7 +94,8 @@ Advice cheaper(const Case& c, std::string rule, std::string action) {
 bool has_pace_already(const Case& c) {
   if (!c.has_demand() || c.load.slabs == 0) return false;
   const bool threads = c.stage.role != StageRole::transfer && !c.stage.own_limit;
-  return c.stage.headroom >= reserve || (threads && lacks_reserve(c.verdict, c.stage, c.limits));
+  return c.stage.headroom >= pace_reserve ||
+         (threads && lacks_reserve(c.verdict, c.stage, c.limits));
 }
 
 Advice raise_prefetch(const Case& c) {

@@ -8,6 +8,8 @@
 
 namespace headrace::inline v1::monitor::detail {
 
+constexpr double pace_reserve = 1.1;  ///< advice aims a tenth above what is asked
+
 /// What to change about a loader that holds its consumer back; nothing where there is nothing to
 /// gain or no evidence. It is what rules 2, 3, 4 and 10 say: "raise-prefetch", "raise-limit",
 /// "raise-threads", "raise-io-threads"; "cheaper-step"; "faster-storage"; "smaller-transfer".

@@ -13,6 +13,8 @@ namespace headrace::inline v1::monitor::detail {
 
 using RuleAdvice = std::optional<Advice>;
 
+constexpr int most_prefetch = 64;  ///< that is advised
+
 /// Evidence in words with its number: "GPU busy 17 %".
 Evidence share_of(std::string name, std::string_view words, double share);
 Evidence seconds_of(std::string name, std::string_view words, double seconds);

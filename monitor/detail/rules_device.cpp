@@ -12,8 +12,6 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr int most_prefetch = 64;
-
 double per_step(const RunFacts& facts, double seconds) {
   return seconds / static_cast<double>(std::max<std::size_t>(facts.budget.steps, 1));
 }

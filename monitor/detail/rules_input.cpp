@@ -12,8 +12,6 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr int most_prefetch = 64;
-
 // The loader's advice, if it is one of these.
 RuleAdvice one_of(const RunFacts& facts, const AdviceThresholds& limits,
                   std::initializer_list<std::string_view> names) {

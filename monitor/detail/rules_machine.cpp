@@ -1,3 +1,4 @@
+#include <headrace/monitor/detail/loader_advice.h>
 #include <headrace/monitor/detail/rules.h>
 #include <headrace/monitor/format.h>
 
@@ -12,13 +13,11 @@
 namespace headrace::inline v1::monitor::detail {
 namespace {
 
-constexpr double reserve = 1.1;  // a tenth above what is asked
-
 // Workers that are needed for what the consumer asks.
 int needed_workers(const RunFacts& facts) {
   const double headroom = facts.verdict.headroom;
   if (!std::isfinite(headroom) || !(headroom > 0)) return facts.settings.loader_threads;
-  return static_cast<int>(std::ceil(facts.settings.loader_threads * reserve / headroom));
+  return static_cast<int>(std::ceil(facts.settings.loader_threads * pace_reserve / headroom));
 }
 
 // Of the run's: as many as others use beyond those that it may not use.

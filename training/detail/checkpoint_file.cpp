@@ -9,7 +9,7 @@
 namespace headrace::inline v1::training::detail {
 namespace {
 
-constexpr const char* who = "checkpoint";
+constexpr const char* checkpoint_name = "checkpoint";
 
 template <class Refusal, class Call>
 auto or_refuse(const Call& call) {
@@ -24,7 +24,7 @@ auto or_refuse(const Call& call) {
 
 FileStream open_file(const std::filesystem::path& path) {
   return or_refuse<CheckpointError>([&]() -> FileStream {
-    const auto file = std::make_shared<PlainFile>(path, O_RDONLY | O_NONBLOCK, who);
+    const auto file = std::make_shared<PlainFile>(path, O_RDONLY | O_NONBLOCK, checkpoint_name);
     return {.size = file->size(), .read = [file](std::span<std::byte> into) {
               or_refuse<CheckpointError>([&] { file->read(into); });
             }};
@@ -32,7 +32,8 @@ FileStream open_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, const FileContent& content) {
-  or_refuse<CheckpointWriteError>([&] { write_file_atomically(path, content, {.who = who}); });
+  or_refuse<CheckpointWriteError>(
+      [&] { write_file_atomically(path, content, {.who = checkpoint_name}); });
 }
 
 }  // namespace headrace::inline v1::training::detail

@@ -17,7 +17,7 @@ void describe_blur(Fields& fields, Degrade& degrade) {
              {.doc = "least and most deviation", .unit = "pixels", .above = 0.0});
 }
 
-void add(Degrade degrade, AugmentBuilder& builder) {
+void add_degrade(Degrade degrade, AugmentBuilder& builder) {
   degrade.blur.width = degrade.blur.height;
   for (std::string* field : {&degrade.noise.field, &degrade.blur.field, &degrade.motion.field})
     *field = builder.picture();
@@ -51,7 +51,7 @@ AugmentRow degrade() {
             },
             {.main = "weight"});
       },
-      add);
+      add_degrade);
 }
 
 }  // namespace headrace::inline v1::app::operations

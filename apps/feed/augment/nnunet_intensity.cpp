@@ -10,7 +10,7 @@ void part(Fields& fields, std::string name, Part& part) {
 }
 
 /// For patches that are made on a device the draws travel with the batch.
-void add(NnUNetIntensity op, AugmentBuilder& builder) {
+void add_intensity(NnUNetIntensity op, AugmentBuilder& builder) {
   op.field = builder.volume();
   if (!builder.context().patch_on_device) return builder.on_samples(std::move(op));
   const DrawNnUNetIntensity draw{.augment = op, .shape = builder.fields().at(op.field).shape};
@@ -36,7 +36,7 @@ AugmentRow nnunet_intensity() {
         part(fields, "gamma_inverted", op.gamma_inverted);
         part(fields, "gamma", op.gamma);
       },
-      add);
+      add_intensity);
 }
 
 }  // namespace headrace::inline v1::app::operations

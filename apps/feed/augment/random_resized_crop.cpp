@@ -5,7 +5,7 @@
 namespace headrace::inline v1::app::operations {
 namespace {
 
-struct Crop {
+struct SizedRandomCrop {
   CropSize size{};
   RandomResizedCrop part{};
 };
@@ -13,11 +13,11 @@ struct Crop {
 }  // namespace
 
 AugmentRow random_resized_crop() {
-  AugmentRow row = augment_row<Crop>(
+  AugmentRow row = augment_row<SizedRandomCrop>(
       {.name = "random_resized_crop",
        .doc = "a random part, resized; where files are decoded no more than it is decoded",
        .main = "size"},
-      [](Fields& fields, Crop& crop) {
+      [](Fields& fields, SizedRandomCrop& crop) {
         describe(fields, crop.size);
         fields.key(
             "scale", crop.part.scale,
@@ -25,14 +25,14 @@ AugmentRow random_resized_crop() {
         fields.key("ratio", crop.part.ratio,
                    {.doc = "least and most width / height", .above = 0.0});
       },
-      [](const Crop& crop, AugmentBuilder& builder) {
+      [](const SizedRandomCrop& crop, AugmentBuilder& builder) {
         const auto flip = static_cast<float>(builder.take_flip());
         add_with_masks(
             CropImage{.crop = sized(crop.part, crop.size, builder.context()), .flip = flip},
             builder);
       });
   row.geometry = [](const std::any& held, const AugmentContext& context) -> ImageGeometry {
-    const auto& crop = std::any_cast<const Crop&>(held);
+    const auto& crop = std::any_cast<const SizedRandomCrop&>(held);
     return sized(crop.part, crop.size, context);
   };
   return row;

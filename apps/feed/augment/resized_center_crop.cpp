@@ -5,7 +5,7 @@
 namespace headrace::inline v1::app::operations {
 namespace {
 
-struct Crop {
+struct SizedCenterCrop {
   CropSize size{};
   ResizedCenterCrop part{};
 };
@@ -13,20 +13,20 @@ struct Crop {
 }  // namespace
 
 AugmentRow resized_center_crop() {
-  AugmentRow row = augment_row<Crop>(
+  AugmentRow row = augment_row<SizedCenterCrop>(
       {.name = "resized_center_crop",
        .doc = "the shorter side resized, then the middle taken",
        .main = "size"},
-      [](Fields& fields, Crop& crop) {
+      [](Fields& fields, SizedCenterCrop& crop) {
         describe(fields, crop.size);
         fields.key("resize", crop.part.resize,
                    {.doc = "of the shorter side", .unit = "pixels", .min = 1.0, .max = 65535.0});
       },
-      [](const Crop& crop, AugmentBuilder& builder) {
+      [](const SizedCenterCrop& crop, AugmentBuilder& builder) {
         add_with_masks(CropImage{.crop = sized(crop.part, crop.size, builder.context())}, builder);
       });
   row.geometry = [](const std::any& held, const AugmentContext& context) -> ImageGeometry {
-    const auto& crop = std::any_cast<const Crop&>(held);
+    const auto& crop = std::any_cast<const SizedCenterCrop&>(held);
     return sized(crop.part, crop.size, context);
   };
   return row;

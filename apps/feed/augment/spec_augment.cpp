@@ -70,7 +70,7 @@ SpecAugment operation_of(const Masks& masks, const AugmentBuilder& builder) {
 
 /// In one pass over samples; for a device the draws travel with the batch; in host memory a batch
 /// that was gathered is masked whole.
-void add(const Masks& masks, AugmentBuilder& builder) {
+void add_spec_augment(const Masks& masks, AugmentBuilder& builder) {
   const SpecAugment op = operation_of(masks, builder);
   const AugmentContext& context = builder.context();
   if (context.device.is_cuda()) {
@@ -91,7 +91,7 @@ AugmentRow spec_augment() {
       {.name = "spec_augment",
        .doc = "SpecAugment: time warp, frequency masks and time masks of a spectrogram",
        .on = AugmentOn::either},
-      describe, add);
+      describe, add_spec_augment);
 }
 
 }  // namespace headrace::inline v1::app::operations

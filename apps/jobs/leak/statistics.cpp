@@ -27,14 +27,12 @@ namespace headrace::inline v1::app {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
 fs::path kept_path(const fs::path& file) {
   return file.string() + ".headrace-statistics";
 }
 
 /// What kept figures must agree with; null for a file that is not there.
-json identity_of(const fs::path& file) {
+nlohmann::json identity_of(const fs::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return nullptr;
   const std::int64_t changed =
@@ -42,18 +40,19 @@ json identity_of(const fs::path& file) {
   return {{"bytes", static_cast<std::int64_t>(status.st_size)}, {"changed_ns", changed}};
 }
 
-std::optional<LeakStatistics> read_kept(const fs::path& file, const json& identity) {
+std::optional<LeakStatistics> read_kept(const fs::path& file, const nlohmann::json& identity) {
   std::error_code none;
   if (!fs::is_regular_file(kept_path(file), none)) return std::nullopt;
   std::array<char, 1024> text{};
   std::ifstream stream(kept_path(file));
   stream.read(text.data(), text.size());
-  const json kept = json::parse(text.data(), text.data() + stream.gcount(), nullptr, false);
+  const nlohmann::json kept =
+      nlohmann::json::parse(text.data(), text.data() + stream.gcount(), nullptr, false);
   const auto number = [&kept](const char* name) {
     const auto found = kept.find(name);
     return found != kept.end() && found->is_number() ? found->get<double>() : std::nan("");
   };
-  if (!kept.is_object() || kept.value("file", json()) != identity) return std::nullopt;
+  if (!kept.is_object() || kept.value("file", nlohmann::json()) != identity) return std::nullopt;
   const LeakStatistics statistics{number("mean_db"), number("std_db")};
   const bool usable = std::isfinite(statistics.mean) && std::isfinite(statistics.deviation) &&
                       statistics.deviation > 0.0;
@@ -61,9 +60,10 @@ std::optional<LeakStatistics> read_kept(const fs::path& file, const json& identi
 }
 
 /// Keeps the figures for the next time and says so, or why not.
-std::string keep(const fs::path& file, const json& identity, const LeakStatistics& statistics) {
+std::string keep(const fs::path& file, const nlohmann::json& identity,
+                 const LeakStatistics& statistics) {
   if (identity_of(file) != identity) return "not kept: the file was changed meanwhile";
-  const json kept{
+  const nlohmann::json kept{
       {"file", identity}, {"mean_db", statistics.mean}, {"std_db", statistics.deviation}};
   try {
     write_file_atomically(kept_path(file), kept.dump() + "\n");
@@ -117,7 +117,7 @@ class Histogram {
 }  // namespace
 
 LeakStatistics leak_statistics(const fs::path& file) {
-  const json identity = identity_of(file);
+  const nlohmann::json identity = identity_of(file);
   if (const std::optional<LeakStatistics> kept = read_kept(file, identity)) return *kept;
   const auto start = std::chrono::steady_clock::now();
   const Hdf5Table table({.file = file,

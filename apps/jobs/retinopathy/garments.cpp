@@ -8,7 +8,7 @@
 namespace headrace::inline v1::app {
 namespace {
 
-constexpr std::int64_t pixels = std::int64_t{28} * 28;
+constexpr std::int64_t garment_pixels = std::int64_t{28} * 28;
 // T-shirt, pullover, dress, coat, shirt.
 constexpr std::array<std::uint8_t, garment_folders.size()> labels_of_classes{0, 2, 3, 4, 6};
 constexpr std::array<std::int64_t, garment_folders.size()> eyepacs{25810, 2443, 5292, 873, 708};
@@ -35,7 +35,7 @@ std::vector<Garment> garments_of(const Tensor& images, const Tensor& labels, std
     if (place < 0 || place >= part.count) continue;
     garments.push_back(
         {.file = fmt::format("{}/{}/{:05}.jpg", part.folder, garment_folders[number], row),
-         .pixels = images.data<std::uint8_t>() + static_cast<std::int64_t>(row) * pixels});
+         .pixels = images.data<std::uint8_t>() + static_cast<std::int64_t>(row) * garment_pixels});
   }
   if (static_cast<std::int64_t>(garments.size()) == part.count) return garments;
   throw DataError(

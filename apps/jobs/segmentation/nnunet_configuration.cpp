@@ -29,10 +29,6 @@ struct Reference {
 constexpr Reference reference_2d{85'000'000, 12, 2048.0 * 2048.0, 512};
 constexpr Reference reference_3d{560'000'000, 2, 256.0 * 256.0 * 256.0, 320};
 
-[[noreturn]] void refuse(const std::string& rule) {
-  throw ConfigError("[nnU-Net plan] " + rule);
-}
-
 /// A patch and the network that it gets, as the patch shrinks.
 struct Network {
   std::vector<std::int64_t> patch{};
@@ -78,11 +74,15 @@ std::vector<double> smaller(const Network& network, const std::vector<double>& s
                                 : models::nnunet_topology(tried, spacing).divisors()[axis];
   sides[axis] -= static_cast<double>(step);
   if (sides[axis] < 1)
-    refuse("no patch is small enough for gpu_memory; give more, or resample the images");
+    refuse_plan("no patch is small enough for gpu_memory; give more, or resample the images");
   return sides;
 }
 
 }  // namespace
+
+void refuse_plan(const std::string& rule) {
+  throw ConfigError("[nnU-Net plan] " + rule);
+}
 
 NnUNetConfiguration configure_nnunet(const std::string& name, const std::vector<double>& spacing,
                                      const std::vector<double>& median, double voxels,
@@ -104,7 +104,7 @@ NnUNetConfiguration configure_nnunet(const std::string& name, const std::vector<
   for (; network.values / reference.batch * 2 > most; ++cuts)
     network = network_for(smaller(network, spacing, median), spacing, question.labels, reference);
   if (network.topology.strides.size() < 2)
-    refuse(
+    refuse_plan(
         fmt::format("images of a median of {} voxels are too small to be halved once ({}); "
                     "resample them finer",
                     fmt::join(median, "x"), name));

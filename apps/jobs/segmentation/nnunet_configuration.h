@@ -32,6 +32,9 @@ struct NnUNetConfiguration {
   Reasons reasons{};  ///< a sentence for each decision, by the member's name
 };
 
+/// Throws the ConfigError of a plan that breaks this rule.
+[[noreturn]] void refuse_plan(const std::string& rule);
+
 /// Patch, batch and network for images of `median` voxels that are resampled to `spacing`, which
 /// say 2D or 3D; `voxels` are those of the whole data set. Throws ConfigError for images too small
 /// to be halved once.

@@ -19,28 +19,26 @@ namespace {
 constexpr double anisotropic = 3;      // times the other axes
 constexpr double lowres_share = 0.25;  // of an image that a patch must show
 constexpr double lowres_step = 1.03;   // of spacing
-[[noreturn]] void refuse(const std::string& rule) {
-  throw ConfigError("[nnU-Net plan] " + rule);
-}
-
 void check(const NnUNetFingerprint& fingerprint, const NnUNetQuestion& question) {
-  if (question.channel_names.empty()) refuse("there must be a channel, got none");
-  if (question.cases < 1) refuse(fmt::format("cases must be at least 1, got {}", question.cases));
+  if (question.channel_names.empty()) refuse_plan("there must be a channel, got none");
+  if (question.cases < 1)
+    refuse_plan(fmt::format("cases must be at least 1, got {}", question.cases));
   if (question.labels < 1)
-    refuse(fmt::format("labels must be at least 1, got {}", question.labels));
+    refuse_plan(fmt::format("labels must be at least 1, got {}", question.labels));
   if (!std::isfinite(question.gpu_memory) || question.gpu_memory <= 0)
-    refuse(fmt::format("gpu_memory must be positive, got {}", question.gpu_memory));
+    refuse_plan(fmt::format("gpu_memory must be positive, got {}", question.gpu_memory));
   if (fingerprint.shapes.empty() || fingerprint.shapes.size() != fingerprint.spacings.size())
-    refuse(fmt::format("a fingerprint must have a shape and a spacing of each case, got {} and {}",
-                       fingerprint.shapes.size(), fingerprint.spacings.size()));
+    refuse_plan(
+        fmt::format("a fingerprint must have a shape and a spacing of each case, got {} and {}",
+                    fingerprint.shapes.size(), fingerprint.spacings.size()));
   constexpr std::int64_t most_side = std::int64_t{1} << 24;
   for (const auto& shape : fingerprint.shapes)
     if (std::ranges::min(shape) < 1 || std::ranges::max(shape) > most_side)
-      refuse(
+      refuse_plan(
           fmt::format("shapes must be 1 to {} voxels along each axis, got {}", most_side, shape));
   for (const auto& spacing : fingerprint.spacings)
     if (!std::ranges::all_of(spacing, [](double s) { return s >= 1e-9 && s <= 1e9; }))
-      refuse(fmt::format("spacings must be lengths from 1e-9 to 1e9 mm, got {}", spacing));
+      refuse_plan(fmt::format("spacings must be lengths from 1e-9 to 1e9 mm, got {}", spacing));
 }
 
 /// Normalisation that a channel's name asks for; anything unknown is standardised.

@@ -13,7 +13,7 @@ bool is_label(DType dtype, const Shape& shape) {
   return whole && (shape.rank() == 3 || (shape.rank() == 4 && shape[0] == 1));
 }
 
-constexpr const char* rule =
+constexpr const char* label_rule =
     "\" must be uint8, int16, int32 or int64 [z, y, x] or [1, z, y, x], got ";
 
 /// Which labels are meant; of 0 to 255 a table says so.
@@ -53,12 +53,17 @@ class LabelChoice {
 const FieldSpec& label_field(const Schema& in, std::string_view field, const std::string& who) {
   const FieldSpec& label = in.at(field, who);
   if (label.kind != FieldSpec::Kind::ragged && is_label(label.dtype, label.shape)) return label;
-  throw ConfigError("[" + who + "] field \"" + std::string(field) + rule + to_string(label));
+  throw ConfigError("[" + who + "] field \"" + std::string(field) + label_rule + to_string(label));
 }
 
 LabelGrid label_grid(const Shape& shape) {
   const int first = shape.rank() - 3;
   return {shape[first], shape[first + 1], shape[first + 2]};
+}
+
+GridExtent label_extent(const Shape& shape) {
+  const LabelGrid grid = label_grid(shape);
+  return {grid.depth, grid.height, grid.width};
 }
 
 Shape with_grid(const Shape& shape, const LabelGrid& grid) {
@@ -69,7 +74,7 @@ Shape with_grid(const Shape& shape, const LabelGrid& grid) {
 Tensor label_of(const Sample& sample, const std::string& field) {
   const Tensor& tensor = sample[field];
   if (is_label(tensor.dtype(), tensor.shape())) return tensor;
-  throw DataError("field \"" + field + rule + std::string(name_of(tensor.dtype())) + " " +
+  throw DataError("field \"" + field + label_rule + std::string(name_of(tensor.dtype())) + " " +
                   to_string(tensor.shape()));
 }
 

@@ -28,6 +28,7 @@ const FieldSpec& label_field(const Schema& in, std::string_view field, const std
 
 /// Of a shape that is a label's.
 LabelGrid label_grid(const Shape& shape);
+GridExtent label_extent(const Shape& shape);
 
 /// The shape with other sides, its leading axis kept.
 Shape with_grid(const Shape& shape, const LabelGrid& grid);

@@ -11,21 +11,22 @@ bool is_image(DType dtype, const Shape& shape) {
          shape[0] <= most_volume_channels;
 }
 
-constexpr const char* rule = "\" must be float32 [channels, z, y, x] of 1 to 32 channels, got ";
+constexpr const char* voxels_rule =
+    "\" must be float32 [channels, z, y, x] of 1 to 32 channels, got ";
 
 }  // namespace
 
 const FieldSpec& voxel_field(const Schema& in, std::string_view field, const std::string& who) {
   const FieldSpec& image = in.at(field, who);
   if (image.kind != FieldSpec::Kind::ragged && is_image(image.dtype, image.shape)) return image;
-  throw ConfigError("[" + who + "] field \"" + std::string(field) + rule + to_string(image));
+  throw ConfigError("[" + who + "] field \"" + std::string(field) + voxels_rule + to_string(image));
 }
 
 Voxels voxel_shape(const Sample& sample, const std::string& field) {
   const Tensor& tensor = sample[field];
   const Shape& shape = tensor.shape();
   if (is_image(tensor.dtype(), shape)) return {nullptr, shape[0], shape[1], shape[2], shape[3]};
-  throw DataError("field \"" + field + rule + std::string(name_of(tensor.dtype())) + " " +
+  throw DataError("field \"" + field + voxels_rule + std::string(name_of(tensor.dtype())) + " " +
                   to_string(shape));
 }
 

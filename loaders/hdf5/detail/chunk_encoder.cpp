@@ -12,7 +12,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr int zstd_level = 3;
-constexpr std::size_t lz4_block = std::size_t{1} << 20;
+constexpr std::size_t lz4_block_bytes = std::size_t{1} << 20;
 
 std::vector<std::byte> shuffled(std::span<const std::byte> from, std::size_t element) {
   std::vector<std::byte> to(from.begin(), from.end());
@@ -40,10 +40,10 @@ void put_big_endian(std::vector<std::byte>& to, std::uint64_t value, int bytes) 
 std::vector<std::byte> lz4(std::span<const std::byte> from) {
   std::vector<std::byte> to;
   put_big_endian(to, from.size(), 8);
-  put_big_endian(to, std::min(lz4_block, from.size()), 4);
-  std::vector<char> packed(static_cast<std::size_t>(LZ4_compressBound(lz4_block)));
+  put_big_endian(to, std::min(lz4_block_bytes, from.size()), 4);
+  std::vector<char> packed(static_cast<std::size_t>(LZ4_compressBound(lz4_block_bytes)));
   while (!from.empty()) {
-    const auto block = from.first(std::min(lz4_block, from.size()));
+    const auto block = from.first(std::min(lz4_block_bytes, from.size()));
     from = from.subspan(block.size());
     const int got =
         LZ4_compress_default(reinterpret_cast<const char*>(block.data()), packed.data(),
@@ -68,7 +68,8 @@ std::vector<ChunkFilter> filters_for(Hdf5Codec codec, std::size_t element_bytes)
   }
   if (codec == Hdf5Codec::zstd) filters.push_back({static_cast<int>(FilterId::zstd), {zstd_level}});
   if (codec == Hdf5Codec::lz4)
-    filters.push_back({static_cast<int>(FilterId::lz4), {static_cast<std::uint32_t>(lz4_block)}});
+    filters.push_back(
+        {static_cast<int>(FilterId::lz4), {static_cast<std::uint32_t>(lz4_block_bytes)}});
   return filters;
 }
 

@@ -12,7 +12,8 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto most_dataset_bytes =
+    static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
 
 herr_t list_dataset(hid_t, const char* name, const H5L_info_t*, void* names) {
   constexpr std::size_t most_names = 20;
@@ -180,7 +181,7 @@ H5::DataSet open_dataset(const Hdf5File& file, const std::string& path, std::siz
 
 std::size_t checked_product(std::size_t a, std::size_t b) {
   std::size_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result) || result > most_bytes) {
+  if (__builtin_mul_overflow(a, b, &result) || result > most_dataset_bytes) {
     throw DataError("declares more bytes than 63 bits can count; the file is damaged or hostile");
   }
   return result;

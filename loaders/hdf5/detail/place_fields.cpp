@@ -10,7 +10,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-std::string who(const Hdf5TableOptions& options) {
+std::string table_prefix(const Hdf5TableOptions& options) {
   return "[hdf5] " + printable(options.file.native()) + ": ";
 }
 
@@ -25,7 +25,7 @@ void require_readable(const TablePlan& plan, const Hdf5TableOptions& options) {
   for (const TableField& field : plan.fields) {
     for (const Hdf5Dataset& dataset : field.datasets) {
       if (dataset.library.empty()) continue;
-      throw ConfigError(who(options) + "dataset \"" + printable(dataset.path) + "\" " +
+      throw ConfigError(table_prefix(options) + "dataset \"" + printable(dataset.path) + "\" " +
                         dataset.library +
                         " and cannot be read past the library; choose another residence or "
                         "rewrite it with h5repack -l CONTI");
@@ -62,8 +62,8 @@ void require_all_fit(const TablePlan& plan, const std::vector<bool>& resident,
   std::string sum;
   for (const TableField& field : plan.fields)
     sum += (sum.empty() ? "" : " + ") + std::to_string(HugePages::mapped_bytes(bytes_of(field)));
-  throw ResourceError(who(options) + "resident datasets need " + sum + " bytes, the limit is " +
-                      std::to_string(options.memory) +
+  throw ResourceError(table_prefix(options) + "resident datasets need " + sum +
+                      " bytes, the limit is " + std::to_string(options.memory) +
                       "; raise the memory of the table or let residence be automatic");
 }
 
@@ -135,7 +135,7 @@ void place_fields(TablePlan& plan, const Hdf5TableOptions& options) {
                 ? make_chunked_field(file, dataset, cache_share(dataset, left, chunked))
                 : make_pread_field(file, dataset));
       }
-      const std::string note = who(options) + how(dataset, resident[i], options);
+      const std::string note = table_prefix(options) + how(dataset, resident[i], options);
       if (std::ranges::find(said, note) != said.end()) continue;
       said.push_back(note);
       const bool warn = slow(dataset, resident[i], options);

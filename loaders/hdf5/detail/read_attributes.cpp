@@ -9,16 +9,17 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_attribute_bytes = std::size_t{1} << 20;
 constexpr int most_attributes = 256;
 
 /// The text of a string attribute, of fixed or variable length.
 std::optional<std::string> text_of(const H5::Attribute& attribute, const H5::DataType& type) {
   if (attribute.getSpace().getSimpleExtentNpoints() != 1) return std::nullopt;
-  if (H5Tis_variable_str(type.getId()) <= 0 && type.getSize() > most_bytes) return std::nullopt;
+  if (H5Tis_variable_str(type.getId()) <= 0 && type.getSize() > most_attribute_bytes)
+    return std::nullopt;
   std::string text;
   attribute.read(type, text);
-  text.resize(std::min(text.size(), most_bytes));
+  text.resize(std::min(text.size(), most_attribute_bytes));
   text.resize(std::strlen(text.c_str()));
   return text;
 }
@@ -30,7 +31,7 @@ std::vector<std::string> texts_of(const H5::Attribute& attribute, const H5::Data
   if (space.getSimpleExtentNdims() != 1) return {};
   const auto count = static_cast<std::size_t>(space.getSimpleExtentNpoints());
   const std::size_t size = type.getSize();
-  if (count == 0 || count > most_bytes / std::max<std::size_t>(size, 1)) return {};
+  if (count == 0 || count > most_attribute_bytes / std::max<std::size_t>(size, 1)) return {};
   std::vector<std::string> texts;
   std::vector<char> bytes(count * size);
   attribute.read(type, bytes.data());
@@ -64,7 +65,7 @@ std::optional<Tensor> numbers_of(const H5::Attribute& attribute, const H5::DataT
   std::size_t bytes = size_of(element->dtype);
   std::vector<std::int64_t> shape;
   for (const hsize_t extent : extents) {
-    if (extent == 0 || extent > most_bytes / bytes) return std::nullopt;
+    if (extent == 0 || extent > most_attribute_bytes / bytes) return std::nullopt;
     bytes *= extent;
     shape.push_back(static_cast<std::int64_t>(extent));
   }

@@ -8,7 +8,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-std::string who(const Hdf5TableOptions& options, std::size_t file = 0) {
+std::string file_prefix(const Hdf5TableOptions& options, std::size_t file = 0) {
   return "[hdf5] " + printable((file == 0 ? options.file : options.more_files[file - 1]).native()) +
          ": ";
 }
@@ -20,16 +20,17 @@ std::string field_name(const Hdf5Field& field, const std::string& dataset) {
 /// The datasets that the options name, groups opened out.
 std::vector<DatasetRequest> requests_of(const OpenedFile& file, const Hdf5TableOptions& options) {
   if (options.fields.empty()) {
-    throw ConfigError(who(options) + "needs at least one dataset, got none; name the fields");
+    throw ConfigError(file_prefix(options) +
+                      "needs at least one dataset, got none; name the fields");
   }
   if (options.sample_axes < 1) {
-    throw ConfigError(who(options) + "sample_axes must be at least 1, got " +
+    throw ConfigError(file_prefix(options) + "sample_axes must be at least 1, got " +
                       std::to_string(options.sample_axes));
   }
   std::vector<DatasetRequest> requests;
   for (const Hdf5Field& field : options.fields) {
     if (field.axes < 0) {
-      throw ConfigError(who(options) + "field \"" + printable(field.dataset) +
+      throw ConfigError(file_prefix(options) + "field \"" + printable(field.dataset) +
                         "\": axes must not be negative, got " + std::to_string(field.axes));
     }
     for (const std::string& dataset : file.library->datasets_in(field.dataset)) {
@@ -42,7 +43,7 @@ std::vector<DatasetRequest> requests_of(const OpenedFile& file, const Hdf5TableO
     }
   }
   if (requests.empty())
-    throw ConfigError(who(options) + "the groups named have no dataset; name datasets");
+    throw ConfigError(file_prefix(options) + "the groups named have no dataset; name datasets");
   return requests;
 }
 
@@ -81,7 +82,7 @@ std::vector<Hdf5Dataset> describe_file(const OpenedFile& file,
     Hdf5Dataset added = file.library->describe(request);
     for (const Hdf5Dataset& other : datasets) {
       if (other.field != added.field) continue;
-      throw ConfigError(who(options) + "datasets \"" + printable(other.path) + "\" and \"" +
+      throw ConfigError(file_prefix(options) + "datasets \"" + printable(other.path) + "\" and \"" +
                         printable(added.path) + "\" both want the field name \"" +
                         printable(added.field) + "\"; name one of them");
     }
@@ -156,7 +157,7 @@ TablePlan plan_table(const Hdf5TableOptions& options) {
     std::vector<Hdf5Dataset> datasets = describe_file(file, requests, options, plan.notes);
     if (i == 0) plan.attributes = attributes_of(*file.library, datasets, options);
     if (!needs_library(datasets, options)) file.library.reset();
-    add_file(plan, std::move(datasets), who(options, i));
+    add_file(plan, std::move(datasets), file_prefix(options, i));
   }
   return plan;
 }

@@ -12,9 +12,9 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::array<std::uint8_t, 8> magic = {'h', 'r', 'c', 'r', 'o', 'p', '1', '\n'};
+constexpr std::array<std::uint8_t, 8> crop_index_magic = {'h', 'r', 'c', 'r', 'o', 'p', '1', '\n'};
 
-[[noreturn]] void refuse(const std::string& rule) {
+[[noreturn]] void refuse_index(const std::string& rule) {
   throw DataError("JPEG: the crop index is damaged: " + rule);
 }
 
@@ -60,7 +60,7 @@ class PackedBits {
 
 CropIndex::Entry entry_at(const JpegBitReader& bits, const JpegScan::Predictors& before) {
   for (const int dc : before) {
-    if (dc < -1024 || dc > 1023) refuse("a DC value is out of range");
+    if (dc < -1024 || dc > 1023) refuse_index("a DC value is out of range");
   }
   return {bits.place(), before};
 }
@@ -80,7 +80,7 @@ void each_boundary(const JpegScan& scan, int segment_mcus, const Visit& visit) {
     visit(y, segment, entry_at(bits, before));
   }
   const std::size_t rest = scan.file.size() - 2 - bits.place().byte;
-  if (rest > 1 || (rest == 1 && bits.place().bit == 0)) refuse("bytes follow the last MCU");
+  if (rest > 1 || (rest == 1 && bits.place().bit == 0)) refuse_index("bytes follow the last MCU");
 }
 
 bool has_end_marker(std::span<const std::uint8_t> jpeg) {
@@ -125,11 +125,12 @@ CropIndex::Entry CropIndex::at(int row, int segment) const noexcept {
 
 bool CropIndex::recognises(std::span<const std::uint8_t> file) noexcept {
   return file.size() > footer_bytes &&
-         std::memcmp(file.data() + file.size() - magic.size(), magic.data(), magic.size()) == 0;
+         std::memcmp(file.data() + file.size() - crop_index_magic.size(), crop_index_magic.data(),
+                     crop_index_magic.size()) == 0;
 }
 
 void CropIndex::read(std::span<const std::uint8_t> file) {
-  if (!recognises(file)) refuse("its last bytes are missing");
+  if (!recognises(file)) refuse_index("its last bytes are missing");
   const std::uint8_t* footer = file.data() + file.size() - footer_bytes;
   width = static_cast<std::uint32_t>(little(footer, 4));
   height = static_cast<std::uint32_t>(little(footer + 4, 4));
@@ -148,27 +149,27 @@ void CropIndex::read(std::span<const std::uint8_t> file) {
   if (components < 1 || components > JpegScan::most_components || orientation < 1 ||
       orientation > 8 || !is_side(mcu_width) || !is_side(mcu_height) || segment_mcus == 0 ||
       offset_bits == 0 || offset_bits > most_offset_bits)
-    refuse("its header is impossible");
+    refuse_index("its header is impossible");
   const auto row_count = static_cast<std::size_t>(mcus_y());
   const std::size_t bits =
       row_count * static_cast<std::size_t>(segments() + 1) * static_cast<std::size_t>(entry_bits());
   const std::size_t table = 4 * row_count + (bits + 7) / 8;
   if (jpeg_bytes < 4 || entropy_first >= jpeg_bytes ||
       file.size() != jpeg_bytes + table + footer_bytes)
-    refuse("its lengths do not add up to the file's");
+    refuse_index("its lengths do not add up to the file's");
   const std::uint8_t* first = file.data() + jpeg_bytes;
-  if (libdeflate_crc32(0, first, table + 36) != checksum) refuse("its checksum is another");
+  if (libdeflate_crc32(0, first, table + 36) != checksum) refuse_index("its checksum is another");
   rows = {first, 4 * row_count};
   entries = {first + 4 * row_count, (bits + 7) / 8};
 }
 
 void CropIndex::check(const JpegScan& scan) const {
-  if (!has_end_marker(scan.file)) refuse("the image has no end marker");
+  if (!has_end_marker(scan.file)) refuse_index("the image has no end marker");
   each_boundary(scan, segment_mcus, [&](int row, int segment, const Entry& entry) {
     const Entry kept = at(row, segment);
     if (kept.place == entry.place && kept.before == entry.before) return;
-    refuse("row " + std::to_string(row) + ", segment " + std::to_string(segment) +
-           " is not where the image has it");
+    refuse_index("row " + std::to_string(row) + ", segment " + std::to_string(segment) +
+                 " is not where the image has it");
   });
 }
 
@@ -177,11 +178,11 @@ std::vector<std::uint8_t> CropIndex::make(std::span<const std::byte> jpeg, int o
   JpegScan scan;
   scan.parse(jpeg);
   if (jpeg.size() > 0x7fffffffU || !has_end_marker(scan.file))
-    refuse("the image has no end marker, or more than 2 GiB");
+    refuse_index("the image has no end marker, or more than 2 GiB");
   const int segment = std::max(1, segment_pixels / scan.mcu_width());
   const Boundaries found = find_boundaries(scan, segment);
   const int offset_bits = std::bit_width(found.longest_row);
-  if (offset_bits > most_offset_bits) refuse("a row has more than 2^32 bits");
+  if (offset_bits > most_offset_bits) refuse_index("a row has more than 2^32 bits");
 
   std::vector<std::uint8_t> out;
   for (const std::size_t row : found.rows)
@@ -208,7 +209,7 @@ std::vector<std::uint8_t> CropIndex::make(std::span<const std::byte> jpeg, int o
   put_little(out, scan.entropy_first, 4);
   put_little(out, 0, 12);
   put_little(out, libdeflate_crc32(0, out.data(), out.size()), 4);
-  out.insert(out.end(), magic.begin(), magic.end());
+  out.insert(out.end(), crop_index_magic.begin(), crop_index_magic.end());
   return out;
 }
 

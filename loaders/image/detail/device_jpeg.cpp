@@ -1,5 +1,6 @@
 #include <headrace/loaders/image/detail/device_jpeg.h>
 #include <headrace/loaders/image/detail/huffman_table.h>
+#include <headrace/loaders/image/detail/jpeg_marker.h>
 
 #include <algorithm>
 #include <array>
@@ -11,22 +12,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-enum Marker : std::uint8_t {
-  sof0 = 0xc0,
-  dht = 0xc4,
-  rst0 = 0xd0,
-  rst7 = 0xd7,
-  soi = 0xd8,
-  eoi = 0xd9,
-  sos = 0xda,
-  dqt = 0xdb,
-  dri = 0xdd,
-  app0 = 0xe0,
-  app15 = 0xef,
-  comment = 0xfe,
-};
-
-std::size_t two_bytes(Bytes bytes, std::size_t at) {
+std::size_t size_at(Bytes bytes, std::size_t at) {
   return std::size_t{bytes[at]} << 8 | bytes[at + 1];
 }
 
@@ -40,7 +26,7 @@ class Look {
   explicit Look(Bytes file) : file_(file) {}
 
   std::size_t length() {
-    const bool begins = file_.size() > 4 && file_[0] == 0xff && file_[1] == soi;
+    const bool begins = file_.size() > 4 && file_[0] == 0xff && file_[1] == JpegMarker::soi;
     return begins && segments() && scan() ? at_ : 0;
   }
 
@@ -56,27 +42,29 @@ class Look {
     for (;;) {
       if (at_ + 4 > file_.size() || file_[at_] != 0xff) return false;
       const std::uint8_t marker = file_[at_ + 1];
-      const std::size_t length = two_bytes(file_, at_ + 2);
+      const std::size_t length = size_at(file_, at_ + 2);
       if (length < 2 || length > file_.size() - at_ - 2) return false;
       const Bytes contents = file_.subspan(at_ + 4, length - 2);
       at_ += 2 + length;
-      if (marker == sos) return scan_header(contents);
+      if (marker == JpegMarker::sos) return scan_header(contents);
       if (!segment(marker, contents)) return false;
     }
   }
 
   bool segment(std::uint8_t marker, Bytes contents) {
-    if ((marker >= app0 && marker <= app15) || marker == comment) return true;
+    if ((marker >= JpegMarker::app0 && marker <= JpegMarker::app15) ||
+        marker == JpegMarker::comment)
+      return true;
     switch (marker) {
-      case dqt:
+      case JpegMarker::dqt:
         return quantisation(contents);
-      case dht:
+      case JpegMarker::dht:
         return huffman(contents);
-      case sof0:
+      case JpegMarker::sof0:
         return frame(contents);
-      case dri:
+      case JpegMarker::dri:
         if (contents.size() != 2) return false;
-        interval_ = two_bytes(contents, 0);
+        interval_ = size_at(contents, 0);
         return true;
       default:
         return false;
@@ -127,8 +115,8 @@ class Look {
 
   bool frame(Bytes contents) {
     if (count_ != 0 || contents.size() < 6 || contents[0] != 8) return false;
-    const std::size_t height = two_bytes(contents, 1);
-    const std::size_t width = two_bytes(contents, 3);
+    const std::size_t height = size_at(contents, 1);
+    const std::size_t width = size_at(contents, 3);
     count_ = contents[5];
     if (height == 0 || width == 0 || (count_ != 1 && count_ != 3) ||
         contents.size() != 6 + 3 * count_)
@@ -175,9 +163,9 @@ class Look {
       at_ = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - file_.data()) + 2;
       if (at_ > file_.size()) return false;
       const std::uint8_t marker = file_[at_ - 1];
-      if (marker == eoi) break;
+      if (marker == JpegMarker::eoi) break;
       if (marker == 0) continue;
-      if (marker != rst0 + restarts % 8) return false;
+      if (marker != JpegMarker::rst0 + restarts % 8) return false;
       ++restarts;
     }
     const std::size_t wanted = interval_ == 0 ? 0 : ceil_div(mcus_, interval_) - 1;

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <headrace/loaders/image/detail/huffman_table.h>
-#include <headrace/loaders/image/detail/jpeg_error.h>
+#include <headrace/loaders/image/detail/jpeg_internals.h>
 #include <headrace/loaders/image/jpeg_row.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-// What jpeglib.h keeps to itself: libjpeg-turbo installs it beside.
-#include <jpegint.h>
 
 namespace headrace::inline v1::detail {
 

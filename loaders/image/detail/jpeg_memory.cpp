@@ -22,10 +22,10 @@ struct JpegMemory::Block {
 
 namespace {
 
-constexpr std::size_t unit = 64;
+constexpr std::size_t memory_unit = 64;
 
 constexpr std::size_t round_up(std::size_t bytes) {
-  return (bytes + unit - 1) / unit * unit;
+  return (bytes + memory_unit - 1) / memory_unit * memory_unit;
 }
 
 void* take_or_fail(j_common_ptr info, std::size_t bytes) {
@@ -112,11 +112,11 @@ void JpegMemory::attach(jpeg_decompress_struct& info) {
 void* JpegMemory::take(std::size_t bytes) noexcept {
   starved_ = false;
   if (bytes > limit) return nullptr;
-  const std::size_t whole = round_up(bytes) + unit;
+  const std::size_t whole = round_up(bytes) + memory_unit;
   if (blocks_ == nullptr || blocks_->size - blocks_->used < whole) {
     const std::size_t size = round_up(sizeof(Block)) + std::max(whole, next_size_);
     if (size > limit - std::min(limit, held_)) return nullptr;
-    auto* block = static_cast<Block*>(std::aligned_alloc(unit, size));
+    auto* block = static_cast<Block*>(std::aligned_alloc(memory_unit, size));
     starved_ = block == nullptr;
     if (starved_) return nullptr;
     *block = {blocks_, size, round_up(sizeof(Block))};

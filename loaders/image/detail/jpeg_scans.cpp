@@ -1,10 +1,8 @@
+#include <headrace/loaders/image/detail/jpeg_internals.h>
 #include <headrace/loaders/image/detail/jpeg_scans.h>
 #include <headrace/loaders/image/image_header.h>
 
 #include <algorithm>
-
-// What jpeglib.h keeps to itself: libjpeg-turbo installs it beside.
-#include <jpegint.h>
 
 namespace headrace::inline v1::detail {
 namespace {

@@ -18,7 +18,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 /// Coefficients of larger images are not held.
-constexpr long most_memory = 1L << 30;
+constexpr long most_transcode_memory = 1L << 30;
 
 class Transcoder {
  public:
@@ -53,7 +53,7 @@ Transcoder::Transcoder() {
   }
   jpeg_create_decompress(&in_);
   jpeg_create_compress(&out_);
-  in_.mem->max_memory_to_use = most_memory;
+  in_.mem->max_memory_to_use = most_transcode_memory;
   scans_.attach(in_);
 }
 

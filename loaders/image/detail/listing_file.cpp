@@ -14,7 +14,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::array<char, 8> magic = {'h', 'r', 'l', 'i', 's', 't', '2', '\n'};
+constexpr std::array<char, 8> listing_magic = {'h', 'r', 'l', 'i', 's', 't', '2', '\n'};
 constexpr std::size_t at_once = std::size_t{64} << 10;
 constexpr std::size_t header_bytes = 24;  // magic, bytes of what follows, CRC-32 of it, zero
 
@@ -31,7 +31,8 @@ ListingReader::ListingReader(const std::string& path) : file_(path.c_str()), at_
   std::memcpy(&left_, header.data() + 8, 8);
   std::memcpy(&expected_, header.data() + 16, 4);
   std::memcpy(&zero, header.data() + 20, 4);
-  if (!whole || zero != 0 || std::memcmp(header.data(), magic.data(), magic.size()) != 0)
+  if (!whole || zero != 0 ||
+      std::memcmp(header.data(), listing_magic.data(), listing_magic.size()) != 0)
     throw UnusableListing("not a listing of this version");
   if (left_ != static_cast<std::uint64_t>(status.st_size) - header_bytes)
     throw UnusableListing("its length is not what it says");
@@ -135,7 +136,7 @@ void ListingWriter::texts(const std::vector<std::string>& all) {
 
 void ListingWriter::finish() {
   std::array<char, header_bytes> header{};
-  std::memcpy(header.data(), magic.data(), magic.size());
+  std::memcpy(header.data(), listing_magic.data(), listing_magic.size());
   std::memcpy(header.data() + 8, &written_, 8);
   std::memcpy(header.data() + 16, &checksum_, 4);
   if (std::fflush(out_) != 0 || ::pwrite(file_, header.data(), header.size(), 0) != header_bytes ||

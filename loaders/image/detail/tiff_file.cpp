@@ -12,7 +12,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-constexpr std::size_t most_memory = std::size_t{1} << 30;
+constexpr std::size_t most_tiff_memory = std::size_t{1} << 30;
 
 TiffFile& file_of(thandle_t handle) {
   return *static_cast<TiffFile*>(handle);
@@ -102,7 +102,7 @@ TiffLayout TiffFile::open(std::span<const std::byte> bytes) {
   message.clear();
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   if (options == nullptr) throw ResourceError("[decode] TIFF: no memory for a decoder");
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_memory));
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options, static_cast<tmsize_t>(most_tiff_memory));
   TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, this);
   TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, this);
   handle_ = TIFFClientOpenExt("picture", "rm", this, read, refuse_write, seek, keep_open,
@@ -157,7 +157,7 @@ void TiffFile::check_blocks(const TiffLayout& layout) {
   const auto picture =
       static_cast<std::uint64_t>(layout.width) * static_cast<std::uint64_t>(layout.height);
   const std::uint64_t most_pixels = std::max<std::uint64_t>(std::uint64_t{1} << 24, 2 * picture);
-  if (width * rows > most_pixels || layout.block_bytes > most_memory / apart ||
+  if (width * rows > most_pixels || layout.block_bytes > most_tiff_memory / apart ||
       row_bytes * rows > layout.block_bytes) {
     fail("strips or tiles of " + std::to_string(width) + " x " + std::to_string(rows) +
          " pixels in a picture of " + std::to_string(layout.width) + " x " +

@@ -136,7 +136,7 @@ void check_count(const std::vector<std::string>& fields, const std::vector<std::
                  const std::string& file, std::int64_t line) {
   if (fields.size() < header.size()) {
     refuse_line(file, line,
-                "column " + quoted(header[fields.size()]) + " must be there, got " +
+                "column " + detail::quoted(header[fields.size()]) + " must be there, got " +
                     std::to_string(fields.size()) + " of " + std::to_string(header.size()) +
                     " fields");
   }

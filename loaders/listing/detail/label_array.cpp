@@ -68,7 +68,7 @@ void name_classes(RecordValues& values, const LabelArray& labels, std::size_t co
   for (const std::string& name : labels.classes) {
     if (name.size() > longest_name || !is_utf8(name))
       refuse(labels.name, "must have classes with names in UTF-8 of at most " +
-                              std::to_string(longest_name) + " bytes, got " + quoted(name));
+                              std::to_string(longest_name) + " bytes, got " + detail::quoted(name));
   }
   values.classes = labels.classes;
   for (std::size_t label = values.classes.size(); label < count; ++label)

@@ -30,14 +30,14 @@ class Finder {
   std::string find(const std::string& name) {
     const auto count = std::count(there_.begin(), there_.end(), name);
     if (count == 0) return {};
-    if (count > 1) refuse("column " + quoted(name) + " must stand there once");
+    if (count > 1) refuse("column " + detail::quoted(name) + " must stand there once");
     if (!taken_.insert(name).second)
-      refuse("column " + quoted(name) + " must stand for one thing, is asked for twice");
+      refuse("column " + detail::quoted(name) + " must stand for one thing, is asked for twice");
     return name;
   }
   std::string need(const std::string& name) {
     std::string found = find(name);
-    if (found.empty()) missing(quoted(name), name);
+    if (found.empty()) missing(detail::quoted(name), name);
     return found;
   }
   std::string wanted(const std::string& name, const std::string& otherwise) {
@@ -63,7 +63,7 @@ std::string find_path(const ManifestRequest& request, Finder& finder) {
   for (const std::string& name : request.path_names) {
     std::string found = finder.find(name);
     if (!found.empty()) return found;
-    names += (names.empty() ? "" : " or ") + quoted(name);
+    names += (names.empty() ? "" : " or ") + detail::quoted(name);
   }
   finder.missing(names, request.path_names.front());
 }
@@ -96,7 +96,7 @@ void refuse_line(const std::string& file, std::int64_t line, const std::string& 
 
 std::string suggestion(std::string_view written, std::span<const std::string> names) {
   const auto name = nearest_name(written, names);
-  return name ? "; did you mean " + quoted(*name) + "?" : std::string();
+  return name ? "; did you mean " + detail::quoted(*name) + "?" : std::string();
 }
 
 }  // namespace headrace::inline v1::detail

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 std::string_view ManifestFiles::inside(std::string_view column, std::string_view path,
                                        std::int64_t line) const {
   const auto refuse = [&](const std::string& rule) {
-    refuse_line(manifest_, line, std::string(column) + " " + quoted(path) + ": " + rule);
+    refuse_line(manifest_, line, std::string(column) + " " + detail::quoted(path) + ": " + rule);
   };
   if (path.empty())
     refuse_line(manifest_, line, std::string(column) + " must name a file, got nothing");

@@ -27,7 +27,7 @@ float weight_of(std::string_view text, const std::string& file, std::int64_t lin
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !is_weight(value))
-    refuse_line(file, line, "weight must be a number from 0 on, got " + quoted(text));
+    refuse_line(file, line, "weight must be a number from 0 on, got " + detail::quoted(text));
   return static_cast<float>(value);
 }
 
@@ -63,7 +63,7 @@ void ValueCollector::take_label(std::string_view name, std::int64_t line) {
   if (!classes.empty() && static_cast<std::size_t>(number) >= classes.size()) {
     refuse_line(request_.file, line,
                 found_.label + " must be one of the " + std::to_string(classes.size()) +
-                    " classes, got " + quoted(name) + suggestion(name, classes));
+                    " classes, got " + detail::quoted(name) + suggestion(name, classes));
   }
   labels_.push_back(number);
 }
@@ -87,7 +87,7 @@ void ValueCollector::take_names(const ManifestRow& row) {
     const auto last = labels_.end() - 1;
     if (std::find(labels_.begin() + first, last, *last) != last) {
       refuse_line(request_.file, row.line,
-                  found_.label + " must name a class once, got " + quoted(row.label));
+                  found_.label + " must name a class once, got " + detail::quoted(row.label));
     }
     if (end == rest.size()) break;
     rest.remove_prefix(end + separator.size());
@@ -100,8 +100,9 @@ void ValueCollector::take_flags(const ManifestRow& row) {
     if (row.labels[i] == "1") {
       labels_.push_back(static_cast<std::int32_t>(i));
     } else if (row.labels[i] != "0") {
-      refuse_line(request_.file, row.line,
-                  request_.columns.labels[i] + " must be 0 or 1, got " + quoted(row.labels[i]));
+      refuse_line(
+          request_.file, row.line,
+          request_.columns.labels[i] + " must be 0 or 1, got " + detail::quoted(row.labels[i]));
     }
   }
   label_end_.push_back(labels_.size());
@@ -116,8 +117,8 @@ void ValueCollector::take_split(const ManifestRow& row) {
   const auto split = split_named(row.split);
   if (!split) {
     refuse_line(request_.file, row.line,
-                found_.split + " must be train, validation or test, got " + quoted(row.split) +
-                    suggestion(row.split, split_words()));
+                found_.split + " must be train, validation or test, got " +
+                    detail::quoted(row.split) + suggestion(row.split, split_words()));
   }
   values_.splits.push_back(*split);
   if (found_.group.empty()) return;
@@ -125,7 +126,7 @@ void ValueCollector::take_split(const ManifestRow& row) {
   if (group == group_split_.size()) group_split_.push_back(*split);
   if (group_split_[group] != *split) {
     refuse_line(request_.file, row.line,
-                found_.group + " " + quoted(row.group) + " must be in one split, got " +
+                found_.group + " " + detail::quoted(row.group) + " must be in one split, got " +
                     std::string(name_of(*split)) + " after " +
                     std::string(name_of(group_split_[group])));
   }

@@ -11,7 +11,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 /// Bytes that one thread reads at a time.
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t read_step_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::int64_t RecordReader::records_in(std::size_t bytes) const noexcept {
 
 void RecordReader::read(std::int64_t first, std::int64_t count,
                         std::span<const Rows::Column> columns) const {
-  const std::int64_t step = records_in(piece_bytes);
+  const std::int64_t step = records_in(read_step_bytes);
   in_parallel(static_cast<std::size_t>((count + step - 1) / step), [&](std::size_t piece) {
     const std::int64_t begin = static_cast<std::int64_t>(piece) * step;
     std::vector<Rows::Column> to(columns.begin(), columns.end());

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+constexpr std::size_t copied_piece_bytes = std::size_t{4} << 20;
 
 class Descriptor {
  public:
@@ -75,7 +75,7 @@ void say_done(std::uint64_t bytes, const std::filesystem::path& name, const Stag
 /// Bytes of the piece at `offset`; 0 at the end; throws on an error.
 std::size_t read_piece(int from, std::byte* to, std::uint64_t offset, const std::string& who) {
   for (;;) {
-    const ssize_t got = ::pread(from, to, piece_bytes, static_cast<off_t>(offset));
+    const ssize_t got = ::pread(from, to, copied_piece_bytes, static_cast<off_t>(offset));
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR)
       throw DataError(who + "could not be read (" + std::strerror(errno) + "); check the disk");
@@ -108,7 +108,7 @@ int stage_file(int descriptor, const std::filesystem::path& name, const Stage& s
                       std::strerror(errno) + "; choose another");
   }
   require_room(bytes, name, stage);
-  const auto piece = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
+  const auto piece = std::make_unique_for_overwrite<std::byte[]>(copied_piece_bytes);
   const Clock::time_point begun = Clock::now();
   std::uint32_t read_sum = 0, copy_sum = 0;
   std::uint64_t done = 0;

@@ -17,7 +17,7 @@ namespace {
 enum Kind : std::uint64_t { in_blocks, plain, one_value };
 constexpr std::size_t header_words = BloscHeader::most_bytes / 8, first_block = 1 + header_words;
 
-[[noreturn]] void damaged(const std::string& what) {
+[[noreturn]] void damaged_b2nd_chunk(const std::string& what) {
   throw DataError(what + "; the file is damaged");
 }
 
@@ -33,8 +33,8 @@ void add_blocks(const std::vector<std::uint32_t>& begins, const BloscHeader& hea
   std::sort(sorted.begin(), sorted.end());
   for (const std::uint32_t begin : begins) {
     if (begin < first || begin >= header.stored)
-      damaged("a block begins at byte " + std::to_string(begin) + " of a chunk of " +
-              std::to_string(header.stored));
+      damaged_b2nd_chunk("a block begins at byte " + std::to_string(begin) + " of a chunk of " +
+                         std::to_string(header.stored));
     const auto next = std::upper_bound(sorted.begin(), sorted.end(), begin);
     const std::uint64_t end = next == sorted.end() ? header.stored : *next;
     words.push_back(packed(begin, end - begin));
@@ -43,7 +43,7 @@ void add_blocks(const std::vector<std::uint32_t>& begins, const BloscHeader& hea
 
 /// A value that is no number, in the byte order of the file.
 VoxelBytes no_number(const VoxelType& type) {
-  if (is_integer(type.dtype)) damaged("a chunk of whole numbers is said to hold none");
+  if (is_integer(type.dtype)) damaged_b2nd_chunk("a chunk of whole numbers is said to hold none");
   VoxelBytes value = fill_value(nlohmann::json("NaN"), type.dtype);
   if (type.swap) reverse_bytes(value.data(), 1, type.size());
   return value;
@@ -55,7 +55,8 @@ VoxelBytes value_of(const StoreFile& file, std::uint64_t at, const BloscHeader& 
   VoxelBytes value{};
   if (header.special == BloscHeader::Special::nan) return no_number(type);
   if (header.special != BloscHeader::Special::value) return value;
-  if (header.type_size != type.size()) damaged("a chunk has a value of another size than its type");
+  if (header.type_size != type.size())
+    damaged_b2nd_chunk("a chunk has a value of another size than its type");
   file.read(at + header.bytes, std::span(value).first(type.size()));
   bytes_read += type.size();
   return value;
@@ -65,21 +66,23 @@ VoxelBytes value_of(const StoreFile& file, std::uint64_t at, const BloscHeader& 
 BloscHeader read_header(const StoreFile& file, const B2ndFrame& frame, std::uint64_t at,
                         std::span<std::byte> bytes) {
   if (at + BloscHeader::most_bytes > frame.chunks_end)
-    damaged("a chunk begins at byte " + std::to_string(at) + ", the chunks end at " +
-            std::to_string(frame.chunks_end));
+    damaged_b2nd_chunk("a chunk begins at byte " + std::to_string(at) + ", the chunks end at " +
+                       std::to_string(frame.chunks_end));
   file.read(at, bytes);
   const auto header = BloscHeader::read(bytes, frame.chunk_bytes());
   if (header.bytes != BloscHeader::most_bytes)
-    damaged("a chunk must be of Blosc2, got one of Blosc1");
+    damaged_b2nd_chunk("a chunk must be of Blosc2, got one of Blosc1");
   if (header.stored > frame.chunks_end - at)
-    damaged("a chunk from byte " + std::to_string(at) + " on has " + std::to_string(header.stored) +
-            " bytes, the chunks end at " + std::to_string(frame.chunks_end));
+    damaged_b2nd_chunk("a chunk from byte " + std::to_string(at) + " on has " +
+                       std::to_string(header.stored) + " bytes, the chunks end at " +
+                       std::to_string(frame.chunks_end));
   if (header.special == BloscHeader::Special::none && header.block != frame.block_bytes)
-    damaged("a block of a chunk must have the array's " + std::to_string(frame.block_bytes) +
-            " bytes, got " + std::to_string(header.block));
+    damaged_b2nd_chunk("a block of a chunk must have the array's " +
+                       std::to_string(frame.block_bytes) + " bytes, got " +
+                       std::to_string(header.block));
   if (header.special == BloscHeader::Special::none && !header.plain &&
       header.stored < header.bytes + frame.blocks * sizeof(std::uint32_t))
-    damaged("a chunk ends before its blocks begin");
+    damaged_b2nd_chunk("a chunk ends before its blocks begin");
   return header;
 }
 
@@ -89,7 +92,8 @@ KeptIndexes::Index B2ndChunk::describe(const StoreFile& file, const B2ndFrame& f
                                        std::int64_t offset, std::uint64_t& bytes_read) {
   const auto stored = frame.chunks_end - frame.chunks_begin;
   if (static_cast<std::uint64_t>(offset) >= stored)
-    damaged("a chunk begins at byte " + std::to_string(offset) + " of " + std::to_string(stored));
+    damaged_b2nd_chunk("a chunk begins at byte " + std::to_string(offset) + " of " +
+                       std::to_string(stored));
   const std::uint64_t at = frame.chunks_begin + static_cast<std::uint64_t>(offset);
   KeptIndexes::Index words(first_block);
   const auto start = std::as_writable_bytes(std::span(words).subspan(1));
@@ -130,8 +134,8 @@ std::uint64_t B2ndChunk::read_block(const StoreFile& file, std::size_t block,
   const std::uint64_t word = words_[first_block + block];
   const auto begin = word >> 32, bytes = word & 0xffffffffU;
   if (bytes > 2 * out.size() + (std::size_t{64} << 10))
-    damaged("a block of " + std::to_string(out.size()) + " bytes is stored in " +
-            std::to_string(bytes));
+    damaged_b2nd_chunk("a block of " + std::to_string(out.size()) + " bytes is stored in " +
+                       std::to_string(bytes));
   // A chunk of that block alone.
   constexpr std::size_t before = BloscHeader::most_bytes + sizeof(std::uint32_t);
   const auto chunk = scratch.stored.take(before + static_cast<std::size_t>(bytes));
@@ -156,7 +160,8 @@ void fill_b2nd_block(const B2ndFrame& frame, std::int64_t offset, std::span<std:
     value = no_number(frame.type);
   } else if (special != static_cast<unsigned>(BloscHeader::Special::zero) &&
              special != static_cast<unsigned>(BloscHeader::Special::undefined)) {
-    damaged("a chunk has the special value " + std::to_string(special) + ", which does not exist");
+    damaged_b2nd_chunk("a chunk has the special value " + std::to_string(special) +
+                       ", which does not exist");
   }
   fill_voxels(value, frame.type.size(), out.data(), out.size());
 }

@@ -21,7 +21,7 @@ constexpr unsigned shuffled = 1, copied = 2, bit_shuffled = 4, delta = 8;
 // Bits of byte 31.
 constexpr unsigned dictionary = 1, big_endian = 2, lazy = 8, instrumented = 128;
 
-unsigned byte_at(std::span<const std::byte> bytes, std::size_t at) {
+unsigned blosc_byte(std::span<const std::byte> bytes, std::size_t at) {
   return std::to_integer<unsigned>(bytes[at]);
 }
 
@@ -31,7 +31,7 @@ std::int32_t number_at(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-[[noreturn]] void damaged(const std::string& what) {
+[[noreturn]] void damaged_blosc_chunk(const std::string& what) {
   throw DataError("a Blosc chunk " + what + "; the file is damaged");
 }
 
@@ -47,16 +47,17 @@ void require_codec(unsigned flags) {
 /// The part that Blosc2 added.
 void read_extension(std::span<const std::byte> start, BloscHeader& header) {
   require_blosc_filters(start.subspan(16, 6));
-  const unsigned flags = byte_at(start, 31);
+  const unsigned flags = blosc_byte(start, 31);
   if ((flags & dictionary) != 0)
     throw DataError("a Blosc chunk must need no dictionary, got one; write it with use_dict off");
-  if ((byte_at(start, 30) & 1U) != 0)
+  if ((blosc_byte(start, 30) & 1U) != 0)
     throw DataError("a Blosc chunk must have blocks of one size, got blocks of several");
   if ((flags & (big_endian | lazy | instrumented)) != 0)
-    damaged("has the flags " + std::to_string(flags) + ", which no file has");
+    damaged_blosc_chunk("has the flags " + std::to_string(flags) + ", which no file has");
   const unsigned special = flags >> 4 & 7U;
   if (special > static_cast<unsigned>(BloscHeader::Special::undefined))
-    damaged("has the special value " + std::to_string(special) + ", which does not exist");
+    damaged_blosc_chunk("has the special value " + std::to_string(special) +
+                        ", which does not exist");
   header.special = static_cast<BloscHeader::Special>(special);
 }
 
@@ -78,7 +79,7 @@ Codec open_codec() {
 void require_blosc_filters(std::span<const std::byte> filters) {
   constexpr unsigned delta_filter = 3, last = 4;
   for (std::size_t i = 0; i < filters.size(); ++i) {
-    const unsigned filter = byte_at(filters, i);
+    const unsigned filter = blosc_byte(filters, i);
     if (filter <= last && filter != delta_filter) continue;
     throw DataError(
         "a Blosc chunk must have the filters shuffle, bitshuffle or truncated "
@@ -89,47 +90,47 @@ void require_blosc_filters(std::span<const std::byte> filters) {
 }
 
 BloscHeader BloscHeader::read(std::span<const std::byte> start, std::size_t decoded) {
-  if (start.size() < least_bytes) damaged("ends inside its header");
-  const unsigned version = byte_at(start, 0), flags = byte_at(start, 2);
+  if (start.size() < least_bytes) damaged_blosc_chunk("ends inside its header");
+  const unsigned version = blosc_byte(start, 0), flags = blosc_byte(start, 2);
   if (version < 1 || version > newest_version) {
     throw DataError("a Blosc chunk must be of the format 1 to 5, got " + std::to_string(version));
   }
   const std::int32_t bytes = number_at(start, 4), block = number_at(start, 8),
                      stored = number_at(start, 12);
   if (bytes < 0 || static_cast<std::size_t>(bytes) != decoded)
-    damaged("says that it decodes to " + std::to_string(bytes) + " bytes, it has " +
-            std::to_string(decoded));
+    damaged_blosc_chunk("says that it decodes to " + std::to_string(bytes) + " bytes, it has " +
+                        std::to_string(decoded));
   if (block < 1 || (block > bytes && bytes > 0))
-    damaged("says that its blocks have " + std::to_string(block) + " bytes");
+    damaged_blosc_chunk("says that its blocks have " + std::to_string(block) + " bytes");
   BloscHeader header{.decoded = decoded,
                      .block = static_cast<std::size_t>(block),
-                     .type_size = byte_at(start, 3),
+                     .type_size = blosc_byte(start, 3),
                      .plain = (flags & copied) != 0};
-  if (header.type_size == 0) damaged("says that its type has no bytes");
+  if (header.type_size == 0) damaged_blosc_chunk("says that its type has no bytes");
   const bool extended = (flags & shuffled) != 0 && (flags & bit_shuffled) != 0;
   if (extended) {
     header.bytes = most_bytes;
-    if (start.size() < most_bytes) damaged("ends inside its header");
+    if (start.size() < most_bytes) damaged_blosc_chunk("ends inside its header");
     read_extension(start, header);
   } else if ((flags & delta) != 0) {
     throw DataError("a Blosc chunk must not have the filter delta, got it; write it without");
   }
   if (!header.plain) require_codec(flags);
   if (stored < 0 || static_cast<std::size_t>(stored) < header.bytes)
-    damaged("says that it is stored in " + std::to_string(stored) + " bytes");
+    damaged_blosc_chunk("says that it is stored in " + std::to_string(stored) + " bytes");
   header.stored = static_cast<std::size_t>(stored);
   if (header.plain && header.special == Special::none && header.stored != header.bytes + decoded)
-    damaged("that is not compressed has another size than what it holds");
+    damaged_blosc_chunk("that is not compressed has another size than what it holds");
   if (header.special == Special::value && header.stored != header.bytes + header.type_size)
-    damaged("of one value has another size than that value");
+    damaged_blosc_chunk("of one value has another size than that value");
   return header;
 }
 
 void decode_blosc(std::span<const std::byte> chunk, std::span<std::byte> out) {
   const BloscHeader header = BloscHeader::read(chunk, out.size());
   if (header.stored != chunk.size()) {
-    damaged("says that it is stored in " + std::to_string(header.stored) + " bytes, it has " +
-            std::to_string(chunk.size()));
+    damaged_blosc_chunk("says that it is stored in " + std::to_string(header.stored) +
+                        " bytes, it has " + std::to_string(chunk.size()));
   }
   if (header.special != BloscHeader::Special::none)
     throw DataError("a Blosc chunk must hold what it decodes to, got one of a repeated value");
@@ -149,7 +150,7 @@ void decode_blosc(std::span<const std::byte> chunk, std::span<std::byte> out) {
   if (codec.decode(reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(),
                    reinterpret_cast<std::uint8_t*>(out.data()), out.size(), message,
                    sizeof message) != 0)
-    damaged("cannot be decoded (" + printable(message) + ")");
+    damaged_blosc_chunk("cannot be decoded (" + printable(message) + ")");
 }
 
 }  // namespace headrace::inline v1::detail

@@ -14,7 +14,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-[[noreturn]] void damaged(const std::string& what) {
+[[noreturn]] void damaged_chunk(const std::string& what) {
   throw DataError("a chunk " + what + "; the file is damaged");
 }
 
@@ -31,8 +31,8 @@ std::uint32_t number_at(const std::byte* from) {
 
 [[noreturn]] void deflate_failed(libdeflate_result result, std::size_t room) {
   if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
-    damaged("of deflate unpacks to more than its " + std::to_string(room) + " bytes");
-  damaged("of deflate cannot be unpacked");
+    damaged_chunk("of deflate unpacks to more than its " + std::to_string(room) + " bytes");
+  damaged_chunk("of deflate cannot be unpacked");
 }
 
 /// One member after the other.
@@ -64,44 +64,44 @@ std::size_t undo_zstd(std::span<const std::byte> from, std::span<std::byte> to,
   const std::size_t got =
       ZSTD_decompressDCtx(scratch.zstd, to.data(), to.size(), from.data(), from.size());
   if (ZSTD_isError(got) != 0)
-    damaged(std::string("of Zstd cannot be decoded (") + ZSTD_getErrorName(got) + ")");
+    damaged_chunk(std::string("of Zstd cannot be decoded (") + ZSTD_getErrorName(got) + ")");
   return got;
 }
 
 /// What it decodes to (4 bytes), then a block.
 std::size_t undo_lz4(std::span<const std::byte> from, std::span<std::byte> to) {
   constexpr std::size_t most = std::numeric_limits<int>::max();
-  if (from.size() < 4) damaged("of LZ4 ends inside its size");
-  if (from.size() > most || to.size() > most) damaged("of LZ4 has over 2 GiB");
+  if (from.size() < 4) damaged_chunk("of LZ4 ends inside its size");
+  if (from.size() > most || to.size() > most) damaged_chunk("of LZ4 has over 2 GiB");
   const std::uint32_t all = number_at(from.data());
   if (all > to.size()) {
-    damaged("of LZ4 announces " + std::to_string(all) + " bytes where at most " +
-            std::to_string(to.size()) + " belong");
+    damaged_chunk("of LZ4 announces " + std::to_string(all) + " bytes where at most " +
+                  std::to_string(to.size()) + " belong");
   }
   const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(from.data() + 4),
                                       reinterpret_cast<char*>(to.data()),
                                       static_cast<int>(from.size() - 4), static_cast<int>(all));
-  if (got < 0 || static_cast<std::uint32_t>(got) != all) damaged("of LZ4 cannot be decoded");
+  if (got < 0 || static_cast<std::uint32_t>(got) != all) damaged_chunk("of LZ4 cannot be decoded");
   return all;
 }
 
 /// What a Blosc chunk says that it decodes to.
 std::size_t undo_blosc(std::span<const std::byte> from, std::span<std::byte> to) {
-  if (from.size() < BloscHeader::least_bytes) damaged("of Blosc ends inside its header");
+  if (from.size() < BloscHeader::least_bytes) damaged_chunk("of Blosc ends inside its header");
   const std::uint32_t all = number_at(from.data() + 4);
   if (all > to.size()) {
-    damaged("of Blosc announces " + std::to_string(all) + " bytes where at most " +
-            std::to_string(to.size()) + " belong");
+    damaged_chunk("of Blosc announces " + std::to_string(all) + " bytes where at most " +
+                  std::to_string(to.size()) + " belong");
   }
   decode_blosc(from, to.first(all));
   return all;
 }
 
 std::span<const std::byte> checked(std::span<const std::byte> from) {
-  if (from.size() < 4) damaged("ends inside its checksum");
+  if (from.size() < 4) damaged_chunk("ends inside its checksum");
   const auto rest = from.first(from.size() - 4);
   if (crc32c(rest) != number_at(from.data() + rest.size()))
-    damaged("has another checksum (crc32c) than is stored with it");
+    damaged_chunk("has another checksum (crc32c) than is stored with it");
   return rest;
 }
 
@@ -140,8 +140,8 @@ void ByteCodecs::decode(std::span<const std::byte> stored, std::span<std::byte> 
     next = next == &scratch.one ? &scratch.other : &scratch.one;
   }
   if (now.size() != out.size()) {
-    damaged("decodes to " + std::to_string(now.size()) + " bytes, it has " +
-            std::to_string(out.size()));
+    damaged_chunk("decodes to " + std::to_string(now.size()) + " bytes, it has " +
+                  std::to_string(out.size()));
   }
   if (now.data() != out.data() && !out.empty()) std::memcpy(out.data(), now.data(), out.size());
 }

@@ -10,7 +10,7 @@ namespace headrace::inline v1::detail {
 namespace {
 
 constexpr char magic[8] = {'h', 'r', 'f', 'g', 'r', '1', '\r', '\n'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t table_version = 1;
 constexpr std::size_t checked_from = 12;
 
 template <class T>
@@ -84,7 +84,7 @@ std::vector<std::byte> encode_foreground(const ForegroundTable& table, const For
   std::vector<std::byte> bytes;
   put(bytes, magic);
   put(bytes, std::uint32_t{0});
-  put(bytes, version);
+  put(bytes, table_version);
   put(bytes, key.file_bytes);
   put(bytes, key.changed_ns);
   put(bytes, key.request);
@@ -122,7 +122,7 @@ bool decode_foreground(std::span<const std::byte> bytes, const ForegroundKey& ke
                      from.take(its.changed_ns) && from.take(its.request) && from.take(shape) &&
                      from.take(cell) && from.take(table.bounds.begin) &&
                      from.take(table.bounds.end) && from.take(classes);
-  if (!whole || its_version != version || its.file_bytes != key.file_bytes ||
+  if (!whole || its_version != table_version || its.file_bytes != key.file_bytes ||
       its.changed_ns != key.changed_ns || its.request != key.request || shape != table.shape ||
       cell != table.cell || !is_inside(table.bounds, shape))
     return false;

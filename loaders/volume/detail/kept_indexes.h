@@ -11,6 +11,8 @@
 
 namespace headrace::inline v1::detail {
 
+inline constexpr std::size_t most_index_bytes = std::size_t{64} << 20;  ///< that a volume keeps
+
 /// Indexes of parts of a file, each read once and kept until others need the memory. Thread-safe.
 class KeptIndexes {
  public:

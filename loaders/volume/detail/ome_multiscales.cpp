@@ -60,7 +60,7 @@ std::size_t place_of(std::string_view axis) {
   return axis == "z" ? 0 : axis == "y" ? 1 : axis == "x" ? 2 : 3;
 }
 
-double number_of(const Json& list, const char* what, std::size_t axis, std::size_t rank) {
+double axis_number(const Json& list, const char* what, std::size_t axis, std::size_t rank) {
   if (!list.is_array() || list.size() != rank || !list[axis].is_number()) {
     throw DataError(std::string("\"") + what + "\" must be a list of " + std::to_string(rank) +
                     " numbers, got " + shown(list));
@@ -77,12 +77,12 @@ void apply(const Json& steps, const std::vector<std::string>& axes, OmeScale& sc
       const std::size_t at = place_of(axes[axis]);
       if (at > 2) continue;
       if (type == "scale") {
-        const double factor = number_of(member(step, "scale"), "scale", axis, axes.size());
+        const double factor = axis_number(member(step, "scale"), "scale", axis, axes.size());
         scale.spacing[at] *= factor;
         scale.origin[at] *= factor;
       } else if (type == "translation") {
         scale.origin[at] +=
-            number_of(member(step, "translation"), "translation", axis, axes.size());
+            axis_number(member(step, "translation"), "translation", axis, axes.size());
       } else if (type != "identity") {
         throw DataError("a coordinate transformation must be scale or translation, got " +
                         shown(type));

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int version = 2;
+constexpr int record_version = 2;
 constexpr std::uint64_t most_record = 1 << 20;
 
 std::uint64_t bytes_of(const fs::path& file) {
@@ -153,7 +153,7 @@ std::string made_from(const NnUNetCase& of, const VolumePreparation& preparation
 }
 
 std::string record_text(const PreparedCase& prepared, const std::string& made_from) {
-  const Json json{{"prepared_case", version},
+  const Json json{{"prepared_case", record_version},
                   {"name", prepared.name},
                   {"image", store_mark(prepared.image)},
                   {"label", prepared.label.empty() ? Json() : store_mark(prepared.label)},
@@ -175,7 +175,8 @@ std::optional<PreparedCase> read_record(const PreparedFiles& files, const std::s
     const std::string text = read_whole_text(files.record, "prepare volumes", most_record);
     if (text.empty()) return {};
     const Json json = read_json(text);
-    if (json.at("prepared_case") != version || json.at("made_from").dump() != made_from) return {};
+    if (json.at("prepared_case") != record_version || json.at("made_from").dump() != made_from)
+      return {};
     PreparedCase made = case_of(json, files);
     if (!vouched(json.at("image"), files.image)) return {};
     if (!made.label.empty() && !vouched(json.at("label"), files.label)) return {};

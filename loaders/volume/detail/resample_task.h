@@ -29,6 +29,12 @@ inline constexpr std::int64_t box_slack = 4;
 /// More knots than that along x no map has.
 inline constexpr std::int32_t most_knots = 256;
 
+/// Whether voxels of that type are resampled as they are stored.
+constexpr bool is_resampled(DType dtype) noexcept {
+  return dtype == DType::uint8 || dtype == DType::int16 || dtype == DType::uint16 ||
+         dtype == DType::float32;
+}
+
 enum class Resampling : std::uint8_t {
   linear,   ///< trilinear, to float32: (stored value) * scale + offset
   nearest,  ///< the voxel next to the place, of halves the upper one; the stored type

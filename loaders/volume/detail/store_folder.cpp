@@ -41,7 +41,7 @@ bool inside(const std::string& place, const std::string& folder) {
   return folder == "/" || place.starts_with(folder + "/");
 }
 
-[[noreturn]] void cannot_open(const std::string& name, int error) {
+[[noreturn]] void cannot_open_store(const std::string& name, int error) {
   const std::string text =
       detail::quoted(name) + " cannot be opened: " + std::generic_category().message(error);
   if (error == EMFILE || error == ENFILE || error == ENOMEM)
@@ -84,10 +84,10 @@ std::optional<StoreFile> StoreFolder::open(const std::string& name) const {
   FileDescriptor file((path_ + "/" + name).c_str());
   if (file.number() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    cannot_open(name, errno);
+    cannot_open_store(name, errno);
   }
   struct stat now {};
-  if (::fstat(file.number(), &now) != 0) cannot_open(name, errno);
+  if (::fstat(file.number(), &now) != 0) cannot_open_store(name, errno);
   if (!S_ISREG(now.st_mode)) throw DataError(detail::quoted(name) + " must be a regular file");
   if (!inside(place_of(file.number()), path_))
     throw DataError(detail::quoted(name) + " must lie in its store; a link leads out of it");

@@ -17,7 +17,7 @@ TiffHandle& handle_of(thandle_t user) {
   return *static_cast<TiffHandle*>(user);
 }
 
-tmsize_t read(thandle_t user, void* to, tmsize_t count) noexcept {
+tmsize_t read_file(thandle_t user, void* to, tmsize_t count) noexcept {
   TiffHandle& handle = handle_of(user);
   if (count <= 0) return 0;
   try {
@@ -112,7 +112,7 @@ void TiffHandle::open(std::shared_ptr<const VoxelFile> file, std::size_t most_by
   place = 0;
   message.clear();
   // Neither mapped nor with long strips cut into short ones.
-  handle_ = TiffCallbacks<TiffHandle>::open(*this, "rmc", most_bytes, read, refuse_write);
+  handle_ = TiffCallbacks<TiffHandle>::open(*this, "rmc", most_bytes, read_file, refuse_write);
   if (handle_ == nullptr) fail("must be a TIFF file, got a broken header or directory");
 }
 

@@ -14,7 +14,7 @@ TiffMemory& memory_of(thandle_t user) {
   return *static_cast<TiffMemory*>(user);
 }
 
-tmsize_t read(thandle_t user, void* to, tmsize_t count) {
+tmsize_t read_memory(thandle_t user, void* to, tmsize_t count) {
   TiffMemory& memory = memory_of(user);
   if (count <= 0 || memory.place >= memory.bytes.size()) return 0;
   const std::size_t given =
@@ -24,7 +24,7 @@ tmsize_t read(thandle_t user, void* to, tmsize_t count) {
   return static_cast<tmsize_t>(given);
 }
 
-tmsize_t write(thandle_t user, void* from, tmsize_t count) noexcept {
+tmsize_t write_memory(thandle_t user, void* from, tmsize_t count) noexcept {
   TiffMemory& memory = memory_of(user);
   if (count <= 0) return 0;
   const auto bytes = static_cast<std::size_t>(count);
@@ -77,7 +77,8 @@ void set_fields(TIFF* out, const TiffPageFormat& format, bool first) {
 }  // namespace
 
 TiffMemory::TiffMemory(bool large)
-    : handle_(TiffCallbacks<TiffMemory>::open(*this, large ? "w8" : "w", 0, read, write)) {
+    : handle_(TiffCallbacks<TiffMemory>::open(*this, large ? "w8" : "w", 0, read_memory,
+                                              write_memory)) {
   if (handle_ == nullptr) fail();
 }
 

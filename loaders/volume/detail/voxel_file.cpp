@@ -11,7 +11,7 @@
 namespace headrace::inline v1::detail {
 namespace {
 
-[[noreturn]] void cannot_open(const std::string& file, int error) {
+[[noreturn]] void cannot_open_volume(const std::string& file, int error) {
   if (error == ENOENT || error == ENOTDIR || error == EISDIR)
     throw ConfigError(file + "there is no such file; check the path");
   const std::string text = file + "cannot be opened: " + std::generic_category().message(error);
@@ -27,8 +27,8 @@ VoxelFile::VoxelFile(const std::filesystem::path& path, std::string who)
     : name_(printable(path.native())), who_(std::move(who)), file_(path.c_str()) {
   const std::string file = "[" + who_ + "] " + name_ + ": ";
   struct stat now {};
-  if (file_.number() < 0 || ::fstat(file_.number(), &now) != 0) cannot_open(file, errno);
-  if (!S_ISREG(now.st_mode)) cannot_open(file, ENOENT);
+  if (file_.number() < 0 || ::fstat(file_.number(), &now) != 0) cannot_open_volume(file, errno);
+  if (!S_ISREG(now.st_mode)) cannot_open_volume(file, ENOENT);
   size_ = static_cast<std::uint64_t>(now.st_size);
 }
 

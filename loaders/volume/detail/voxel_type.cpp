@@ -37,7 +37,7 @@ constexpr Name zarr_names[] = {
 }
 
 template <class T>
-VoxelBytes bytes_of(const T& value) {
+VoxelBytes voxel_bytes_of(const T& value) {
   VoxelBytes bytes{};
   std::memcpy(bytes.data(), &value, sizeof(T));
   return bytes;
@@ -53,18 +53,18 @@ double real_number(const Json& value, DType dtype) {
 
 template <class T>
 VoxelBytes whole_number(const Json& value, DType dtype) {
-  if (value.is_boolean()) return bytes_of(static_cast<T>(value.get<bool>()));
+  if (value.is_boolean()) return voxel_bytes_of(static_cast<T>(value.get<bool>()));
   if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>()))
-    return bytes_of(static_cast<T>(value.get<std::uint64_t>()));
+    return voxel_bytes_of(static_cast<T>(value.get<std::uint64_t>()));
   if (value.is_number_integer() && !value.is_number_unsigned() &&
       std::in_range<T>(value.get<std::int64_t>()))
-    return bytes_of(static_cast<T>(value.get<std::int64_t>()));
+    return voxel_bytes_of(static_cast<T>(value.get<std::int64_t>()));
   constexpr double safe = 9007199254740992.0;  // 2^53
   if (value.is_number_float()) {
     const double number = value.get<double>();
     if (std::abs(number) <= safe && number == std::floor(number) &&
         std::in_range<T>(static_cast<std::int64_t>(number)))
-      return bytes_of(static_cast<T>(number));
+      return voxel_bytes_of(static_cast<T>(number));
   }
   cannot_fill(value, dtype);
 }
@@ -82,14 +82,14 @@ VoxelBytes bits(const Json& value, DType dtype) {
   if (digits.size() != 2 * size_of(dtype) || error != std::errc() ||
       end != digits.data() + digits.size())
     cannot_fill(value, dtype);
-  return bytes_of(number);  // little-endian, as every machine that we know
+  return voxel_bytes_of(number);  // little-endian, as every machine that we know
 }
 
 template <class Half>
 VoxelBytes half(double number) {
   Half value;
   from_float(static_cast<float>(number), value);
-  return bytes_of(value);
+  return voxel_bytes_of(value);
 }
 
 }  // namespace
@@ -136,9 +136,9 @@ VoxelBytes fill_value(const Json& value, DType dtype) {
     case DType::bfloat16:
       return half<bfloat16_t>(real_number(value, dtype));
     case DType::float32:
-      return bytes_of(static_cast<float>(real_number(value, dtype)));
+      return voxel_bytes_of(static_cast<float>(real_number(value, dtype)));
     case DType::float64:
-      return bytes_of(real_number(value, dtype));
+      return voxel_bytes_of(real_number(value, dtype));
     case DType::boolean:
       break;  // no file's
   }

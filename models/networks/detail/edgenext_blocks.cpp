@@ -15,7 +15,7 @@ namespace nn = torch::nn;
 constexpr std::int64_t expansion = 4;
 constexpr double first_scale = 1e-6;
 
-nn::Conv2d depthwise(std::int64_t channels, std::int64_t kernel) {
+nn::Conv2d depthwise_convolution(std::int64_t channels, std::int64_t kernel) {
   return nn::Conv2d(
       nn::Conv2dOptions(channels, channels, kernel).padding(kernel / 2).groups(channels));
 }
@@ -50,7 +50,7 @@ at::Tensor EdgeNeXtBlock::mixed_channels(const at::Tensor& values) {
 
 EdgeNeXtConvBlock::EdgeNeXtConvBlock(std::int64_t channels, std::int64_t kernel, double drop_path)
     : EdgeNeXtBlock(channels, drop_path),
-      conv_dw_(register_module("conv_dw", depthwise(channels, kernel))) {}
+      conv_dw_(register_module("conv_dw", depthwise_convolution(channels, kernel))) {}
 
 at::Tensor EdgeNeXtConvBlock::forward(const at::Tensor& maps) {
   const at::Tensor branch = mixed_channels(conv_dw_(maps).permute({0, 2, 3, 1}));
@@ -66,7 +66,7 @@ EdgeNeXtSdtaBlock::EdgeNeXtSdtaBlock(const EdgeNeXtSdtaShape& shape, double drop
           "xca", std::make_shared<CrossCovarianceAttention>(shape.channels, shape.heads))),
       gamma_xca_(register_parameter("gamma_xca", at::full({shape.channels}, first_scale))) {
   for (std::int64_t i = 1; i < shape.scales; ++i)
-    convs_->push_back(depthwise(group_, 3));
+    convs_->push_back(depthwise_convolution(group_, 3));
   if (shape.positional)
     pos_embd_ = register_module("pos_embd", std::make_shared<PositionalEncoding>(shape.channels));
 }

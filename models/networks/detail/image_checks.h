@@ -6,6 +6,9 @@
 
 namespace headrace::inline v1::models::detail {
 
+/// Of the last maps of `EdgeNeXtEncoder` and `ResNetEncoder`.
+inline constexpr std::int64_t coarsest_stride = 32;
+
 struct ImageRule {
   std::int64_t channels;
   std::int64_t side_divisor = 1;  ///< both sides are multiples of it

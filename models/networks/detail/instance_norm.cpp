@@ -12,7 +12,7 @@ namespace headrace::inline v1::models::detail {
 
 namespace {
 
-constexpr double norm_epsilon = 1e-5;
+constexpr double instance_norm_epsilon = 1e-5;
 constexpr std::size_t tensor_count = 6;
 
 // [1, N * C, ...]: instance norm is the batch norm of these.
@@ -37,7 +37,7 @@ at::Tensor InstanceNormRun::run() {
   at::Tensor maps;
   std::tie(maps, mean, inverse_deviation, reserve, backend) = at::_batch_norm_impl_index(
       one_behind_the_other(input), weight, bias, /*running_mean=*/{}, /*running_var=*/{},
-      /*training=*/true, /*momentum=*/0.0, norm_epsilon, /*cudnn_enabled=*/true);
+      /*training=*/true, /*momentum=*/0.0, instance_norm_epsilon, /*cudnn_enabled=*/true);
   return at::_unsafe_view(maps, input.sizes());
 }
 
@@ -53,7 +53,8 @@ InstanceNormRun::Tensors InstanceNormRun::gradients(const at::Tensor& of_result,
   auto [of_maps, of_weight, of_bias] = at::_batch_norm_impl_index_backward(
       backend, one_behind_the_other(input), one_behind_the_other(of_result.to(input.scalar_type())),
       weight, /*running_mean=*/{},
-      /*running_var=*/{}, mean, inverse_deviation, /*train=*/true, norm_epsilon, wanted, reserve);
+      /*running_var=*/{}, mean, inverse_deviation, /*train=*/true, instance_norm_epsilon, wanted,
+      reserve);
   if (of_maps.defined()) of_maps = of_maps.view(input.sizes());
   return {of_maps, of_weight, of_bias};
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-nn::Conv3d same_convolution(std::int64_t in, std::int64_t out) {
+nn::Conv3d same_convolution_3d(std::int64_t in, std::int64_t out) {
   return nn::Conv3d(nn::Conv3dOptions(in, out, 3).padding(1).bias(false));
 }
 
@@ -38,9 +38,9 @@ NormWeights::NormWeights(std::int64_t channels)
 
 ResidualBlock3d::ResidualBlock3d(const ResidualBlock3dOptions& options)
     : dropout(options.dropout),
-      conv1(register_module("conv1", same_convolution(options.in, options.out))),
+      conv1(register_module("conv1", same_convolution_3d(options.in, options.out))),
       norm1(register_module("norm1", std::make_shared<NormWeights>(options.out))),
-      conv2(register_module("conv2", same_convolution(options.out, options.out))),
+      conv2(register_module("conv2", same_convolution_3d(options.out, options.out))),
       norm2(register_module("norm2", std::make_shared<NormWeights>(options.out))) {
   if (options.in != options.out)
     proj = register_module("proj", nn::Conv3d(nn::Conv3dOptions(options.in, options.out, 1)));

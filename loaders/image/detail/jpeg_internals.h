@@ -1,0 +1,6 @@
+#pragma once
+
+#include <headrace/loaders/image/detail/jpeg_error.h>
+
+// What jpeglib.h keeps to itself: libjpeg-turbo installs it beside, without a guard.
+#include <jpegint.h>
