@@ -4,10 +4,9 @@
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 
-# Folders of loaders/ that bring libraries of their own: each is a component. The others are core,
-# which should use none of these (a test finds public names that are in two libraries).
+# What of loaders/ brings libraries of its own: each is a component, of the objects headrace_loaders_<name>. The
+# others are core, which should use none of these (a test finds public names that are in two libraries).
 set(headrace_loader_components image hdf5 audio)
-set(headrace_folders_of_hdf5 hdf5 volume)  # volumes are read from its files and written to them
 set(headrace_component_names core ${headrace_loader_components} cuda torch training app)
 option(HEADRACE_INSTALL "Build the installed form, one shared library a component" ${PROJECT_IS_TOP_LEVEL})
 
@@ -76,22 +75,11 @@ function(headrace_components)
   if(NOT HEADRACE_INSTALL OR HEADRACE_SANITIZE OR NOT TARGET headrace_loaders)
     return()
   endif()
-  set(loaders "$<TARGET_OBJECTS:headrace_loaders>")
-  list(JOIN headrace_loader_components "|" folders)
-  list(JOIN headrace_folders_of_hdf5 "|" with_hdf5)
   headrace_component(core ROOMS engine augment monitor loaders
     OBJECTS $<TARGET_OBJECTS:headrace_engine> $<TARGET_OBJECTS:headrace_augment>
-            $<TARGET_OBJECTS:headrace_monitor> "$<FILTER:${loaders},EXCLUDE,headrace_loaders[.]dir/(./)?(${folders}|${with_hdf5})/>")
-  get_target_property(sources headrace_loaders SOURCES)
-  foreach(folder IN LISTS headrace_loader_components)
-    set(taken "${folder}")
-    if(folder STREQUAL "hdf5")
-      set(taken "${with_hdf5}")
-    endif()
-    set(objects "$<FILTER:${loaders},INCLUDE,headrace_loaders[.]dir/(./)?(${taken})/>")
-    if(sources MATCHES "(^|;)${folder}/")
-      headrace_component(${folder} ROOMS loaders NEEDS core OBJECTS ${objects})
-    endif()
+            $<TARGET_OBJECTS:headrace_monitor> $<TARGET_OBJECTS:headrace_loaders_core>)
+  foreach(name IN LISTS headrace_loader_components)
+    headrace_component(${name} ROOMS loaders NEEDS core OBJECTS $<TARGET_OBJECTS:headrace_loaders_${name}>)
   endforeach()
   if(HEADRACE_TORCH)
     headrace_component(torch TORCH ROOMS engine_torch NEEDS core

@@ -28,9 +28,49 @@ function(headrace_missing_target out)
   set(${out} "${missing}" PARENT_SCOPE)
 endfunction()
 
+# Compiles the sources of a target by folder, some ten at a time: most of what a file costs are the headers that its
+# neighbours include, too. Names of unnamed namespaces are therefore unlike within a folder. What defines macros
+# (Highway's targets do) or main() stays alone, and by CMake's own rule what has options of its own.
+function(headrace_unity target)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "[.]cpp$")
+  list(FILTER sources EXCLUDE REGEX "[$]<")
+  set(folders)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    file(STRINGS "${source}" macros REGEX "^#[ ]*define|<hwy/foreach_target[.]h>|^int main[(]" LIMIT_COUNT 1)
+    if(NOT macros)
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+      string(MAKE_C_IDENTIFIER "${folder}" folder)
+      list(APPEND folders ${folder})
+      list(APPEND in_${folder} "${source}")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(SORT in_${folder})
+    list(LENGTH in_${folder} files)
+    math(EXPR groups "(${files} + 9) / 10")
+    set(place 0)
+    foreach(source IN LISTS in_${folder})
+      math(EXPR group "${place} * ${groups} / ${files}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${folder}_${group})
+      math(EXPR place "${place} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it takes a source file that is included for a header
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # What every target of ours gets; TORCH adds LibTorch, its header precompiled, and its job pool.
 function(headrace_common target)
   cmake_parse_arguments(arg "TORCH" "" "" ${ARGN})
+  if(HEADRACE_UNITY)  # when the folder's other lines have said what the target is made of
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL headrace_unity ${target})")
+  endif()
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:headrace_warnings>)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
@@ -52,13 +92,30 @@ function(headrace_use_torch_pch target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
-# headrace_library(<room> SOURCES ... [CUDA_SOURCES ...] [HOST_SOURCES ...] [MODULE_SOURCES ...]
+# headrace_objects(<name> SOURCES ... LINK ...): the objects of one component of a room that has several, target
+# headrace_<name>, for OBJECTS of headrace_library().
+function(headrace_objects name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  headrace_missing_target(missing ${arg_LINK})
+  if(missing)
+    return()
+  endif()
+  headrace_sources(sources ${arg_SOURCES})
+  set(target headrace_${name})
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PRIVATE "${HEADRACE_INCLUDE_DIR}")
+  target_compile_definitions(${target} PRIVATE HEADRACE_BUILD=1)
+  target_link_libraries(${target} PRIVATE ${arg_LINK} Threads::Threads)
+  headrace_common(${target})
+endfunction()
+
+# headrace_library(<room> SOURCES ... [OBJECTS ...] [CUDA_SOURCES ...] [HOST_SOURCES ...] [MODULE_SOURCES ...]
 #                  [PUBLIC_LINK ...] [PRIVATE_LINK ...] [TORCH])
-# Makes headrace_<room>, alias headrace::<room>. Of CUDA_SOURCES and HOST_SOURCES one list is
+# Makes headrace_<room>, alias headrace::<room>, of SOURCES or what headrace_objects() made. Of CUDA_SOURCES and HOST_SOURCES one list is
 # compiled, by HEADRACE_CUDA: no library of a room links CUDA. What calls it or runs on a device is in
 # MODULE_SOURCES, for headrace_device_module(). A room above one that is not built is skipped.
 function(headrace_library room)
-  cmake_parse_arguments(arg "TORCH" "" "SOURCES;CUDA_SOURCES;HOST_SOURCES;MODULE_SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "" "SOURCES;OBJECTS;CUDA_SOURCES;HOST_SOURCES;MODULE_SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   headrace_missing_target(missing ${arg_PUBLIC_LINK} ${arg_PRIVATE_LINK})
   if(HEADRACE_CUDA)
     headrace_sources(sources ${arg_SOURCES} ${arg_CUDA_SOURCES})
@@ -70,6 +127,9 @@ function(headrace_library room)
     return()
   endif()
 
+  foreach(objects IN LISTS arg_OBJECTS)
+    list(APPEND sources $<TARGET_OBJECTS:headrace_${objects}>)
+  endforeach()
   set(target headrace_${room})
   if(NOT sources)  # headers alone
     add_library(${target} INTERFACE)
@@ -209,11 +269,11 @@ function(headrace_device_module)
   endif()
 endfunction()
 
-# headrace_test(<name> SOURCES ... LINK ... [TORCH] [TIMEOUT seconds] [SERIAL <file>...])
-# One doctest program headrace_<name>_tests; each of its files is a ctest test <name>/<file>. Files in
-# SERIAL measure time and run alone, and not under a sanitizer.
+# headrace_test(<name> SOURCES ... LINK ... [TORCH] [TIMEOUT seconds])
+# One doctest program headrace_<name>_tests; each of its files is a ctest test <name>/<file>, without its cases of the
+# suite "long".
 function(headrace_test name)
-  cmake_parse_arguments(arg "TORCH" "TIMEOUT" "SOURCES;LINK;SERIAL" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "TIMEOUT" "SOURCES;LINK" ${ARGN})
   headrace_missing_target(missing ${arg_LINK})
   headrace_sources(sources ${arg_SOURCES})
   if(missing OR NOT sources)
@@ -227,8 +287,9 @@ function(headrace_test name)
   add_executable(${target} ${sources})
   headrace_starts_helpers(${target})
   target_include_directories(${target} PRIVATE "${HEADRACE_INCLUDE_DIR}")
-  target_link_libraries(${target} PRIVATE ${arg_LINK} Threads::Threads)
-  target_compile_definitions(${target} PRIVATE HEADRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${arg_LINK} headrace_test_folders Threads::Threads)
+  # What is tested is compiled as always; the tests' own code need not be fast, and compiles in two thirds of the time.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set(label host)
   if(arg_TORCH)
     set(label torch)
@@ -244,14 +305,9 @@ function(headrace_test name)
   foreach(source IN LISTS sources)
     get_filename_component(file "${source}" NAME_WE)
     string(REGEX REPLACE "_test$" "" file "${file}")
-    add_test(NAME ${name}/${file} COMMAND ${target} "--source-file=*/${source}")
-    set(labels ${label} ${name})
-    if(source IN_LIST arg_SERIAL)
-      list(APPEND labels timing)
-      set_tests_properties(${name}/${file} PROPERTIES RUN_SERIAL ON)
-    endif()
+    add_test(NAME ${name}/${file} COMMAND ${target} "--source-file=*/${source}" --test-suite-exclude=long)
     set_tests_properties(${name}/${file} PROPERTIES
-      TIMEOUT ${arg_TIMEOUT} LABELS "${labels}" WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+      TIMEOUT ${arg_TIMEOUT} LABELS "${label};${name}" WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
     if(arg_TORCH)
       # As `headrace train` sets it: LibTorch's threads would spin on cores that other tests want.
       set_tests_properties(${name}/${file} PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)

@@ -25,6 +25,7 @@ if(PROJECT_IS_TOP_LEVEL)
 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;\
 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${HEADRACE_CCACHE}")
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${HEADRACE_CCACHE}")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}=.>)
   endif()
   check_linker_flag(CXX -fuse-ld=mold HEADRACE_HAS_MOLD)
   if(HEADRACE_HAS_MOLD)

@@ -11,9 +11,9 @@ namespace headrace::inline v1::bench {
 
 namespace {
 
-constexpr int warm = 2;     ///< batches that do not count
-constexpr int batches = 8;  ///< that do
-constexpr int tables = 2;   ///< rows of the table to one of a batch
+constexpr int warm_gathers = 2;  ///< batches that do not count
+constexpr int batches = 8;       ///< that do
+constexpr int tables = 2;        ///< rows of the table to one of a batch
 
 /// Rows of one length, and batches of them.
 struct RowSet {
@@ -37,7 +37,7 @@ std::shared_ptr<const DeviceTable> table_of(const Bench& bench, const RowSet& ro
 
 Pipeline batches_of(const std::shared_ptr<const DeviceTable>& table, const RowSet& rows) {
   return Pipeline::from(table)
-      .order(Shuffled{.seed = 7, .epoch_size = (warm + batches) * rows.batch})
+      .order(Shuffled{.seed = 7, .epoch_size = (warm_gathers + batches) * rows.batch})
       .batch({.size = rows.batch});
 }
 
@@ -53,8 +53,8 @@ Measured through_a_loader(const Bench& bench, const std::shared_ptr<const Device
   return {"a loader's batches, row numbers with them", [=, &side = bench.side] {
             int number = 0;
             for (Batch& batch : loader->epoch((*epoch)++, side.stream())) {
-              if (number == warm - 1) side.begin();
-              if (number == warm + batches - 1) side.end();
+              if (number == warm_gathers - 1) side.begin();
+              if (number == warm_gathers + batches - 1) side.end();
               ++number;
               batch = Batch();
             }

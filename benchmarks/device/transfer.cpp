@@ -11,7 +11,7 @@ namespace headrace::inline v1::bench {
 namespace {
 
 constexpr std::int64_t row_bytes = 224 * 224 * 3;
-constexpr int warm = 4;  ///< batches that do not count
+constexpr int warm_transfers = 4;  ///< batches that do not count
 
 /// Batches that travel to the device, and what the trainer does with each.
 struct Job {
@@ -27,8 +27,8 @@ using Run = std::function<double()>;
 
 void step_of(Side& side, const Job& job, int number) {
   if (job.step_s > 0) side.delay(job.step_s);
-  if (number == warm - 1) side.begin();
-  if (number == warm + job.batches - 1) side.end();
+  if (number == warm_transfers - 1) side.begin();
+  if (number == warm_transfers + job.batches - 1) side.end();
 }
 
 /// As many slabs and slots as the loader has, and no more order than the bytes need.
@@ -52,7 +52,7 @@ class BareRing {
   double operator()() {
     std::optional<detail::DeviceScope> scope;
     if (side_.is_gpu()) scope.emplace(side_.device());
-    for (int i = 0; i < warm + job_.batches; ++i)
+    for (int i = 0; i < warm_transfers + job_.batches; ++i)
       send(i);
     return side_.seconds() / job_.batches;
   }
@@ -101,7 +101,7 @@ class OurTransfer {
   static Loader loader(const Bench& bench, const Job& job) {
     const Schema picture{FieldSpec::fixed("image", DType::uint8, Shape{224, 224, 3})};
     const auto source =
-        std::make_shared<const StillSource>(job.rows * (warm + job.batches), picture);
+        std::make_shared<const StillSource>(job.rows * (warm_transfers + job.batches), picture);
     return Pipeline::from(source)
         .order(Sequential{})
         .batch({.size = job.rows})

@@ -45,7 +45,7 @@ double peak_mib() {
   return 0;
 }
 
-std::string told(const BlockCacheStats& stats) {
+std::string told_of_augmented(const BlockCacheStats& stats) {
   return fmt::format("decoded {:.3f} bytes a byte delivered, {:.1f} % of pins hit",
                      stats.read_amplification(), 100 * stats.hit_rate());
 }
@@ -74,7 +74,7 @@ void report_caches(const Work& work, std::int64_t patches, int repeats, Report& 
                     .low = rates[0].low,
                     .high = rates[0].high,
                     .repeats = repeats,
-                    .note = told(loader->cache_stats())});
+                    .note = told_of_augmented(loader->cache_stats())});
   }
   report.add(std::move(rows));
 }

@@ -17,7 +17,7 @@ namespace headrace::inline v1::bench {
 
 namespace {
 
-std::string told(const BlockCacheStats& stats) {
+std::string told_of_reading(const BlockCacheStats& stats) {
   return fmt::format("decoded {:.2f} bytes a byte delivered, {:.1f} % of pins hit",
                      stats.read_amplification(), 100 * stats.hit_rate());
 }
@@ -45,7 +45,7 @@ void report_patches(const Work& work, const std::vector<StoredVolume>& formats, 
                     .low = rates[i].low,
                     .high = rates[i].high,
                     .repeats = repeats,
-                    .note = told(readings[i]->stats())});
+                    .note = told_of_reading(readings[i]->stats())});
   }
   report.add(std::move(rows));
 }

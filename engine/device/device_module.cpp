@@ -130,8 +130,8 @@ std::string missing_runtime() {
 DeviceModule load() {
   if (runtime_name.empty())
     return {.reason =
-                "this build has no device code; configure with HEADRACE_CUDA=ON, or deliver "
-                "to the CPU"};
+                "this build has no device code; run scripts/setup --cuda and build again "
+                "(HEADRACE_CUDA=ON), or deliver to the CPU"};
   const char* owner = loaded_runtime().empty() ? "the system's" : "loaded already";
   Module opened = open_module(module_file);
   if (opened.handle == nullptr && opened.reason.starts_with(runtime_name)) {
